@@ -24,7 +24,7 @@ use crate::{driver, engine};
 /// The tools that building an engine requires, by their names in the list of tools.
 pub const NEEDED_TO_BUILD: [&str; 2] = ["C compiler", "Cargo"];
 
-/// What a machine can measure, and how precisely.
+/// The check of a machine: engines, tools, disks and noise.
 pub struct MachineCheck {
     /// The machine.
     pub environment: Environment,
@@ -84,7 +84,7 @@ pub struct DatabaseCheck {
 /// The SQLite of the application, with the user's database.
 #[derive(Debug, Serialize)]
 pub struct Application {
-    /// What it is, in words.
+    /// A description in words.
     pub name: String,
     /// The engine, as options name it; none if the library is inside a binding.
     pub engine: Option<String>,

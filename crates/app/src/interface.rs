@@ -1,4 +1,4 @@
-//! What a use case says and asks on the way.
+//! Notices and questions of a use case while it runs.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

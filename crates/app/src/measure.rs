@@ -68,7 +68,7 @@ pub struct Vary {
     pub values: Vec<String>,
 }
 
-/// What trials do.
+/// The work of trials.
 #[derive(Clone, Debug)]
 pub enum Work {
     /// They execute SQL.

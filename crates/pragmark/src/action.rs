@@ -1,4 +1,4 @@
-//! What a command line asks for, with nothing left to interpret: requests of use cases, and how their results are shown.
+//! The actions of command lines, with nothing left to interpret: requests of use cases, and how their results are shown.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -182,7 +182,7 @@ pub enum RecordAction {
     },
 }
 
-/// What is done with traces.
+/// Actions on traces.
 pub enum TraceAction {
     /// It is summarised.
     Show {
@@ -193,7 +193,7 @@ pub enum TraceAction {
     },
     /// Another trace or a file is made.
     Edit {
-        /// What is made.
+        /// The edit.
         edit: Edit,
         /// The file to write.
         out: PathBuf,
@@ -202,7 +202,7 @@ pub enum TraceAction {
     ToScript(ScriptRequest),
 }
 
-/// What is done with drivers.
+/// Actions on drivers.
 pub enum DriverAction {
     /// They are listed.
     List,
@@ -247,7 +247,7 @@ pub enum CrashAction {
     },
 }
 
-/// What is done with engines.
+/// Actions on engines.
 pub enum EngineAction {
     List { json: bool },
     Build { engines: Vec<String>, experiments: Vec<String> },
@@ -257,7 +257,7 @@ pub enum EngineAction {
     Show { engine: String, json: bool },
 }
 
-/// What is asked of the server of a fleet.
+/// Requests to the server of a fleet.
 pub enum FleetAction {
     /// Its agents and runs.
     Status(ServerRequest),

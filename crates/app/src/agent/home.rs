@@ -15,7 +15,7 @@ const INSTANCE: &str = "instance";
 /// The directory, for as long as this is kept.
 pub(super) struct Home {
     pub(super) path: PathBuf,
-    /// What distinguishes this process from all others of its name.
+    /// Distinguishes this process from all others of its name.
     pub(super) instance: String,
     /// The instance that was here before, which has ended.
     pub(super) before: String,

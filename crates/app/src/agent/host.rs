@@ -38,7 +38,7 @@ struct Prepared<'a> {
     executor: Local<'a>,
     engines: Vec<EngineRecord>,
     fetched: Fetched,
-    /// What its trials may name.
+    /// The settings that its trials may name.
     catalogue: Catalogue,
 }
 
@@ -125,7 +125,7 @@ impl<'a> Host<'a> {
         driver::with_bindings(Some(sent))
     }
 
-    /// What the trials of a run may name: with the drivers that [`Host::driver_for`] starts.
+    /// Returns the settings that the trials of a run may name: with the drivers that [`Host::driver_for`] starts.
     fn catalogue(&self, plan: &RunPlan, fetched: &Fetched) -> Result<Catalogue, Error> {
         let used = match driver::check_present(plan, None) {
             Ok(()) => None,

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::files::begins_as_database;
 use crate::runs::is_export_database;
 
-/// What paths name to be compared.
+/// The subjects of a comparison, by their paths.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Compared {
     /// A recorded application.

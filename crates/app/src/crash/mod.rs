@@ -1,4 +1,4 @@
-//! What crashes, killed processes and unlucky moments do to databases. Each is a run like any other, of an experiment that the
+//! Crash tests: crash images, killed processes and schedules of two connections. Each is a run like any other, of an experiment that the
 //! request describes.
 
 mod current;
@@ -29,7 +29,7 @@ use crate::{driver, engine};
 /// A crash test.
 #[derive(Clone, Debug)]
 pub struct CrashRequest {
-    /// What goes wrong.
+    /// The kind of crash.
     pub kind: CrashKind,
     /// Journal modes; all if there are none.
     pub journal_modes: Vec<JournalMode>,
@@ -74,7 +74,7 @@ impl Default for CrashRequest {
     }
 }
 
-/// What goes wrong.
+/// The kind of crash.
 #[derive(Clone, Debug)]
 pub enum CrashKind {
     /// Crashes that are derived from a recording.

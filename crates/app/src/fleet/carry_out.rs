@@ -336,7 +336,7 @@ struct Board {
     ended: usize,
     trials: u64,
     of_groups: HashMap<String, Count>,
-    /// What was said that is said once.
+    /// Notices that are given only once.
     said: HashSet<String>,
 }
 

@@ -34,7 +34,7 @@ pub struct FleetRequest {
     pub server: ServerRequest,
     /// The agents to choose, by their labels; all by default.
     pub on: Option<Expression>,
-    /// What gets an answer of its own.
+    /// The unit that gets an answer of its own.
     pub per: Per,
     /// The fewest agents.
     pub agents: usize,
@@ -50,7 +50,7 @@ pub struct FleetRequest {
 pub struct FleetConcluded {
     /// The folder of the run.
     pub folder: PathBuf,
-    /// What was found.
+    /// The result.
     pub whole: Whole,
     /// Whether it was carried out to its end.
     pub end: End,

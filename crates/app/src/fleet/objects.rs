@@ -64,7 +64,7 @@ impl Sent {
         Ok(sent)
     }
 
-    /// What agents are to know of them.
+    /// Their description for agents.
     pub(super) fn objects(&self) -> Vec<Object> {
         self.objects.iter().map(|(it, _)| it.clone()).collect()
     }

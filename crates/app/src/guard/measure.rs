@@ -37,11 +37,11 @@ const PROGRESS: Duration = Duration::from_secs(10);
 pub(super) struct Measurement<'a> {
     /// Both sides, each an experiment of its own.
     pub(super) plan: RunPlan,
-    /// What is counted, with both sides as its variants.
+    /// The counted work, with both sides as its variants.
     pub(super) counters: PlannedExperiment,
     /// The libraries.
     pub(super) engines: Vec<EngineRecord>,
-    /// What runs the trials of each side.
+    /// The executor of the trials of each side.
     drivers: [runner::Driver; 2],
     catalogue: Catalogue,
     /// The folder of copies and databases.
@@ -97,7 +97,7 @@ impl<'a> Measurement<'a> {
         Ok(environment)
     }
 
-    /// What both sides did, counted, and the trials for the record; nothing where drivers cannot count.
+    /// Returns the counters of both sides, and the trials for the record; nothing where drivers cannot count.
     pub(super) fn counted(
         &self,
         names: &[String; 2],
@@ -195,7 +195,7 @@ impl<'a> Measurement<'a> {
         Ok(())
     }
 
-    /// What is timed for these budgets: the same work for a time, without the comparison of answers, which is done.
+    /// Returns the timed work for these budgets: the same work for a time, without the comparison of answers, which is done.
     pub(super) fn timing(&self, metrics: &[String], trial: Duration) -> PlannedExperiment {
         let mut planned = timing_experiment(&self.counters, metrics);
         if planned.experiment.workload == "sql" {

@@ -59,7 +59,7 @@ pub struct GuardRequest {
 pub struct Guarded {
     /// The checks.
     pub gate: Gate,
-    /// What both sides did, counted.
+    /// The counters of both sides.
     pub comparison: ExactComparison,
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Workspace<'a> {
     _lock: File,
 }
 
-/// What holds the folders.
+/// The directory of the folders.
 #[derive(Clone)]
 struct Home {
     /// The folder of git's own files, or the project.

@@ -22,11 +22,11 @@ use crate::measure::checked;
 pub(super) struct Side {
     /// `base` or `new`.
     pub(super) role: &'static str,
-    /// What it is, such as a revision.
+    /// A description, such as a revision.
     pub(super) name: String,
     /// Its directory.
     pub(super) directory: PathBuf,
-    /// What its own file says of its work.
+    /// The work by its own file.
     pub(super) work: Work,
     /// Its library, where that differs.
     pub(super) engine: Option<String>,
@@ -42,7 +42,7 @@ pub(super) struct Planned {
     pub(super) is_experiment: bool,
     /// The workloads, its own drivers' among them.
     pub(super) catalogue: Catalogue,
-    /// What carries it out.
+    /// The executor.
     pub(super) driver: Driver,
 }
 

@@ -32,7 +32,7 @@ pub struct RecordRequest {
 pub struct Recorded {
     /// How the program ended.
     pub status: Option<ExitStatus>,
-    /// What was recorded. Without a connection there is no trace.
+    /// The recording. Without a connection there is no trace.
     pub sealed: Sealed,
 }
 

@@ -20,7 +20,7 @@ pub(crate) const TUNED_EXPERIMENT: &str = "tuned.toml";
 pub struct Concluded {
     /// The folder of the run.
     pub folder: PathBuf,
-    /// What was found.
+    /// The analysis.
     pub analysis: Analysis,
     /// Whether it was carried out to its end.
     pub end: End,

@@ -24,7 +24,7 @@ const PLAN: &str = "run.json";
 const NO_EXPORTS: [&str; 2] = [FLEET_FILE, "environment.json"];
 /// How many levels below a folder runs are looked for.
 const DEPTH: usize = 5;
-/// What commands write into the folder of a run besides its record.
+/// Files that commands write into the folder of a run besides its record.
 const WRITTEN: [&str; 2] = [PAGE, TUNED_EXPERIMENT];
 
 /// A run that is kept.

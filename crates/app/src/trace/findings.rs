@@ -1,4 +1,4 @@
-//! What deserves a look in a trace, in words, and the plans of its statements.
+//! Findings in a trace, in words, and the plans of its statements.
 
 use std::collections::BTreeMap;
 
@@ -198,7 +198,7 @@ pub(super) fn time(ns: f64) -> String {
     }
 }
 
-/// What plans say that deserves a look.
+/// Returns the findings in plans.
 fn of_plans(analysis: &Analysis, plans: &Plans) -> Vec<Item> {
     let scans = analysis.statements.iter().filter(|usage| plans.patterns.contains(&usage.sql));
     let searches = scans.map(|usage| {
@@ -239,7 +239,7 @@ fn unused(indexes: &[UnusedIndex]) -> Vec<Item> {
     }
     let item = |(database, indexes): (&str, Vec<&UnusedIndex>)| {
         let named = indexes.iter().take(NAMED);
-        let names: Vec<String> = named.map(|it| format!("{} ({})", it.index, it.table)).collect();
+        let names: Vec<String> = named.map(|index| format!("{} ({})", index.index, index.table)).collect();
         let others = indexes.len().saturating_sub(NAMED);
         let others = match others {
             0 => String::new(),
@@ -261,7 +261,7 @@ pub(super) fn plans(analysis: &Analysis, plans: &Plans) -> Vec<Block> {
     let rows: Vec<Row> = analysis
         .statements
         .iter()
-        .filter_map(|it| Some((it, plans.plans.get(&it.sql)?)))
+        .filter_map(|statement| Some((statement, plans.plans.get(&statement.sql)?)))
         .map(|(it, plan)| {
             let nodes: Vec<&str> = plan.iter().map(|node| node.trim_start()).collect();
             let mut name = Cell::code(shortened(&it.sql, QUOTED_WITH_PLAN));

@@ -28,11 +28,11 @@ pub struct TuneRequest {
     pub workload: String,
     /// The database of a script.
     pub database: Option<PathBuf>,
-    /// What may be lost in a crash.
+    /// The accepted loss in a crash.
     pub may_lose: MayLose,
     /// The time for all trials, in seconds.
     pub time_limit_s: f64,
-    /// What is to be improved.
+    /// The goal.
     pub goal: Goal,
     /// Limits of other metrics.
     pub limits: Vec<Constraint>,

@@ -1,4 +1,4 @@
-//! What is tuned: a workload, its settings now, and what is known of its statements.
+//! The subject of tuning: a workload, its settings now, and what is known of its statements.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -28,7 +28,7 @@ const TRIALS: f64 = 500.0;
 /// The shortest and the longest trial of a script where no time is given, in seconds.
 const TRIAL_S: std::ops::RangeInclusive<f64> = 0.2..=10.0;
 
-/// What is tuned.
+/// The subject of tuning.
 pub(super) struct Subject {
     pub(super) experiment: Experiment,
     /// The settings that it is known to have now.

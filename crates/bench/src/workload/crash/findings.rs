@@ -1,4 +1,4 @@
-//! What crashes destroy under a plan, with the witnesses written to files.
+//! Losses under a plan, with the witnesses written to files.
 
 use std::path::Path;
 
@@ -10,13 +10,13 @@ use super::own::Own;
 use super::repeat;
 use crate::error::TrialError;
 
-/// What was found.
+/// The result of a plan.
 pub(super) struct Findings {
     /// Under each model.
     pub(super) safety: Vec<ModelSafety>,
     /// The images judged in all.
     pub(super) judged: u64,
-    /// What became of a script.
+    /// The result of a script.
     pub(super) own: Option<ScriptSummary>,
     /// The witnesses.
     pub(super) artifacts: Vec<Artifact>,
@@ -39,7 +39,7 @@ pub(super) fn measure(
     })
 }
 
-/// What was found under each model, with the commands that make its witnesses of corruption again.
+/// Returns the safety under each model, with the commands that make its witnesses of corruption again.
 fn safety(matrix: &Matrix, plan: &Plan, own: Option<&Own>) -> Vec<ModelSafety> {
     let options = own.map_or("", |own| &own.options);
     let with_commands = |cell: &Cell| {

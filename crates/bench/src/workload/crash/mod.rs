@@ -1,4 +1,4 @@
-//! What crashes can destroy under the settings of a variant: the crash laboratory as a workload.
+//! Losses in crashes under the settings of a variant: the crash laboratory as a workload.
 //!
 //! The work is recorded, crashed and recovered in memory, so it says nothing of the disk at hand and
 //! its time is of no interest but to plan with. The settings are first applied to a file of the
@@ -90,7 +90,7 @@ fn source(origin: &Origin) -> Source {
     }
 }
 
-/// What was counted under the models inside SQLite's assumptions about hardware, rare occasions
+/// Returns the counts under the models inside SQLite's assumptions about hardware, rare occasions
 /// included.
 fn figures(mut measured: Measured, found: &[ModelSafety]) -> Measured {
     let inside = found.iter().filter(|model| model.assumed);

@@ -21,11 +21,11 @@ use crate::workload::sql::{snapshot, unroll};
 
 /// A script or a trace.
 pub(super) struct Own {
-    /// What is executed.
+    /// The statements.
     pub(super) script: Script,
-    /// What is there before; none if it begins with an empty database.
+    /// The databases before it; none if it begins with an empty database.
     pub(super) initial: Option<InitialDatabases>,
-    /// What the user calls the databases, the main one first.
+    /// The names of the databases for the user, the main one first.
     names: Vec<String>,
     /// The transactions that write, where they are known beforehand.
     transactions: Option<usize>,
@@ -67,7 +67,7 @@ impl Own {
         Ok(Some(own))
     }
 
-    /// What was crashed, and under which settings if they are not those of the variant; nothing for a script that was
+    /// Returns the crashed work, and its settings if they are not those of the variant; nothing for a script that was
     /// crashed as a whole under the settings of the variant.
     pub(super) fn about(
         &self,
@@ -82,8 +82,8 @@ impl Own {
         let named = done
             .in_force
             .iter()
-            .map(|it| SettingsInForce { database: self.name_of(&it.database), ..it.clone() });
-        let others = named.filter_map(|it| it.unlike(variant));
+            .map(|settings| SettingsInForce { database: self.name_of(&settings.database), ..settings.clone() });
+        let others = named.filter_map(|settings| settings.unlike(variant));
         rows.extend(others.map(|words| ("settings in force", words)));
         let open = done.left_open.as_ref();
         rows.extend(open.map(|place| ("never committed", format!("what begins at {place}"))));
@@ -96,7 +96,7 @@ impl Own {
         })
     }
 
-    /// What the user calls a database of the sandbox.
+    /// Returns the name of a database of the harness for the user.
     fn name_of(&self, database: &str) -> String {
         let mut names = self.names.iter().enumerate();
         let known = names.find(|(number, _)| InitialDatabases::database(*number) == database);
@@ -158,7 +158,7 @@ pub fn crash_script(
         let first = effect::first_word(sql);
         ["select", "values", "explain"].contains(&first.as_str())
     };
-    let kept = executed.into_iter().filter(|it| !only_reads(&it.sql));
+    let kept = executed.into_iter().filter(|statement| !only_reads(&statement.sql));
     let actions = kept.map(|it| {
         Action::Execution(Execution {
             sql: it.sql,

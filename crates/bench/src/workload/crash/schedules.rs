@@ -56,7 +56,7 @@ pub(super) fn run(
     }
 }
 
-/// What is played where `each` schedules of a scenario are wanted: as much as for a safety tier, or less.
+/// Returns the extent where `each` schedules of a scenario are wanted: as much as for a safety tier, or less.
 fn extent(each: u64, seed: Seed) -> Extent {
     let in_full = match each >= u64::from(SCHEDULES_EACH) {
         true => SCHEDULES_IN_FULL.into(),
@@ -74,7 +74,7 @@ fn not_measured(why: &str) -> Schedules {
     Schedules::NotMeasured { why: why.to_owned() }
 }
 
-/// What came of all scenarios of a journal mode.
+/// The result of all scenarios of a journal mode.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Summary {
     played: u64,
@@ -112,7 +112,7 @@ pub(super) fn wrong_schedule(finding: &Finding, library: &Library) -> WrongSched
     }
 }
 
-/// What the outcome depends on.
+/// Identifies a result.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Key {
     method: u32,
@@ -149,7 +149,7 @@ impl Known {
         Some(Known { file: folder.join(format!("{name}.json")), key })
     }
 
-    /// What came of them; none where they were not played, or where the file is damaged or of another key.
+    /// Returns the result; none where they were not played, or where the file is damaged or of another key.
     pub(super) fn find(&self) -> Option<Summary> {
         let entry: Entry = serde_json::from_slice(&std::fs::read(&self.file).ok()?).ok()?;
         (entry.key == self.key).then_some(entry.summary)

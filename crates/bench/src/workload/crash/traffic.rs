@@ -29,13 +29,13 @@ const DECIDED: [&str; 7] = [
 /// How many more transactions are read than are crashed, as some may change nothing.
 const FURTHER: usize = 1_000;
 
-/// What a trace has for a crash trial.
+/// The part of a trace that a crash trial uses.
 pub(super) struct Traffic {
     /// The statements.
     pub(super) script: Script,
     /// The databases as they were, the main one first.
     pub(super) files: Vec<PathBuf>,
-    /// What the application calls them.
+    /// Their names in the application.
     pub(super) names: Vec<String>,
     /// The transactions that write to the main one.
     pub(super) transactions: usize,
@@ -86,7 +86,7 @@ pub(super) fn read(
     let calls = calls(&trace, &mut recording, &groups)?;
     let actions = actions(&recording, &calls, groups);
     let path = Some(path.to_owned());
-    let names = recording.databases.into_iter().map(|it| it.recorded);
+    let names = recording.databases.into_iter().map(|database| database.recorded);
     Ok(Traffic {
         transactions,
         is_whole: transactions <= most,
@@ -111,7 +111,7 @@ fn groups(trace: &Trace, recording: &Recording) -> Result<Vec<Group>, TrialError
         group.works |= !chooses(recording, &call);
         if call.autocommit {
             let ended = open.remove(&call.connection);
-            groups.extend(ended.filter(|it| it.ticket.is_some() || it.prepares));
+            groups.extend(ended.filter(|group| group.ticket.is_some() || group.prepares));
         }
         Ok::<(), TrialError>(())
     })?;
@@ -154,7 +154,7 @@ fn calls(
     recording: &mut Recording,
     groups: &[Group],
 ) -> Result<HashMap<i64, Call>, TrialError> {
-    let wanted: HashSet<i64> = groups.iter().flat_map(|it| &it.events).copied().collect();
+    let wanted: HashSet<i64> = groups.iter().flat_map(|group| &group.events).copied().collect();
     let mut calls = HashMap::new();
     trace.for_each_call(|mut call| {
         if wanted.contains(&call.event) {

@@ -22,7 +22,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(60);
 /// The trail while recoveries are under way; the file is removed with it.
 pub(super) struct Trailed {
     path: PathBuf,
-    /// What the crash laboratory is told.
+    /// Messages of the crash laboratory.
     pub(super) isolation: Isolation,
     /// Dropped with the trail, which ends the watch for engines that hang.
     _ended: Sender<()>,

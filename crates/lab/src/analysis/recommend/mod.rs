@@ -125,7 +125,7 @@ fn why_no_rung(experiment: &ExperimentAnalysis) -> Option<Withheld> {
 fn rungs(experiment: &ExperimentAnalysis, baseline: &VariantAnalysis) -> Vec<Rung> {
     if baseline.class().is_measured() {
         let accepted = [MayLose::Nothing, MayLose::Recent, MayLose::Anything];
-        return without_gainless(experiment, accepted.map(|it| rung(experiment, it)).into());
+        return without_gainless(experiment, accepted.map(|chosen| rung(experiment, chosen)).into());
     }
     let unchanged = rung(experiment, MayLose::Unchanged);
     if experiment.crash_relevant.is_empty() {
@@ -187,11 +187,11 @@ fn is_accepted(
 }
 
 fn rung(experiment: &ExperimentAnalysis, may_lose: MayLose) -> Rung {
-    let choice = choose(experiment, |it| is_accepted(experiment, it, may_lose));
-    let breaks = |it: &VariantAnalysis| !it.breaks.is_empty();
+    let choice = choose(experiment, |variant| is_accepted(experiment, variant, may_lose));
+    let breaks = |variant: &VariantAnalysis| !variant.breaks.is_empty();
     let mut variants = experiment.variants.iter();
     let advice = match choice {
-        None if variants.any(|it| breaks(it) && is_accepted(experiment, it, may_lose)) => {
+        None if variants.any(|variant| breaks(variant) && is_accepted(experiment, variant, may_lose)) => {
             Err(Withheld::NoneWithinConstraints)
         }
         None => Err(Withheld::NoVariant),
@@ -280,7 +280,7 @@ impl ExperimentAnalysis {
     pub fn changed_safety(&self, variant: &VariantAnalysis) -> Vec<String> {
         let baseline = self.variants.first().map(|baseline| &baseline.levels);
         let differs =
-            |name: &&String| variant.levels.get(*name) != baseline.and_then(|it| it.get(*name));
+            |name: &&String| variant.levels.get(*name) != baseline.and_then(|levels| levels.get(*name));
         self.crash_relevant.iter().filter(differs).cloned().collect()
     }
 }
