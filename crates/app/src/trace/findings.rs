@@ -239,7 +239,8 @@ fn unused(indexes: &[UnusedIndex]) -> Vec<Item> {
     }
     let item = |(database, indexes): (&str, Vec<&UnusedIndex>)| {
         let named = indexes.iter().take(NAMED);
-        let names: Vec<String> = named.map(|index| format!("{} ({})", index.index, index.table)).collect();
+        let names: Vec<String> =
+            named.map(|index| format!("{} ({})", index.index, index.table)).collect();
         let others = indexes.len().saturating_sub(NAMED);
         let others = match others {
             0 => String::new(),

@@ -163,8 +163,8 @@ impl CrashArgs {
                 journal_modes: crashed.journal_mode,
                 synchronous: crashed.synchronous,
                 locking_modes: crashed.locking_mode,
-                page_sizes: crashed.page_size,
-                psow: crashed.psow,
+                page_sizes: or_default(crashed.page_size, 4096),
+                psow: or_default(crashed.psow, true),
                 engines: self.engine,
                 every_version: self.every_version,
                 quick: self.quick,
@@ -241,6 +241,11 @@ impl Crashed {
             None => Ok(()),
         }
     }
+}
+
+/// Returns the values, or one if none was given.
+fn or_default<T>(values: Vec<T>, default: T) -> Vec<T> {
+    if values.is_empty() { vec![default] } else { values }
 }
 
 /// Reads the values of a setting.

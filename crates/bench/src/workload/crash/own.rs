@@ -79,10 +79,10 @@ impl Own {
             Some(_) => self.extent(&done.performed),
             None => Vec::new(),
         };
-        let named = done
-            .in_force
-            .iter()
-            .map(|settings| SettingsInForce { database: self.name_of(&settings.database), ..settings.clone() });
+        let named = done.in_force.iter().map(|settings| SettingsInForce {
+            database: self.name_of(&settings.database),
+            ..settings.clone()
+        });
         let others = named.filter_map(|settings| settings.unlike(variant));
         rows.extend(others.map(|words| ("settings in force", words)));
         let open = done.left_open.as_ref();

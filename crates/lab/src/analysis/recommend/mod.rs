@@ -125,7 +125,10 @@ fn why_no_rung(experiment: &ExperimentAnalysis) -> Option<Withheld> {
 fn rungs(experiment: &ExperimentAnalysis, baseline: &VariantAnalysis) -> Vec<Rung> {
     if baseline.class().is_measured() {
         let accepted = [MayLose::Nothing, MayLose::Recent, MayLose::Anything];
-        return without_gainless(experiment, accepted.map(|chosen| rung(experiment, chosen)).into());
+        return without_gainless(
+            experiment,
+            accepted.map(|chosen| rung(experiment, chosen)).into(),
+        );
     }
     let unchanged = rung(experiment, MayLose::Unchanged);
     if experiment.crash_relevant.is_empty() {
@@ -191,7 +194,9 @@ fn rung(experiment: &ExperimentAnalysis, may_lose: MayLose) -> Rung {
     let breaks = |variant: &VariantAnalysis| !variant.breaks.is_empty();
     let mut variants = experiment.variants.iter();
     let advice = match choice {
-        None if variants.any(|variant| breaks(variant) && is_accepted(experiment, variant, may_lose)) => {
+        None if variants
+            .any(|variant| breaks(variant) && is_accepted(experiment, variant, may_lose)) =>
+        {
             Err(Withheld::NoneWithinConstraints)
         }
         None => Err(Withheld::NoVariant),
@@ -279,8 +284,9 @@ impl ExperimentAnalysis {
     /// Returns the settings that decide what a crash can destroy by which a variant differs from the baseline.
     pub fn changed_safety(&self, variant: &VariantAnalysis) -> Vec<String> {
         let baseline = self.variants.first().map(|baseline| &baseline.levels);
-        let differs =
-            |name: &&String| variant.levels.get(*name) != baseline.and_then(|levels| levels.get(*name));
+        let differs = |name: &&String| {
+            variant.levels.get(*name) != baseline.and_then(|levels| levels.get(*name))
+        };
         self.crash_relevant.iter().filter(differs).cloned().collect()
     }
 }
