@@ -177,7 +177,7 @@ fn a_mistake_in_sql_has_the_same_exit_code_in_every_command() {
         };
         refused(&["measure", "wrong.sql", "--rounds", "3"]);
         refused(&["tune", "wrong.sql", "--time-limit", "20s"]);
-        refused(&["crash", "--script", "wrong.sql", "--quick", "--journal-mode", "wal"]);
+        refused(&["crash", "--script", "wrong.sql", "--quick", "--set", "journal_mode=wal"]);
         refused(&["compare", "wrong.sql", "--vary", "cache_size=-1000,-2000"]);
     }
     // An experiment file with such a statement is invalid, too; the record of its run is kept.
