@@ -195,7 +195,7 @@ fn a_script_with_the_recorded_distributions_can_be_measured() {
     laboratory
         .pragmark(&taken)
         .exits(3)
-        .complains(&["snapshot would be written as taken.db", "--snapshot"]);
+        .complains(&["snapshot would be written as taken.db", "another name"]);
     assert_eq!(laboratory.read("taken.db"), "mine");
     let to_script = ["trace", "to-script", "work.trace", "--out", "work.sql"];
     laboratory.pragmark(&to_script).exits(0).complains(&[

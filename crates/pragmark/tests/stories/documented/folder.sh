@@ -9,6 +9,6 @@ mkdir benchmarks
 for name in pragmark-runs/after pragmark-runs/… pragmark-runs/20261120-101500-4711 old-run new-run benchmarks/first; do
   cp -r pragmark-runs/before "$name"
 done
-pragmark export pragmark-runs/before --format sqlite --out runs.db
-pragmark export pragmark-runs/before --format csv --out before.csv
-for name in before monday tuesday; do pragmark export pragmark-runs/before --format json --out "$name.json"; done
+pragmark report pragmark-runs/before --format sqlite --out runs.db
+pragmark report pragmark-runs/before --format csv --out before.csv
+for name in before monday tuesday; do pragmark report pragmark-runs/before --format json --out "$name.json"; done

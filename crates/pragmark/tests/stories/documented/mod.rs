@@ -28,7 +28,7 @@ const FEW: Way = With("--images 50");
 const WAYS: &[(&str, Way)] = &[
     ("/ssd", Not("it needs two disks")),
     ("--fleet ", Not("it needs a server: tests/fleet")),
-    ("pragmark agent ", Not("it needs a server: tests/fleet")),
+    ("pragmark fleet agent ", Not("it needs a server: tests/fleet")),
     ("pragmark guard ", Not("it needs a repository with two states: stories/guarding")),
     (" guarded", Not("it needs runs of guard: stories/guarding")),
     ("--notes", Not("it needs notes of git: stories/comparing")),
