@@ -89,7 +89,7 @@ fn check_takes_text(experiment: &Experiment, catalogue: &Catalogue) -> Result<()
 }
 
 fn unusable(error: ImportError) -> Error {
-    Error::unusable(error).hint("--columns chooses columns, --table the table of a database, --encoding the encoding; see `pragmark load --help` for the formats")
+    Error::unusable(error).hint("--columns chooses columns, --table the table of a database; `pragmark load --encoding` makes a database of a file in another encoding")
 }
 
 impl Text {

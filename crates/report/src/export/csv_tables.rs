@@ -1,6 +1,6 @@
 //! CSV tables of an analysis: variants, metrics and claims.
 //!
-//! A table is a list of columns, and each column has its name beside its cell: a header can neither lack a cell nor stand
+//! A table is a list of columns, and each column has its name next to its cell: a header can neither lack a cell nor stand
 //! over another one.
 
 use lab::analysis::{ExperimentAnalysis, Summary, VariantAnalysis};
