@@ -16,7 +16,6 @@ macro_rules! tell {
     }};
 }
 
-mod action;
 mod cli;
 mod commands;
 mod complete;
@@ -30,9 +29,6 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     // Answers a shell that completes a command line, and ends.
     clap_complete::CompleteEnv::with_factory(cli::command).complete();
-    let done = cli::parse().and_then(|action| {
-        terminal::report_file_limit()?;
-        commands::execute(action)
-    });
+    let done = terminal::report_file_limit().and_then(|()| cli::execute());
     done.unwrap_or_else(|error| exit::report(&error)).into()
 }

@@ -1,15 +1,39 @@
 //! Where the answer of a command goes: a file, or standard output.
 
 use std::io::{self, BufWriter, IsTerminal, Write, stdout};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use app::{Error, files};
+use clap::{Args, ValueEnum};
 use report::document::Document;
 use report::render;
 use serde::Serialize;
 
-use crate::action::{Format, Output};
 use crate::exit::Exit;
+
+/// Forms in which a document is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Text for the terminal.
+    Terminal,
+    /// Markdown, for a comment on a pull request.
+    Markdown,
+    /// One self-contained page.
+    Html,
+    /// JSON with every figure.
+    Json,
+}
+
+/// The form of a result, and the file for it.
+#[derive(Debug, Args)]
+pub struct Output {
+    /// Output format.
+    #[arg(long, value_enum, default_value = "terminal")]
+    pub format: Format,
+    /// Write to this file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
 
 /// Writes to the file, or to standard output by default. A reader that closes the pipe early (`| head`) is not an error.
 pub fn write(

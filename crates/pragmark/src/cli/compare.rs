@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use app::Error;
 use app::compare::ExactRequest;
 use app::measure::{Sql, Subject, Work};
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::values::{settings, varied};
-use crate::action::{Action, Format, Output};
+use crate::commands::compare;
+use crate::exit::Exit;
+use crate::output::Output;
 
 /// Repetitions of each side. Counters that differ between them give no verdict.
 const REPETITIONS: u32 = 2;
@@ -65,12 +67,12 @@ pub struct CompareArgs {
     pub dir: Option<PathBuf>,
     /// The result.
     #[command(flatten)]
-    pub output: ComparisonOutput,
+    pub output: Output,
 }
 
 impl CompareArgs {
-    /// Resolves the options.
-    pub fn resolve(self) -> Result<Action, Error> {
+    /// Compares.
+    pub fn execute(self) -> Result<Exit, Error> {
         let request = ExactRequest {
             subject: Subject {
                 work: Work::Sql(Sql { statements: self.commands, ..Sql::default() }),
@@ -85,43 +87,6 @@ impl CompareArgs {
             directory: self.dir,
             seed: SEED,
         };
-        Ok(Action::Compare { subjects: self.subjects, request, output: self.output.resolve() })
+        compare::execute(&self.subjects, request, &self.output)
     }
-}
-
-/// The result of a comparison.
-#[derive(Debug, Args)]
-pub struct ComparisonOutput {
-    /// Output format.
-    #[arg(long, value_enum, default_value = "terminal")]
-    format: CompareFormat,
-    /// Write to this file instead of standard output.
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-}
-
-impl ComparisonOutput {
-    /// Resolves the options.
-    pub(super) fn resolve(self) -> Output {
-        let format = match self.format {
-            CompareFormat::Terminal => Format::Terminal,
-            CompareFormat::Markdown => Format::Markdown,
-            CompareFormat::Html => Format::Html,
-            CompareFormat::Json => Format::Json,
-        };
-        Output { format, out: self.out }
-    }
-}
-
-/// Formats of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum CompareFormat {
-    /// Text for the terminal.
-    Terminal,
-    /// Markdown, for a comment on a pull request.
-    Markdown,
-    /// One self-contained page.
-    Html,
-    /// JSON with every figure.
-    Json,
 }

@@ -6,25 +6,15 @@ use std::str::FromStr;
 
 use app::Error;
 use app::crash::{CrashKind, CrashRequest, CrashWork, Images};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 use crash::schedule::Schedule;
 use lab::experiment::nearest;
 
 use super::values::{page_size, settings, zero_or_one};
-use crate::action::{Action, CrashAction, Format};
+use crate::commands::crash::{self as command, CrashFormat};
 use crate::complete;
-
-/// Forms of the report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum CrashFormat {
-    /// A summary.
-    Terminal,
-    /// With all counts, and the promises of SQLite's documentation.
-    Markdown,
-    /// Everything that was computed.
-    Json,
-}
+use crate::exit::Exit;
 
 /// Options of `crash`.
 #[derive(Debug, Args)]
@@ -101,7 +91,7 @@ pub struct CrashArgs {
     pub out: Option<PathBuf>,
     /// What is printed.
     #[arg(long, value_enum, default_value = "terminal")]
-    format: CrashFormat,
+    pub format: CrashFormat,
     /// A first look in seconds: normal locking, 600 images for each combination of settings and model, and no schedules of
     /// two connections, except with --every-version.
     #[arg(long)]
@@ -135,51 +125,45 @@ pub struct AccidentArgs {
 }
 
 impl CrashArgs {
-    /// Resolves the options.
-    pub fn resolve(self) -> Result<Action, Error> {
+    /// Crashes, or plays a schedule again.
+    pub fn execute(self) -> Result<Exit, Error> {
         let directory = self.accidents.dir;
-        let crash = if let Some(schedule) = self.accidents.schedule {
-            CrashAction::Play { schedule, engines: self.engine, directory }
-        } else if let Some(file) = self.write_known {
-            CrashAction::WriteKnown { file, quick: self.quick, directory }
-        } else {
-            let kind = match (self.accidents.kill, self.accidents.schedules) {
-                (Some(kills), _) => CrashKind::Kills(kills),
-                (None, Some(limit)) => CrashKind::Schedules(limit),
-                (None, None) => CrashKind::Images(Images {
-                    work: work(self.script, self.trace, self.db, self.transactions)?,
-                    experiment: self.experiment,
-                    models: self.model,
-                    images: self.images,
-                    second_crash_every: SECOND_CRASH_EVERY,
-                    threads: None,
-                    transactions: self.transactions,
-                }),
-            };
-            let crashed = Crashed::parse(&self.set)?;
-            crashed.check(&kind)?;
-            let request = CrashRequest {
-                kind,
-                journal_modes: crashed.journal_mode,
-                synchronous: crashed.synchronous,
-                locking_modes: crashed.locking_mode,
-                page_sizes: or_default(crashed.page_size, 4096),
-                psow: or_default(crashed.psow, true),
-                engines: self.engine,
-                every_version: self.every_version,
-                quick: self.quick,
-                seed: self.seed,
-                directory,
-                out: self.out,
-            };
-            let format = match self.format {
-                CrashFormat::Terminal => Format::Terminal,
-                CrashFormat::Markdown => Format::Markdown,
-                CrashFormat::Json => Format::Json,
-            };
-            CrashAction::Test { request: Box::new(request), format }
+        if let Some(schedule) = self.accidents.schedule {
+            return command::play(&schedule, &self.engine, directory.as_deref());
+        }
+        if let Some(file) = self.write_known {
+            return command::write_known(&file, self.quick, directory.as_deref());
+        }
+        let kind = match (self.accidents.kill, self.accidents.schedules) {
+            (Some(kills), _) => CrashKind::Kills(kills),
+            (None, Some(limit)) => CrashKind::Schedules(limit),
+            (None, None) => CrashKind::Images(Images {
+                work: work(self.script, self.trace, self.db, self.transactions)?,
+                experiment: self.experiment,
+                models: self.model,
+                images: self.images,
+                second_crash_every: SECOND_CRASH_EVERY,
+                threads: None,
+                transactions: self.transactions,
+            }),
         };
-        Ok(Action::Crash(crash))
+        let crashed = Crashed::parse(&self.set)?;
+        crashed.check(&kind)?;
+        let request = CrashRequest {
+            kind,
+            journal_modes: crashed.journal_mode,
+            synchronous: crashed.synchronous,
+            locking_modes: crashed.locking_mode,
+            page_sizes: or_default(crashed.page_size, 4096),
+            psow: or_default(crashed.psow, true),
+            engines: self.engine,
+            every_version: self.every_version,
+            quick: self.quick,
+            seed: self.seed,
+            directory,
+            out: self.out,
+        };
+        command::execute(&request, self.format)
     }
 }
 

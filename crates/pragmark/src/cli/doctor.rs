@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use app::Error;
 use app::doctor::DatabaseRequest;
 use clap::Args;
 
-use crate::action::Action;
+use crate::commands::{doctor, examination};
+use crate::exit::Exit;
 
 /// Duration of the noise probe, in seconds.
 const NOISE_S: f64 = 10.0;
@@ -42,25 +44,22 @@ pub struct DoctorArgs {
 }
 
 impl DoctorArgs {
-    /// Resolves the options.
-    pub fn resolve(self) -> Action {
-        let json = self.json;
+    /// Checks the machine, or examines the database.
+    pub fn execute(self) -> Result<Exit, Error> {
         let mut directories = self.dirs;
         if directories.is_empty() {
             directories.push(PathBuf::from("."));
         }
-        match self.db {
-            None => Action::Machine { directories, noise_s: NOISE_S, json },
-            Some(database) => {
-                let request = DatabaseRequest {
-                    database,
-                    directory: directories.swap_remove(0),
-                    quick_check: self.quick_check,
-                    through: self.through,
-                    engine: self.engine,
-                };
-                Action::Database { request, json }
-            }
-        }
+        let Some(database) = self.db else {
+            return doctor::execute(&directories, NOISE_S, self.json);
+        };
+        let request = DatabaseRequest {
+            database,
+            directory: directories.swap_remove(0),
+            quick_check: self.quick_check,
+            through: self.through,
+            engine: self.engine,
+        };
+        examination::execute(&request, self.json)
     }
 }

@@ -1,8 +1,10 @@
 //! Options of `driver`.
 
+use app::Error;
 use clap::{Args, Subcommand};
 
-use crate::action::{Action, DriverAction};
+use crate::commands::driver;
+use crate::exit::Exit;
 
 /// Options of `driver`.
 #[derive(Debug, Args)]
@@ -39,13 +41,12 @@ pub enum DriverCommand {
 }
 
 impl DriverArgs {
-    /// Resolves the options.
-    pub fn resolve(self) -> Action {
-        let action = match self.command {
-            DriverCommand::List => DriverAction::List,
-            DriverCommand::Install { names } => DriverAction::Install { names },
-            DriverCommand::Remove { names } => DriverAction::Remove { names },
-        };
-        Action::Driver(action)
+    /// Lists, installs or removes drivers.
+    pub fn execute(self) -> Result<Exit, Error> {
+        match self.command {
+            DriverCommand::List => driver::list(),
+            DriverCommand::Install { names } => driver::install(&names),
+            DriverCommand::Remove { names } => driver::remove(&names),
+        }
     }
 }

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use app::library;
+use app::{Error, library};
 use clap::{Args, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 
-use crate::action::{Action, EngineAction};
+use crate::commands::engine;
 use crate::complete;
+use crate::exit::Exit;
 
 /// Commands of `engine`.
 #[derive(Debug, Subcommand)]
@@ -66,20 +67,21 @@ pub struct BuildArgs {
 }
 
 impl EngineCommand {
-    /// Resolves the options.
-    pub fn resolve(self) -> Action {
-        Action::Engine(match self {
-            EngineCommand::List { json } => EngineAction::List { json },
+    /// Lists, builds, adds, removes or shows engines.
+    pub fn execute(self) -> Result<Exit, Error> {
+        match self {
+            EngineCommand::List { json } => engine::list(json),
             EngineCommand::Build(args) => {
                 let known: Vec<String> = library::ids();
                 let is_experiment = |name: &String| name.ends_with(".toml") || known.contains(name);
-                let (experiments, engines) = args.engines.into_iter().partition(is_experiment);
-                EngineAction::Build { engines, experiments }
+                let (experiments, engines): (Vec<_>, Vec<_>) =
+                    args.engines.into_iter().partition(is_experiment);
+                engine::build(&engines, &experiments)
             }
-            EngineCommand::Add { library, name } => EngineAction::Add { library, name },
-            EngineCommand::Remove { all: true, .. } => EngineAction::RemoveAll,
-            EngineCommand::Remove { engines, .. } => EngineAction::Remove { engines },
-            EngineCommand::Show { engine, json } => EngineAction::Show { engine, json },
-        })
+            EngineCommand::Add { library, name } => engine::add(&library, &name),
+            EngineCommand::Remove { all: true, .. } => engine::remove_all(),
+            EngineCommand::Remove { engines, .. } => engine::remove(&engines),
+            EngineCommand::Show { engine: name, json } => engine::show(&name, json),
+        }
     }
 }

@@ -10,7 +10,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use lab::fleet::{Expression, Per};
 
 use super::values::{bytes, label, seconds};
-use crate::action::{Action, FleetAction};
+use crate::commands::fleet;
+use crate::exit::Exit;
 
 /// Returns the access to a server by the variables that the `nats` tool has, too.
 ///
@@ -81,8 +82,8 @@ pub struct AgentArgs {
 }
 
 impl AgentArgs {
-    fn resolve(self) -> Result<Action, Error> {
-        Ok(Action::Agent(AgentRequest {
+    fn execute(self) -> Result<Exit, Error> {
+        fleet::agent(&AgentRequest {
             server: server(self.server)?,
             name: self.name,
             directory: self.dir,
@@ -90,7 +91,7 @@ impl AgentArgs {
             accept_code: self.accept_code,
             trusted: self.trust,
             cache_limit: self.cache_limit,
-        }))
+        })
     }
 }
 
@@ -187,17 +188,17 @@ pub enum FleetCommand {
 }
 
 impl FleetCommand {
-    /// Resolves the options.
-    pub fn resolve(self) -> Result<Action, Error> {
-        Ok(Action::Fleet(match self {
-            FleetCommand::Agent(args) => return args.resolve(),
-            FleetCommand::Status { server: address } => FleetAction::Status(server(address)?),
+    /// Carries out blocks as an agent, or asks something of a server.
+    pub fn execute(self) -> Result<Exit, Error> {
+        match self {
+            FleetCommand::Agent(args) => args.execute(),
+            FleetCommand::Status { server: address } => fleet::status(&server(address)?),
             FleetCommand::Drain { server: address, agents } => {
-                FleetAction::Drain { server: server(address)?, agents }
+                fleet::drain(&server(address)?, &agents)
             }
             FleetCommand::Purge { server: address, run, force } => {
-                FleetAction::Purge { server: server(address)?, run, force }
+                fleet::purge(&server(address)?, &run, force)
             }
-        }))
+        }
     }
 }

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use app::Error;
 use app::guard::GuardRequest;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::values::seconds;
-use crate::action::{Action, Undecided};
+use crate::commands::guard::{self, Undecided};
+use crate::exit::Exit;
 
 /// Seed of all random choices, the same in each run so that counters are.
 const SEED: u64 = 1;
@@ -53,7 +55,7 @@ pub struct GuardArgs {
     pub trial: f64,
     /// What an undecided budget is.
     #[arg(long, value_enum, value_name = "WHAT")]
-    pub undecided: Option<UndecidedArg>,
+    pub undecided: Option<Undecided>,
     /// Keep the record and the result in this new folder: a run that `report`, `compare` and `runs history` read, and
     /// the result as summary.md, report.html, guard.json and junit.xml.
     #[arg(long, value_name = "DIR")]
@@ -61,8 +63,8 @@ pub struct GuardArgs {
 }
 
 impl GuardArgs {
-    /// Resolves the options.
-    pub fn resolve(self) -> Action {
+    /// Measures both sides and judges.
+    pub fn execute(self) -> Result<Exit, Error> {
         let is_directory = |base: &String| base.starts_with(['.', '/']);
         let (base, base_directory) = match self.base {
             Some(base) if is_directory(&base) => (None, Some(PathBuf::from(base))),
@@ -81,19 +83,6 @@ impl GuardArgs {
             seed: SEED,
             out: self.out,
         };
-        let undecided = self.undecided.map(|undecided| match undecided {
-            UndecidedArg::Ok => Undecided::Passes,
-            UndecidedArg::Fail => Undecided::Fails,
-        });
-        Action::Guard { request, undecided }
+        guard::execute(&request, self.undecided)
     }
-}
-
-/// What an undecided budget is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum UndecidedArg {
-    /// No failure: exit code 0.
-    Ok,
-    /// A failure: exit code 4.
-    Fail,
 }

@@ -1,10 +1,6 @@
-//! The first page of help: commands in groups by what a person wants.
+//! The first page of help: commands in groups by what a person wants. Its lines fit a width of sixty columns.
 
 use std::fmt::Write;
-
-/// The order of the first page. The commands stand in a text of their own, because clap has no groups of commands.
-pub const TEMPLATE: &str =
-    "{about}\n\n{usage-heading} {usage}\n\n{before-help}\nOptions:\n{options}{after-help}";
 
 /// The commands, by what a person wants.
 const GROUPS: [(&str, &[&str]); 7] = [
@@ -48,24 +44,20 @@ const QUICK_START: [(&str, &[(&str, &str)]); 3] = [
 
 /// Returns the page that is printed without a command.
 pub fn quick_start(width: usize) -> String {
-    let mut text = wrapped(
-        "pragmark measures SQLite on this machine: how fast it is, which settings help, what a crash can destroy.",
-        0,
-        width,
-    );
+    let mut text = "pragmark measures SQLite on this machine: how fast it is,\n\
+                    which settings help, and what a crash can destroy.\n"
+        .to_owned();
     for (title, commands) in QUICK_START {
         let _ = writeln!(text, "\n{title}");
         for (command, about) in commands {
-            let command = format!("pragmark {command}");
-            if width < 90 {
-                let _ = write!(text, "  {command}\n      {}", wrapped(about, 6, width));
+            let _ = if width < MOST {
+                writeln!(text, "  pragmark {command}\n      {about}")
             } else {
-                let _ = writeln!(text, "  {command:42}  {about}");
-            }
+                writeln!(text, "  pragmark {command:33}  {about}")
+            };
         }
     }
-    let more = "`pragmark --help` lists all commands, and `pragmark help run` explains one.";
-    text + "\n" + &wrapped(more, 0, width)
+    text + "\n`pragmark --help` lists all commands;\n`pragmark help run` explains one.\n"
 }
 
 /// Returns the width at hand, at most a hundred columns.
@@ -73,36 +65,19 @@ pub fn width() -> usize {
     terminal_size::terminal_size().map_or(MOST, |(width, _)| usize::from(width.0)).min(MOST)
 }
 
-/// Returns the command with its commands in groups.
+/// Returns the command with its commands in groups, which clap does not have.
 pub fn grouped(command: clap::Command, width: usize) -> clap::Command {
-    let mut text = String::new();
+    let mut text = "{about}\n{usage-heading} {usage}\n\n".to_owned();
     for (title, names) in GROUPS {
         let _ = writeln!(text, "{title}");
         for name in names {
             let about = command.find_subcommand(name).and_then(clap::Command::get_about);
             let about = about.map(ToString::to_string).unwrap_or_default();
-            let _ = write!(text, "  {name:10}{}", wrapped(&about, 12, width));
+            let _ = writeln!(text, "  {name:10}{about}");
         }
     }
-    command.before_help(text).after_help(EXIT_CODES)
-}
-
-/// Returns words in lines of a width. The first line is continued from `indent` columns, the others begin there.
-fn wrapped(words: &str, indent: usize, width: usize) -> String {
-    let (mut text, mut column) = (String::new(), indent);
-    for word in words.split(' ') {
-        let length = word.chars().count();
-        if column > indent && column + 1 + length > width {
-            let _ = write!(text, "\n{:indent$}", "");
-            column = indent;
-        } else if column > indent {
-            text.push(' ');
-            column += 1;
-        }
-        text += word;
-        column += length;
-    }
-    text + "\n"
+    let exit_codes = EXIT_CODES.replace(", 3", if width < MOST { ",\n  3" } else { ", 3" });
+    command.help_template(text + "Options\n{options}\n" + &exit_codes)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 use lab::experiment::Scale;
 
-use crate::action::{Action, List};
+use crate::commands::list::List;
 use crate::complete;
 
 /// Options of `list`.
@@ -17,32 +17,7 @@ Examples:
 pub struct ListArgs {
     /// What to list.
     #[arg(value_enum, default_value = "experiments")]
-    pub what: ListArg,
-}
-
-/// What to list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ListArg {
-    /// Experiments with their questions.
-    Experiments,
-    /// Workloads and their parameters.
-    Workloads,
-    /// PRAGMAs and connection settings with their valid values.
-    Pragmas,
-    /// Metrics with their units and meanings.
-    Metrics,
-}
-
-impl ListArgs {
-    /// Resolves the options.
-    pub fn resolve(self) -> Action {
-        Action::List(match self.what {
-            ListArg::Experiments => List::Experiments,
-            ListArg::Workloads => List::Workloads,
-            ListArg::Pragmas => List::Pragmas,
-            ListArg::Metrics => List::Metrics,
-        })
-    }
+    pub what: List,
 }
 
 /// Options of `show`.
@@ -58,13 +33,6 @@ pub struct ShowArgs {
     /// Scale to show variants for.
     #[arg(long, value_enum, default_value = "default")]
     pub scale: ScaleArg,
-}
-
-impl ShowArgs {
-    /// Resolves the options.
-    pub fn resolve(self) -> Action {
-        Action::Show { experiment: vec![self.experiment], scale: self.scale.into() }
-    }
 }
 
 /// Data size.

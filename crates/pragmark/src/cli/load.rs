@@ -11,7 +11,8 @@ use load::{
 };
 
 use super::values::{Names, Quote, column_type, names, new_name, one_byte, quote};
-use crate::action::Action;
+use crate::commands;
+use crate::exit::Exit;
 
 /// Load strategies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -252,11 +253,14 @@ pub struct LoadArgs {
 }
 
 impl LoadArgs {
-    /// Resolves the options.
-    pub fn resolve(self) -> Result<Action, Error> {
+    /// Loads, or shows what a load would do.
+    pub fn execute(self) -> Result<Exit, Error> {
         let request =
             LoadRequest { opening: opening(&self)?, request: request(&self)?, inputs: self.inputs };
-        Ok(Action::Load { request: Box::new(request), is_outline: self.dry_run })
+        match self.dry_run {
+            true => commands::outline::execute(&request),
+            false => commands::load::execute(&request),
+        }
     }
 }
 

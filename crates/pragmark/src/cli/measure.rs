@@ -8,7 +8,8 @@ use clap::{Args, ValueEnum};
 
 use super::record::RecordOptions;
 use super::values::{seconds, settings, varied};
-use crate::action::Action;
+use crate::commands::run;
+use crate::exit::Exit;
 
 /// Options of `measure`.
 #[derive(Debug, Args)]
@@ -90,8 +91,8 @@ pub struct MeasureArgs {
 }
 
 impl MeasureArgs {
-    /// Resolves the options.
-    pub fn resolve(self) -> Result<Action, Error> {
+    /// Measures, or writes the experiment.
+    pub fn execute(self) -> Result<Exit, Error> {
         let work = match self.trace {
             Some(trace) => Work::Replay(Replay { trace, mode: self.mode.map(ModeArg::mode) }),
             None => Work::Sql(Sql {
@@ -118,10 +119,10 @@ impl MeasureArgs {
             seed: None,
             tiers: !self.no_tiers,
         };
-        Ok(match self.write {
-            Some(out) => Action::WriteExperiment { request, out },
-            None => Action::Measure(request),
-        })
+        match self.write {
+            Some(out) => run::write_experiment(&request, &out),
+            None => run::measure(&request),
+        }
     }
 }
 

@@ -29,6 +29,7 @@ use std::path::PathBuf;
 use app::Error;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use lab::experiment::schema::experiment_schema;
 
 use self::anonymize::AnonymizeArgs;
 use self::compare::CompareArgs;
@@ -47,11 +48,13 @@ use self::run::RunArgs;
 use self::runs::RunsArgs;
 use self::trace::{RecordArgs, TraceArgs};
 use self::tune::TuneArgs;
-use crate::action::{Action, Generated};
+use crate::commands::{self, generate, worker};
+use crate::exit::Exit;
+use crate::output;
 
 /// A performance laboratory for SQLite: your queries, your settings and crashes, on your machine.
 #[derive(Debug, Parser)]
-#[command(name = "pragmark", version, help_template = help::TEMPLATE)]
+#[command(name = "pragmark", version)]
 struct Cli {
     /// Print completions of a shell, `man` or `schema`.
     #[arg(long, value_enum, value_name = "FILE", hide_possible_values = true)]
@@ -76,16 +79,16 @@ enum GenerateArg {
     Schema,
 }
 
-impl From<GenerateArg> for Generated {
-    fn from(argument: GenerateArg) -> Generated {
-        match argument {
-            GenerateArg::Bash => Generated::Completions(Shell::Bash),
-            GenerateArg::Elvish => Generated::Completions(Shell::Elvish),
-            GenerateArg::Fish => Generated::Completions(Shell::Fish),
-            GenerateArg::Powershell => Generated::Completions(Shell::PowerShell),
-            GenerateArg::Zsh => Generated::Completions(Shell::Zsh),
-            GenerateArg::Man => Generated::Manual,
-            GenerateArg::Schema => Generated::Schema,
+impl GenerateArg {
+    fn execute(self) -> Result<Exit, Error> {
+        match self {
+            GenerateArg::Bash => generate::completions(Shell::Bash),
+            GenerateArg::Elvish => generate::completions(Shell::Elvish),
+            GenerateArg::Fish => generate::completions(Shell::Fish),
+            GenerateArg::Powershell => generate::completions(Shell::PowerShell),
+            GenerateArg::Zsh => generate::completions(Shell::Zsh),
+            GenerateArg::Man => generate::manual(command()),
+            GenerateArg::Schema => output::display_json(experiment_schema()),
         }
     }
 }
@@ -95,20 +98,19 @@ pub fn command() -> clap::Command {
     help::grouped(Cli::command(), help::width())
 }
 
-/// Returns what the command line of this process asks for. A wrong command line ends the process with a message, `--help` with
-/// a text.
+/// Carries out the command line of this process. A wrong one ends the process with a message, `--help` with a text.
 ///
 /// # Errors
-/// Options do not go together.
-pub fn parse() -> Result<Action, Error> {
+/// Options do not go together, or the command fails.
+pub fn execute() -> Result<Exit, Error> {
     let matches = command().try_get_matches();
     let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = cli.unwrap_or_else(|error| advice::with_advice(error).exit());
     match (cli.command, cli.generate, cli.install_completions) {
-        (_, Some(file), _) => Ok(Action::Generate(file.into())),
-        (_, _, Some(shell)) => Ok(Action::InstallCompletions { shell }),
-        (Some(command), ..) => command.resolve(),
-        (None, ..) => Ok(Action::QuickStart(help::quick_start(help::width()))),
+        (_, Some(file), _) => file.execute(),
+        (_, _, Some(shell)) => generate::install_completions(shell),
+        (Some(command), ..) => command.execute(),
+        (None, ..) => output::display(&help::quick_start(help::width())),
     }
 }
 
@@ -117,45 +119,45 @@ pub fn parse() -> Result<Action, Error> {
 enum Command {
     /// Measure your SQL on a copy of your database.
     Measure(Box<MeasureArgs>),
-    /// Find the fastest settings that are as safe as you need.
+    /// Find the fastest settings that are safe enough.
     Tune(Box<TuneArgs>),
-    /// Compare two runs, or engines, databases or queries by counters instead of time.
+    /// Compare runs, engines, databases or queries.
     Compare(Box<CompareArgs>),
-    /// Check in CI that a change makes the work of a database neither slower nor less safe.
+    /// Fail in CI if a change is slower or less safe.
     Guard(Box<GuardArgs>),
-    /// Record what a program does with SQLite, without changing the program.
+    /// Record what a program does with SQLite.
     Record(RecordArgs),
-    /// Summarise a recording, or cut, merge, redact or export it.
+    /// Summarise, cut, merge, redact or export a trace.
     Trace(TraceArgs),
-    /// Load CSV, JSON Lines, Parquet or Arrow files into a table at disk speed.
+    /// Load CSV, JSON Lines, Parquet or Arrow files.
     Load(Box<LoadArgs>),
-    /// Make a shareable copy of a database with scrambled texts and blobs.
+    /// Copy a database with scrambled texts and blobs.
     Anonymize(AnonymizeArgs),
-    /// Show what a crash can destroy, by settings and storage model.
+    /// Show what a crash can destroy, by settings.
     Crash(Box<CrashArgs>),
-    /// Run experiments, or the five-minute tour if none is named.
+    /// Run experiments, or a tour of five minutes.
     Run(Box<RunArgs>),
     /// List experiments, workloads, PRAGMAs or metrics.
     List(ListArgs),
-    /// Show an experiment: its question, variants and claims.
+    /// Show an experiment's question and claims.
     Show(ShowArgs),
-    /// Write an experiment of your own, or a driver for your own code.
+    /// Write an experiment or a driver of your own.
     #[command(subcommand)]
     New(NewCommand),
     /// Print, open or export the report of a run.
     Report(ReportArgs),
-    /// List runs, show how figures changed over many runs, or remove old runs.
+    /// List runs, show their history or remove old ones.
     Runs(RunsArgs),
-    /// Print the settings that a run recommends, ready to paste.
+    /// Print the settings that a run recommends.
     Settings(SettingsArgs),
     /// Check this machine, or examine a database.
     Doctor(DoctorArgs),
-    /// List, build, add or remove engines: the SQLite libraries to measure.
+    /// List, build, add or remove SQLite libraries.
     #[command(subcommand)]
     Engine(EngineCommand),
-    /// List, install or remove drivers for the bindings of other languages.
+    /// List, install or remove drivers of bindings.
     Driver(DriverArgs),
-    /// Measure on many machines: start an agent, show or end agents, remove a run.
+    /// Measure on many machines.
     #[command(subcommand)]
     Fleet(FleetCommand),
     /// Run one trial: read a specification from standard input, write messages to standard output.
@@ -194,46 +196,43 @@ enum Command {
 }
 
 impl Command {
-    /// Turns arguments into a request, so that they are interpreted once.
-    fn resolve(self) -> Result<Action, Error> {
-        Ok(match self {
-            Command::Run(args) => args.resolve()?,
-            Command::Measure(args) => args.resolve()?,
-            Command::Compare(args) => args.resolve()?,
-            Command::Tune(args) => args.resolve()?,
-            Command::Guard(args) => args.resolve(),
-            Command::List(args) => args.resolve(),
-            Command::Show(args) => args.resolve(),
-            Command::Report(args) => args.resolve()?,
-            Command::Runs(args) => args.resolve(),
-            Command::Settings(args) => args.resolve(),
-            Command::Load(args) => args.resolve()?,
-            Command::Record(args) => args.resolve(),
-            Command::Trace(args) => args.resolve()?,
+    /// Carries out the command. Its arguments are interpreted once, by its own module here.
+    fn execute(self) -> Result<Exit, Error> {
+        match self {
+            Command::Run(args) => args.execute(),
+            Command::Measure(args) => args.execute(),
+            Command::Compare(args) => args.execute(),
+            Command::Tune(args) => args.execute(),
+            Command::Guard(args) => args.execute(),
+            Command::List(args) => commands::list::execute(args.what),
+            Command::Show(args) => commands::show::execute(&args.experiment, args.scale.into()),
+            Command::Report(args) => args.execute(),
+            Command::Runs(args) => args.execute(),
+            Command::Settings(args) => args.execute(),
+            Command::Load(args) => args.execute(),
+            Command::Record(args) => args.execute(),
+            Command::Trace(args) => args.execute(),
             Command::Anonymize(args) => {
-                let AnonymizeArgs { database, keep, out } = args;
-                Action::Anonymize { database, keep, out }
+                commands::anonymize::execute(&args.database, &args.keep, &args.out)
             }
-            Command::Doctor(args) => args.resolve(),
-            Command::Driver(args) => args.resolve(),
-            Command::New(NewCommand::Experiment(args)) => Action::NewExperiment { name: args.name },
+            Command::Doctor(args) => args.execute(),
+            Command::Driver(args) => args.execute(),
+            Command::New(NewCommand::Experiment(args)) => commands::new::experiment(&args.name),
             Command::New(NewCommand::Driver(args)) => {
-                Action::NewDriver { name: args.name, language: args.language }
+                commands::new::driver(&args.name, args.language)
             }
-            Command::Crash(args) => args.resolve()?,
-            Command::Engine(command) => command.resolve(),
-            Command::Fleet(command) => command.resolve()?,
-            Command::Trial => Action::Trial,
-            Command::ContentionWorker => Action::ContentionWorker,
-            Command::ReplayWorker => Action::ReplayWorker,
-            Command::SignalListener => Action::SignalListener,
-            Command::WriteUntilKilled => Action::WriteUntilKilled,
-            Command::Become(args) => {
-                Action::Become { program: args.program, arguments: args.arguments }
-            }
-            Command::MakeSyncedCommits { engine } => Action::MakeSyncedCommits { engine },
-            Command::DescribeEngine { engine } => Action::DescribeEngine { engine },
-        })
+            Command::Crash(args) => args.execute(),
+            Command::Engine(command) => command.execute(),
+            Command::Fleet(command) => command.execute(),
+            Command::Trial => worker::trial(),
+            Command::ContentionWorker => worker::contention_worker(),
+            Command::ReplayWorker => worker::replay_worker(),
+            Command::SignalListener => worker::signal_listener(),
+            Command::WriteUntilKilled => worker::write_until_killed(),
+            Command::Become(args) => worker::become_program(&args.program, &args.arguments),
+            Command::MakeSyncedCommits { engine } => worker::make_synced_commits(&engine),
+            Command::DescribeEngine { engine } => worker::describe_engine(&engine),
+        }
     }
 }
 

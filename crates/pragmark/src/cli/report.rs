@@ -12,8 +12,10 @@ use report::SettingsQuery;
 use report::export::{Columns, Direction};
 use report::settings::Binding;
 
-use crate::action::{Action, Format, ReportForm};
+use crate::commands::{report as command, settings};
 use crate::complete;
+use crate::exit::Exit;
+use crate::output::Format;
 
 /// Options of `report`.
 #[derive(Debug, Args)]
@@ -78,36 +80,52 @@ pub enum ReportFormat {
 }
 
 impl ReportArgs {
-    /// Resolves the options.
+    /// Writes, opens or exports the report.
     ///
     /// # Errors
-    /// Several runs are to be opened.
-    pub fn resolve(self) -> Result<Action, Error> {
-        if self.open {
-            return match <[PathBuf; 1]>::try_from(self.runs) {
-                Ok([run]) => Ok(Action::Open { run: Some(run) }),
-                Err(runs) if runs.is_empty() => Ok(Action::Open { run: None }),
-                Err(_) => Err(Error::mistake("--open opens the page of one run")),
-            };
+    /// A format or a browser takes one run and there are several.
+    pub fn execute(mut self) -> Result<Exit, Error> {
+        if self.runs.is_empty() {
+            self.runs.push(command::run_or_latest(None)?);
         }
-        let columns = if self.wide { Columns::Wide } else { Columns::Narrow };
-        let form = match self.format {
-            ReportFormat::Terminal => ReportForm::Document(Format::Terminal),
-            ReportFormat::Html => ReportForm::Document(Format::Html),
-            ReportFormat::Markdown => ReportForm::Document(Format::Markdown),
-            ReportFormat::Csv => ReportForm::Trials(columns),
-            ReportFormat::VariantsCsv => ReportForm::Text(TextForm::Variants(columns)),
-            ReportFormat::MetricsCsv => ReportForm::Text(TextForm::Metrics(columns)),
-            ReportFormat::ClaimsCsv => ReportForm::Text(TextForm::Claims(columns)),
-            ReportFormat::Json => ReportForm::Text(TextForm::Json),
-            ReportFormat::Bencher => ReportForm::Text(TextForm::Bencher),
-            ReportFormat::GithubBigger => ReportForm::Text(TextForm::Github(Direction::Bigger)),
-            ReportFormat::GithubSmaller => ReportForm::Text(TextForm::Github(Direction::Smaller)),
-            ReportFormat::Benchstat => ReportForm::Text(TextForm::Benchstat),
-            ReportFormat::Sqlite => ReportForm::Tables(TablesForm::Sqlite),
-            ReportFormat::Parquet => ReportForm::Tables(TablesForm::Parquet),
+        let tables = |form| command::tables(&self.runs, form, self.out.as_deref());
+        match self.format {
+            ReportFormat::Sqlite => tables(TablesForm::Sqlite),
+            ReportFormat::Parquet => tables(TablesForm::Parquet),
+            format => self.of_one_run(format),
+        }
+    }
+
+    fn of_one_run(&self, format: ReportFormat) -> Result<Exit, Error> {
+        let [run] = &self.runs[..] else {
+            return Err(match self.open {
+                true => Error::mistake("--open opens the page of one run"),
+                false => Error::mistake("this format has one run")
+                    .hint("--format sqlite and --format parquet put several runs together"),
+            });
         };
-        Ok(Action::Report { runs: self.runs, form, out: self.out })
+        if self.open {
+            return command::open(run);
+        }
+        let out = self.out.as_deref();
+        let columns = if self.wide { Columns::Wide } else { Columns::Narrow };
+        let document = |format| command::document(run, format, out);
+        let text = |form| command::text(run, form, out);
+        match format {
+            ReportFormat::Terminal => document(Format::Terminal),
+            ReportFormat::Html => document(Format::Html),
+            ReportFormat::Markdown => document(Format::Markdown),
+            ReportFormat::Csv => command::trials(run, columns, out),
+            ReportFormat::VariantsCsv => text(TextForm::Variants(columns)),
+            ReportFormat::MetricsCsv => text(TextForm::Metrics(columns)),
+            ReportFormat::ClaimsCsv => text(TextForm::Claims(columns)),
+            ReportFormat::Json => text(TextForm::Json),
+            ReportFormat::Bencher => text(TextForm::Bencher),
+            ReportFormat::GithubBigger => text(TextForm::Github(Direction::Bigger)),
+            ReportFormat::GithubSmaller => text(TextForm::Github(Direction::Smaller)),
+            ReportFormat::Benchstat => text(TextForm::Benchstat),
+            ReportFormat::Sqlite | ReportFormat::Parquet => Ok(Exit::Success),
+        }
     }
 }
 
@@ -136,11 +154,11 @@ pub struct SettingsArgs {
 }
 
 impl SettingsArgs {
-    /// Resolves the options.
-    pub fn resolve(self) -> Action {
+    /// Prints the settings.
+    pub fn execute(self) -> Result<Exit, Error> {
         let (experiment, binding) = (self.experiment, self.binding);
         let query = SettingsQuery { experiment, binding, may_lose: self.may_lose.into() };
-        Action::Settings { run: self.run, query }
+        settings::execute(self.run, &query)
     }
 }
 

@@ -12,8 +12,9 @@ use clap_complete::engine::ArgValueCompleter;
 use super::fleet::FleetRunArgs;
 use super::list::ScaleArg;
 use super::values::{not_negative, seconds};
-use crate::action::{Action, RunAction};
+use crate::commands::run;
 use crate::complete;
+use crate::exit::Exit;
 
 /// Options of `run`.
 #[derive(Debug, Args)]
@@ -122,8 +123,8 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
-    /// Resolves the options.
-    pub fn resolve(self) -> Result<Action, Error> {
+    /// Carries out a run.
+    pub fn execute(self) -> Result<Exit, Error> {
         // Going on with a run may change the current directory.
         let drivers = self.drivers.as_deref().map(std::path::absolute);
         let drivers = drivers.transpose().map_err(Error::unusable)?;
@@ -135,10 +136,10 @@ impl RunArgs {
             postgres: self.postgres.clone(),
             drivers: drivers.clone(),
         };
-        let run = if let Some(folder) = self.resume {
-            RunAction::Resume { request: stored(folder), server }
+        if let Some(folder) = self.resume {
+            run::resume(&stored(folder), &server)
         } else if let Some(folder) = self.repeat {
-            RunAction::Repeat(RepeatRequest {
+            run::repeat(&RepeatRequest {
                 earlier: stored(folder),
                 out: self.out,
                 seed: self.seed,
@@ -147,14 +148,14 @@ impl RunArgs {
                 tiers: !self.no_tiers,
             })
         } else if let Some(run) = self.fleet.adopt {
-            RunAction::Adopt { run, server, out: self.out }
+            run::adopt(&run, &server, self.out.as_deref())
         } else {
-            return self.new_run(server, drivers).map(Action::Run);
-        };
-        Ok(Action::Run(run))
+            self.start(server, drivers)
+        }
     }
-    /// Resolves the options of a new run.
-    fn new_run(self, server: ServerRequest, drivers: Option<PathBuf>) -> Result<RunAction, Error> {
+
+    /// Carries out a new run.
+    fn start(self, server: ServerRequest, drivers: Option<PathBuf>) -> Result<Exit, Error> {
         let columns = self.columns.iter().map(|name| name.trim().to_owned()).collect();
         let text = self.text.map(|path| TextRequest {
             path,
@@ -179,9 +180,9 @@ impl RunArgs {
             confirmed: self.yes,
         };
         if server.address.is_none() {
-            return Ok(RunAction::Start(Box::new(request)));
+            return run::start(&request);
         }
-        Ok(RunAction::Fleet(Box::new(FleetRequest {
+        run::start_fleet(&FleetRequest {
             run: request,
             server,
             on: self.fleet.on,
@@ -190,7 +191,7 @@ impl RunArgs {
             wait_s: self.fleet.wait,
             patience_s: self.fleet.patience,
             sign_with: self.fleet.sign_with,
-        })))
+        })
     }
 }
 

@@ -2,12 +2,15 @@
 
 use std::path::PathBuf;
 
+use app::Error;
 use app::history::Sources;
 use clap::{ArgGroup, Args, Subcommand};
 
-use super::compare::ComparisonOutput;
 use super::values;
-use crate::action::{Action, Prune};
+use crate::commands::report::write_history;
+use crate::commands::runs::{self, Prune};
+use crate::exit::Exit;
+use crate::output::Output;
 
 /// Options of `runs`.
 #[derive(Debug, Args)]
@@ -83,32 +86,32 @@ pub struct HistoryArgs {
     pub notes: Option<String>,
     /// The result.
     #[command(flatten)]
-    pub output: ComparisonOutput,
+    pub output: Output,
 }
 
 impl HistoryArgs {
-    fn resolve(self) -> Action {
+    fn execute(self) -> Result<Exit, Error> {
         let sources = match self.notes {
             Some(name) => Sources::Notes(name),
             None => Sources::Folders(self.folders),
         };
-        Action::History { sources, output: self.output.resolve() }
+        write_history(&sources, &self.output)
     }
 }
 
 impl RunsArgs {
-    /// Resolves the options.
-    pub fn resolve(self) -> Action {
+    /// Lists runs, removes some or shows their history.
+    pub fn execute(self) -> Result<Exit, Error> {
         match self.command {
-            Some(RunsCommand::Prune(args)) => Action::Prune(Prune {
+            Some(RunsCommand::Prune(args)) => runs::prune(&Prune {
                 keep: args.keep.unwrap_or(0),
                 older_than_s: args.older_than,
                 dry_run: args.dry_run,
                 confirmed: args.yes,
                 folders: args.folders,
             }),
-            Some(RunsCommand::History(args)) => args.resolve(),
-            None => Action::Runs { folders: self.folders },
+            Some(RunsCommand::History(args)) => args.execute(),
+            None => runs::list(&self.folders),
         }
     }
 }

@@ -11,7 +11,9 @@ use trace::edit::Part;
 use trace::export::Form;
 
 use super::values::seconds;
-use crate::action::{Action, Format, Output, RecordAction, TraceAction};
+use crate::commands::{record, trace as command};
+use crate::exit::Exit;
+use crate::output::{Format, Output};
 
 /// Ways into a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -57,10 +59,10 @@ pub struct RecordArgs {
 }
 
 impl RecordArgs {
-    /// Resolves the options.
-    pub fn resolve(self) -> Action {
+    /// Records, or seals an interrupted recording.
+    pub fn execute(self) -> Result<Exit, Error> {
         if let Some(folder) = self.seal {
-            return Action::Record(RecordAction::Seal { folder, out: self.out });
+            return record::seal(&folder, self.out);
         }
         let door = match self.door {
             Some(DoorArg::Extension) => Door::Extension,
@@ -75,12 +77,12 @@ impl RecordArgs {
             name.push(".trace");
             name.into()
         });
-        Action::Record(RecordAction::Record(app::record::RecordRequest {
+        record::record(&app::record::RecordRequest {
             out,
             options: Options { door, redact: self.redact },
             extension: self.door == Some(DoorArg::Extension),
             command: self.command,
-        }))
+        })
     }
 }
 
@@ -193,40 +195,34 @@ pub struct RedactArgs {
 }
 
 impl TraceArgs {
-    /// Resolves the options.
-    pub fn resolve(self) -> Result<Action, Error> {
-        Ok(Action::Trace(match (self.command, self.trace) {
-            (Some(command), _) => command.resolve()?,
-            (None, Some(trace)) => show(trace, self.format, self.out)?,
-            (None, None) => {
-                return Err(Error::mistake("name a trace, such as `pragmark trace app.trace`"));
-            }
-        }))
+    /// Shows a trace, or makes another one or a file.
+    pub fn execute(self) -> Result<Exit, Error> {
+        match (self.command, self.trace) {
+            (Some(command), _) => command.execute(),
+            (None, Some(trace)) => show(trace, self.format, self.out),
+            (None, None) => Err(Error::mistake("name a trace, such as `pragmark trace app.trace`")),
+        }
     }
 }
 
 impl TraceCommand {
-    fn resolve(self) -> Result<TraceAction, Error> {
-        Ok(match self {
-            TraceCommand::Cut(args) => args.resolve()?,
-            TraceCommand::Merge(args) => {
-                TraceAction::Edit { edit: Edit::Merge(args.traces), out: args.out }
-            }
-            TraceCommand::Redact(args) => {
-                TraceAction::Edit { edit: Edit::Redact(args.trace), out: args.out }
-            }
-            TraceCommand::ToScript(args) => TraceAction::ToScript(ScriptRequest {
+    fn execute(self) -> Result<Exit, Error> {
+        match self {
+            TraceCommand::Cut(args) => args.execute(),
+            TraceCommand::Merge(args) => command::edit(&Edit::Merge(args.traces), &args.out),
+            TraceCommand::Redact(args) => command::edit(&Edit::Redact(args.trace), &args.out),
+            TraceCommand::ToScript(args) => command::fit_script(&ScriptRequest {
                 trace: args.trace,
                 snapshot: args.out.with_extension("db"),
                 out: args.out,
                 database: args.database,
             }),
-        })
+        }
     }
 }
 
 impl CutArgs {
-    fn resolve(self) -> Result<TraceAction, Error> {
+    fn execute(self) -> Result<Exit, Error> {
         match (self.from, self.to) {
             (None, None) if self.connection.is_empty() => {
                 return Err(Error::mistake("name a part: --from, --to or --connection"));
@@ -242,12 +238,12 @@ impl CutArgs {
             to_us: self.to.map(micros),
             connections: self.connection,
         };
-        Ok(TraceAction::Edit { edit: Edit::Cut { trace: self.trace, part }, out: self.out })
+        command::edit(&Edit::Cut { trace: self.trace, part }, &self.out)
     }
 }
 
-/// Returns how a trace is shown, or written for other tools.
-fn show(trace: PathBuf, format: TraceFormat, out: Option<PathBuf>) -> Result<TraceAction, Error> {
+/// Shows a trace, or writes it for other tools.
+fn show(trace: PathBuf, format: TraceFormat, out: Option<PathBuf>) -> Result<Exit, Error> {
     let form = match format {
         TraceFormat::Terminal => Err(Format::Terminal),
         TraceFormat::Html => Err(Format::Html),
@@ -257,8 +253,8 @@ fn show(trace: PathBuf, format: TraceFormat, out: Option<PathBuf>) -> Result<Tra
         TraceFormat::Sqlite => Ok(Form::Sqlite),
     };
     match (form, out) {
-        (Err(format), out) => Ok(TraceAction::Show { trace, output: Output { format, out } }),
-        (Ok(form), Some(out)) => Ok(TraceAction::Edit { edit: Edit::Export { trace, form }, out }),
+        (Err(format), out) => command::show(&trace, &Output { format, out }),
+        (Ok(form), Some(out)) => command::edit(&Edit::Export { trace, form }, &out),
         (Ok(_), None) => {
             Err(Error::mistake("this format is no text").hint("name a new file with --out"))
         }

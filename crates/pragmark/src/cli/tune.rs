@@ -11,7 +11,8 @@ use lab::tuning_plan::Constraint;
 
 use super::record::RecordOptions;
 use super::values::{seconds, settings};
-use crate::action::Action;
+use crate::commands::run;
+use crate::exit::Exit;
 
 /// Options of `tune`.
 #[derive(Debug, Args)]
@@ -73,9 +74,9 @@ pub struct TuneArgs {
 }
 
 impl TuneArgs {
-    /// Resolves the options.
-    pub fn resolve(self) -> Result<Action, Error> {
-        let request = TuneRequest {
+    /// Searches.
+    pub fn execute(self) -> Result<Exit, Error> {
+        run::tune(&TuneRequest {
             workload: self.workload,
             database: self.db,
             may_lose: self.may_lose.into(),
@@ -91,8 +92,7 @@ impl TuneArgs {
             directories: self.record.dirs,
             out: self.record.out,
             seed: None,
-        };
-        Ok(Action::Tune(request))
+        })
     }
 }
 

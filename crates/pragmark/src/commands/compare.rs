@@ -7,9 +7,8 @@ use app::Error;
 use app::compare::{Compared, ExactRequest, compare_exactly, compare_runs};
 use app::measure::{Replay, Work};
 
-use crate::action::Output;
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Output};
 use crate::terminal::Terminal;
 
 /// Compares what the paths name.

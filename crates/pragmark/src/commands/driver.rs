@@ -4,22 +4,16 @@ use std::fmt::Write;
 use std::sync::atomic::Ordering;
 
 use app::{Error, Interface, driver};
-use drivers::{Description, Library, Manifest, Registry, State};
+use drivers::{Description, Library, Manifest, State};
 use serde_json::json;
 
-use crate::action::DriverAction;
 use crate::exit::Exit;
 use crate::output;
 use crate::terminal::Terminal;
 
-/// Lists, installs or removes drivers.
-pub fn execute(action: &DriverAction) -> Result<Exit, Error> {
-    let registry = driver::registry(None)?;
-    match action {
-        DriverAction::List => output::display(&lines(&driver::states(&registry))),
-        DriverAction::Install { names } => install(&registry, names),
-        DriverAction::Remove { names } => remove(&registry, names),
-    }
+/// Lists drivers.
+pub fn list() -> Result<Exit, Error> {
+    output::display(&lines(&driver::states(&driver::registry(None)?)))
 }
 
 /// Returns the state of each driver, one per line.
@@ -69,10 +63,12 @@ pub fn as_json(states: &[(&Manifest, State)]) -> serde_json::Value {
     states.iter().map(one).collect()
 }
 
-fn install(registry: &Registry, names: &[String]) -> Result<Exit, Error> {
+/// Installs drivers, all by default.
+pub fn install(names: &[String]) -> Result<Exit, Error> {
+    let registry = driver::registry(None)?;
     let interrupted = Terminal::lines().interrupted()?;
     let mut failed = Vec::new();
-    for manifest in driver::named(registry, names)? {
+    for manifest in driver::named(&registry, names)? {
         tell!("installing {}: {}", manifest.name, manifest.about);
         match registry.install(manifest, &interrupted) {
             Ok(description) => {
@@ -96,8 +92,10 @@ fn install(registry: &Registry, names: &[String]) -> Result<Exit, Error> {
     Err(Error::unusable(format!("not installed: {}", failed.join(", "))))
 }
 
-fn remove(registry: &Registry, names: &[String]) -> Result<Exit, Error> {
-    for manifest in driver::named(registry, names)? {
+/// Removes installed drivers, all by default.
+pub fn remove(names: &[String]) -> Result<Exit, Error> {
+    let registry = driver::registry(None)?;
+    for manifest in driver::named(&registry, names)? {
         let what = if registry.remove(manifest)? { "removed" } else { "was not installed" };
         output::display(&format!("{}: {what}\n", manifest.name))?;
     }

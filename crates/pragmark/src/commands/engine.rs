@@ -11,34 +11,22 @@ use app::engine::{self, EngineStatus};
 use lab::record::{EngineRecord, SyncCheck};
 use serde_json::json;
 
-use crate::action::EngineAction;
 use crate::exit::{self, Exit};
 use crate::output;
 use crate::terminal::Terminal;
 
-/// Lists, builds, adds, removes or shows engines.
-pub fn execute(action: &EngineAction) -> Result<Exit, Error> {
-    match action {
-        EngineAction::List { json } => {
-            let at_hand = engine::available()?;
-            if *json {
-                output::display_json(&list_as_json(&at_hand))
-            } else {
-                output::display(&list_as_text(&at_hand))
-            }
-        }
-        EngineAction::Build { engines, experiments } => build(engines, experiments),
-        EngineAction::Add { library, name } => add(library, name),
-        EngineAction::Remove { engines } => remove(engines),
-        EngineAction::RemoveAll => {
-            output::display(&format!("{} engines removed\n", engine::remove_all()?))
-        }
-        EngineAction::Show { engine, json } => show(engine, *json),
+/// Lists engines, versions and option sets.
+pub fn list(is_json: bool) -> Result<Exit, Error> {
+    let at_hand = engine::available()?;
+    if is_json {
+        output::display_json(&list_as_json(&at_hand))
+    } else {
+        output::display(&list_as_text(&at_hand))
     }
 }
 
 /// Builds, and prints the name and the path of each engine.
-fn build(engines: &[String], experiments: &[String]) -> Result<Exit, Error> {
+pub fn build(engines: &[String], experiments: &[String]) -> Result<Exit, Error> {
     let (names, mut built) = engine::build_for(engines, experiments, None, &Terminal::new())?;
     let mut text = String::new();
     let mut exit = Exit::Success;
@@ -56,7 +44,8 @@ fn build(engines: &[String], experiments: &[String]) -> Result<Exit, Error> {
     Ok(exit)
 }
 
-fn add(library: &Path, name: &str) -> Result<Exit, Error> {
+/// Stores a copy of a library under a name.
+pub fn add(library: &Path, name: &str) -> Result<Exit, Error> {
     let kept = engine::add(library, name)?;
     output::display(&format!(
         "{name}: SQLite {}, {}\nuse it with `pragmark run --engine {name}`, or as a level of the factor `engine`\n",
@@ -65,7 +54,13 @@ fn add(library: &Path, name: &str) -> Result<Exit, Error> {
     ))
 }
 
-fn remove(engines: &[String]) -> Result<Exit, Error> {
+/// Removes all stored engines.
+pub fn remove_all() -> Result<Exit, Error> {
+    output::display(&format!("{} engines removed\n", engine::remove_all()?))
+}
+
+/// Removes engines.
+pub fn remove(engines: &[String]) -> Result<Exit, Error> {
     let mut text = String::new();
     for name in engines {
         match engine::remove(name)? {
@@ -77,7 +72,7 @@ fn remove(engines: &[String]) -> Result<Exit, Error> {
 }
 
 /// Prints the description of an engine and how it was built, or how it would be built.
-fn show(name: &str, is_json: bool) -> Result<Exit, Error> {
+pub fn show(name: &str, is_json: bool) -> Result<Exit, Error> {
     match engine::show(name)? {
         EngineStatus::NotBuilt(build, recipe) => show_plan(&build, &recipe, is_json),
         EngineStatus::Exists(record) if is_json => output::display_json(&record),

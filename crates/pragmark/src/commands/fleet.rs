@@ -3,36 +3,38 @@
 use std::fmt::Write;
 
 use app::Error;
-use app::fleet::server::{RunStatus, ServerRequest, drain, purge, status};
+use app::agent::AgentRequest;
+use app::fleet::server::{self, RunStatus, ServerRequest};
 use app::words::{humanly, plural};
 use fleet::{Card, PresentAgent};
 use lab::fleet::{Listed, Pace, Progress, stragglers};
 
-use crate::action::FleetAction;
 use crate::exit::Exit;
 use crate::output;
 use crate::terminal::Terminal;
 
-/// Asks something of the server of a fleet.
-pub fn execute(action: &FleetAction) -> Result<Exit, Error> {
-    let ui = Terminal::lines();
-    match action {
-        FleetAction::Status(server) => return show(server, &ui),
-        FleetAction::Drain { server, agents } => {
-            let asked = drain(server, agents, &ui)?;
-            tell!("asked to end after their block: {}", asked.join(", "));
-        }
-        FleetAction::Purge { server, run, force } => {
-            purge(server, run, *force, &ui)?;
-            tell!("{run} is removed from the server; its folder is as it was");
-        }
-    }
+/// Carries out blocks of runs until stopped.
+pub fn agent(request: &AgentRequest) -> Result<Exit, Error> {
+    app::agent::agent(request, &Terminal::lines()).map(|()| Exit::Success)
+}
+
+/// Asks agents to end after their block.
+pub fn drain(server: &ServerRequest, agents: &[String]) -> Result<Exit, Error> {
+    let asked = server::drain(server, agents, &Terminal::lines())?;
+    tell!("asked to end after their block: {}", asked.join(", "));
+    Ok(Exit::Success)
+}
+
+/// Removes a run from the server.
+pub fn purge(server: &ServerRequest, run: &str, force: bool) -> Result<Exit, Error> {
+    server::purge(server, run, force, &Terminal::lines())?;
+    tell!("{run} is removed from the server; its folder is as it was");
     Ok(Exit::Success)
 }
 
 /// Prints agents and runs.
-fn show(server: &ServerRequest, ui: &Terminal) -> Result<Exit, Error> {
-    let status = status(server, ui)?;
+pub fn status(server: &ServerRequest) -> Result<Exit, Error> {
+    let status = server::status(server, &Terminal::lines())?;
     let mut text = agents(&status.agents);
     for status in &status.runs {
         match status {

@@ -7,22 +7,15 @@ use app::Error;
 use clap_complete::Shell;
 use clap_complete::env::Shells;
 use etcetera::BaseStrategy;
-use lab::experiment::schema;
 
-use crate::action::Generated;
-use crate::cli;
 use crate::exit::{EXIT_CODES, Exit};
 use crate::output;
 
 const NAME: &str = "pragmark";
 
-/// Prints a file that is made from the definition of the command line.
-pub fn execute(file: Generated) -> Result<Exit, Error> {
-    match file {
-        Generated::Completions(shell) => output::write_text(None, &script(shell)?),
-        Generated::Manual => manual(),
-        Generated::Schema => output::display_json(schema::experiment_schema()),
-    }
+/// Prints completions of a shell.
+pub fn completions(shell: Shell) -> Result<Exit, Error> {
+    output::write_text(None, &script(shell)?)
 }
 
 /// Installs completions for a shell, by default that of the user.
@@ -88,8 +81,8 @@ fn next(shell: Shell, path: &Path) -> String {
 }
 
 /// Prints the manual page.
-fn manual() -> Result<Exit, Error> {
-    let mut command = cli::command().after_help(EXIT_CODES);
+pub fn manual(command: clap::Command) -> Result<Exit, Error> {
+    let mut command = command.after_help(EXIT_CODES);
     command.build();
     output::write(None, |writer| {
         let man = clap_mangen::Man::new(command.clone());

@@ -2,13 +2,22 @@
 
 use app::Error;
 use app::guard::{GuardRequest, guard};
+use clap::ValueEnum;
 use lab::guard::Status;
 use report::render;
 
-use crate::action::Undecided;
 use crate::exit::Exit;
 use crate::output::{terminal_style, write_text};
 use crate::terminal::Terminal;
+
+/// What an undecided budget is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Undecided {
+    /// No failure: exit code 0.
+    Ok,
+    /// A failure: exit code 4.
+    Fail,
+}
 
 /// Measures both sides and judges. Prints the result, and writes it in all forms into the folder of the record.
 pub fn execute(request: &GuardRequest, undecided: Option<Undecided>) -> Result<Exit, Error> {
@@ -30,8 +39,8 @@ pub fn execute(request: &GuardRequest, undecided: Option<Undecided>) -> Result<E
 
 fn exit(status: Status, undecided: Option<Undecided>) -> Exit {
     match (status, undecided) {
-        (Status::Passed, _) | (Status::Undecided, Some(Undecided::Passes)) => Exit::Success,
-        (Status::Failed, _) | (Status::Undecided, Some(Undecided::Fails)) => Exit::BeyondBudget,
+        (Status::Passed, _) | (Status::Undecided, Some(Undecided::Ok)) => Exit::Success,
+        (Status::Failed, _) | (Status::Undecided, Some(Undecided::Fail)) => Exit::BeyondBudget,
         (Status::Undecided, None) => Exit::Undecided,
     }
 }
@@ -44,9 +53,9 @@ mod tests {
     fn what_is_undecided_is_what_the_user_says() {
         let undecided = |what| exit(Status::Undecided, what);
         assert_eq!(undecided(None), Exit::Undecided);
-        assert_eq!(undecided(Some(Undecided::Passes)), Exit::Success);
-        assert_eq!(undecided(Some(Undecided::Fails)), Exit::BeyondBudget);
-        assert_eq!(exit(Status::Failed, Some(Undecided::Passes)), Exit::BeyondBudget);
-        assert_eq!(exit(Status::Passed, Some(Undecided::Fails)), Exit::Success);
+        assert_eq!(undecided(Some(Undecided::Ok)), Exit::Success);
+        assert_eq!(undecided(Some(Undecided::Fail)), Exit::BeyondBudget);
+        assert_eq!(exit(Status::Failed, Some(Undecided::Ok)), Exit::BeyondBudget);
+        assert_eq!(exit(Status::Passed, Some(Undecided::Fail)), Exit::Success);
     }
 }

@@ -4,13 +4,26 @@ use std::fmt::Write;
 
 use app::Error;
 use app::library::{self, Entry, TOUR};
+use clap::ValueEnum;
 use lab::catalogue::{Catalogue, Parameter};
 use lab::metric::METRICS;
 use lab::text::one_line;
 
-use crate::action::List;
 use crate::exit::Exit;
 use crate::output;
+
+/// What to list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum List {
+    /// Experiments with their questions.
+    Experiments,
+    /// Workloads and their parameters.
+    Workloads,
+    /// PRAGMAs and connection settings with their valid values.
+    Pragmas,
+    /// Metrics with their units and meanings.
+    Metrics,
+}
 
 /// Prints a list.
 pub fn execute(list: List) -> Result<Exit, Error> {

@@ -5,35 +5,29 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use app::Error;
-use app::record::{RecordRequest, record, seal_again};
+use app::record::{RecordRequest, seal_again};
 use app::words::plural;
 use indicatif::HumanBytes;
 use recorder::{Door, Obstacle};
 use trace::seal::Sealed;
 
-use crate::action::RecordAction;
 use crate::exit::Exit;
 
-/// Records a program, or seals an interrupted recording.
-pub fn execute(action: &RecordAction) -> Result<Exit, Error> {
-    match action {
-        RecordAction::Record(request) => new(request),
-        RecordAction::Seal { folder, out } => {
-            let given = out.clone().or_else(|| {
-                let name = folder.to_str()?.trim_end_matches('/');
-                name.strip_suffix(".recording").map(PathBuf::from)
-            });
-            let out = given
-                .ok_or_else(|| Error::mistake("the trace to write is not clear; use --out"))?;
-            let sealed = seal_again(folder, &out)?;
-            Ok(exit(None, say(&sealed, &out, None)))
-        }
-    }
+/// Seals an interrupted recording, by default into the trace that it was for.
+pub fn seal(folder: &Path, out: Option<PathBuf>) -> Result<Exit, Error> {
+    let given = out.or_else(|| {
+        let name = folder.to_str()?.trim_end_matches('/');
+        name.strip_suffix(".recording").map(PathBuf::from)
+    });
+    let out = given.ok_or_else(|| Error::mistake("the trace to write is not clear; use --out"))?;
+    let sealed = seal_again(folder, &out)?;
+    Ok(exit(None, say(&sealed, &out, None)))
 }
 
-fn new(request: &RecordRequest) -> Result<Exit, Error> {
+/// Records a program.
+pub fn record(request: &RecordRequest) -> Result<Exit, Error> {
     let waits = request.command.is_empty();
-    let recorded = record(request, |extension| {
+    let recorded = app::record::record(request, |extension| {
         tell!("{}", extension_words(extension, &request.out, waits));
     })?;
     let program = request.command.first().map(Path::new);

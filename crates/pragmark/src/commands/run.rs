@@ -1,54 +1,65 @@
-//! `pragmark run`, `measure`, `tune` and `crash`: their runs carried out and summarised.
+//! `pragmark run`, `measure` and `tune`: their runs carried out and summarised.
 
 use std::path::{Path, PathBuf};
 
 use app::Error;
-use app::crash::{Played, crash, play, write_known};
 use app::files::write_text;
-use app::fleet::{self, FleetConcluded, Whole};
-use app::measure::{MeasureRequest, experiment_file, measure};
+use app::fleet::server::ServerRequest;
+use app::fleet::{self, FleetConcluded, FleetRequest, Whole};
+use app::measure::{MeasureRequest, experiment_file};
 use app::report::PAGE;
-use app::run::{self, Concluded, Conclusion, Ended, recommends_settings, resume_hint};
-use app::tune::{TuneRequest, tune};
+use app::run::{
+    self, Concluded, Conclusion, Ended, RepeatRequest, ResumeRequest, RunRequest,
+    recommends_settings, resume_hint,
+};
+use app::tune::TuneRequest;
 use app::words::shell_path;
 use report::render;
 use runner::End;
 use tuning::Analysis;
 
-use crate::action::{CrashAction, Format, RunAction};
 use crate::exit::Exit;
 use crate::output::{self, terminal_style};
 use crate::terminal::Terminal;
 
-/// Carries out a run and reports it.
-pub fn execute(action: &RunAction) -> Result<Exit, Error> {
-    let ui = Terminal::new();
-    match action {
-        RunAction::Start(request) => show(run::start(request, &ui)?),
-        RunAction::Repeat(request) => show(run::repeat(request, &ui)?),
-        RunAction::Resume { request, server } => {
-            let folder = &request.folder;
-            if server.address.is_some() || fleet::is_fleet(folder) {
-                show_fleet(&fleet::resume(folder, server, &ui)?)
-            } else {
-                show(run::resume(request, &ui)?)
-            }
-        }
-        RunAction::Fleet(request) => show_fleet(&fleet::start(request, &ui)?),
-        RunAction::Adopt { run, server, out } => {
-            show_fleet(&fleet::adopt(run, server, out.as_deref(), &ui)?)
-        }
+/// Carries out a new run.
+pub fn start(request: &RunRequest) -> Result<Exit, Error> {
+    show(run::start(request, &Terminal::new())?)
+}
+
+/// Carries out a new run over a fleet.
+pub fn start_fleet(request: &FleetRequest) -> Result<Exit, Error> {
+    show_fleet(&fleet::start(request, &Terminal::new())?)
+}
+
+/// Goes on with an interrupted run. The server is used if it is a run over a fleet.
+pub fn resume(request: &ResumeRequest, server: &ServerRequest) -> Result<Exit, Error> {
+    let (folder, ui) = (&request.folder, Terminal::new());
+    if server.address.is_some() || fleet::is_fleet(folder) {
+        show_fleet(&fleet::resume(folder, server, &ui)?)
+    } else {
+        show(run::resume(request, &ui)?)
     }
 }
 
+/// Carries out the plan of an earlier run.
+pub fn repeat(request: &RepeatRequest) -> Result<Exit, Error> {
+    show(run::repeat(request, &Terminal::new())?)
+}
+
+/// Goes on with a run that only the server of a fleet knows.
+pub fn adopt(run: &str, server: &ServerRequest, out: Option<&Path>) -> Result<Exit, Error> {
+    show_fleet(&fleet::adopt(run, server, out, &Terminal::new())?)
+}
+
 /// Measures, and reports.
-pub fn execute_measure(request: &MeasureRequest) -> Result<Exit, Error> {
-    show(measure(request, &Terminal::new())?)
+pub fn measure(request: &MeasureRequest) -> Result<Exit, Error> {
+    show(app::measure::measure(request, &Terminal::new())?)
 }
 
 /// Searches, and reports.
-pub fn execute_tune(request: &TuneRequest) -> Result<Exit, Error> {
-    show(tune(request, &Terminal::new())?)
+pub fn tune(request: &TuneRequest) -> Result<Exit, Error> {
+    show(app::tune::tune(request, &Terminal::new())?)
 }
 
 /// Writes the experiment to standard output, or to a file that does not exist yet: it is there to be edited.
@@ -67,45 +78,6 @@ pub fn write_experiment(request: &MeasureRequest, out: &Path) -> Result<Exit, Er
     Ok(Exit::Success)
 }
 
-/// Carries out a crash test and reports it, or plays a schedule again.
-pub fn execute_crash(action: &CrashAction) -> Result<Exit, Error> {
-    let ui = Terminal::new();
-    match action {
-        CrashAction::Test { request, format } => {
-            let concluded = crash(request, &ui)?;
-            let text = match format {
-                Format::Markdown => report::markdown(&concluded.analysis),
-                Format::Json => {
-                    report::export::json(&concluded.analysis).map_err(Error::unusable)?
-                }
-                Format::Terminal | Format::Html => summary(&concluded.analysis, &concluded.folder),
-            };
-            output::write_text(None, &text)?;
-            Ok(exit(&concluded))
-        }
-        CrashAction::Play { schedule, engines, directory } => {
-            let Played { calls, wrong } = play(schedule, engines, directory.as_deref(), &ui)?;
-            let outcome = match wrong {
-                0 => "nothing went wrong".to_owned(),
-                wrong => format!("{wrong} things went wrong"),
-            };
-            output::write_text(
-                None,
-                &format!(
-                    "{schedule}: calls of the first connection by number, acts of both indented\n\n{}\n\n{outcome}\n",
-                    calls.join("\n")
-                ),
-            )
-        }
-        CrashAction::WriteKnown { file, quick, directory } => {
-            Ok(match write_known(file, *quick, directory.as_deref(), &ui)? {
-                End::Finished => Exit::Success,
-                End::Cancelled => Exit::Interrupted,
-            })
-        }
-    }
-}
-
 /// Prints the summary of a run and says how it ended.
 fn show(ended: Ended) -> Result<Exit, Error> {
     match ended {
@@ -119,7 +91,7 @@ fn show(ended: Ended) -> Result<Exit, Error> {
 }
 
 /// Says how a run ended, and returns the exit code.
-fn exit(concluded: &Concluded) -> Exit {
+pub fn exit(concluded: &Concluded) -> Exit {
     match concluded.conclusion() {
         Conclusion::Stopped => {
             let analysis = &concluded.analysis;
@@ -142,7 +114,7 @@ fn exit(concluded: &Concluded) -> Exit {
 }
 
 /// Returns what the terminal shows of a run.
-fn summary(analysis: &Analysis, folder: &Path) -> String {
+pub fn summary(analysis: &Analysis, folder: &Path) -> String {
     let summary = report::terminal(analysis, terminal_style());
     let settings = if recommends_settings(analysis) {
         format!(

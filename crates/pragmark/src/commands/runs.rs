@@ -10,10 +10,23 @@ use lab::metric::Unit;
 use runner::Removal;
 use tuning::Analysis;
 
-use crate::action::Prune;
 use crate::exit::Exit;
 use crate::output;
 use crate::terminal::Terminal;
+
+/// Old runs to remove.
+pub struct Prune {
+    /// The number of latest runs to keep.
+    pub keep: usize,
+    /// The age from which runs are removed, in seconds.
+    pub older_than_s: Option<f64>,
+    /// Whether they are only listed.
+    pub dry_run: bool,
+    /// Whether the user has confirmed it.
+    pub confirmed: bool,
+    /// The folders below which they are.
+    pub folders: Vec<PathBuf>,
+}
 
 /// Lists the runs.
 pub fn list(folders: &[PathBuf]) -> Result<Exit, Error> {

@@ -13,10 +13,10 @@ use lab::text::one_line;
 use crate::exit::Exit;
 use crate::output;
 
-/// Prints experiments.
-pub fn execute(names: &[String], scale: Scale) -> Result<Exit, Error> {
+/// Prints an experiment.
+pub fn execute(name: &str, scale: Scale) -> Result<Exit, Error> {
     let catalogue = drivers::catalogue(None)?;
-    let experiments = library::named(names, &catalogue)?;
+    let experiments = library::named(&[name.to_owned()], &catalogue)?;
     let text: String =
         experiments.iter().map(|experiment| describe(experiment, scale, &catalogue)).collect();
     output::display(&text)

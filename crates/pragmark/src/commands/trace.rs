@@ -1,30 +1,31 @@
 //! `pragmark trace`: what a recorded application does, and other traces and files.
 
+use std::path::Path;
+
 use app::Error;
-use app::trace::{ScriptRequest, describe, make, to_script};
+use app::trace::{Edit, ScriptRequest, describe, make, to_script};
 use app::words::plural;
 use trace::{Amount, Fitted};
 
-use crate::action::TraceAction;
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Output};
 
-/// Shows or edits traces.
-pub fn execute(action: &TraceAction) -> Result<Exit, Error> {
-    match action {
-        TraceAction::Show { trace, output } => {
-            output::write_document(output, &describe(trace)?, &())
-        }
-        TraceAction::Edit { edit, out } => {
-            let statements = plural(make(edit, out)?, "statement", "statements");
-            tell!("{}: {statements}", out.display());
-            Ok(Exit::Success)
-        }
-        TraceAction::ToScript(request) => {
-            say(request, &to_script(request)?);
-            Ok(Exit::Success)
-        }
-    }
+/// Summarises a trace.
+pub fn show(trace: &Path, output: &Output) -> Result<Exit, Error> {
+    output::write_document(output, &describe(trace)?, &())
+}
+
+/// Makes another trace or a file of traces.
+pub fn edit(edit: &Edit, out: &Path) -> Result<Exit, Error> {
+    let statements = plural(make(edit, out)?, "statement", "statements");
+    tell!("{}: {statements}", out.display());
+    Ok(Exit::Success)
+}
+
+/// Fits a script to a trace.
+pub fn fit_script(request: &ScriptRequest) -> Result<Exit, Error> {
+    say(request, &to_script(request)?);
+    Ok(Exit::Success)
 }
 
 fn say(request: &ScriptRequest, fitted: &Fitted) {

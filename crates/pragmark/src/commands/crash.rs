@@ -1,0 +1,66 @@
+//! `pragmark crash`: what a crash can destroy.
+
+use std::path::Path;
+
+use app::Error;
+use app::crash::{CrashRequest, Played, crash};
+use clap::ValueEnum;
+use crash::schedule::Schedule;
+use runner::End;
+
+use super::run::{exit, summary};
+use crate::exit::Exit;
+use crate::output;
+use crate::terminal::Terminal;
+
+/// Forms of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CrashFormat {
+    /// A summary.
+    Terminal,
+    /// With all counts, and the promises of SQLite's documentation.
+    Markdown,
+    /// Everything that was computed.
+    Json,
+}
+
+/// Carries out a crash test and reports it.
+pub fn execute(request: &CrashRequest, format: CrashFormat) -> Result<Exit, Error> {
+    let concluded = crash(request, &Terminal::new())?;
+    let analysis = &concluded.analysis;
+    let text = match format {
+        CrashFormat::Markdown => report::markdown(analysis),
+        CrashFormat::Json => report::export::json(analysis).map_err(Error::unusable)?,
+        CrashFormat::Terminal => summary(analysis, &concluded.folder),
+    };
+    output::write_text(None, &text)?;
+    Ok(exit(&concluded))
+}
+
+/// Plays a schedule again and prints its calls.
+pub fn play(
+    schedule: &Schedule,
+    engines: &[String],
+    directory: Option<&Path>,
+) -> Result<Exit, Error> {
+    let Played { calls, wrong } = app::crash::play(schedule, engines, directory, &Terminal::new())?;
+    let outcome = match wrong {
+        0 => "nothing went wrong".to_owned(),
+        wrong => format!("{wrong} things went wrong"),
+    };
+    let calls = calls.join("\n");
+    output::write_text(
+        None,
+        &format!(
+            "{schedule}: calls of the first connection by number, acts of both indented\n\n{calls}\n\n{outcome}\n"
+        ),
+    )
+}
+
+/// Measures the safety tiers that come with the program and writes them to a file.
+pub fn write_known(file: &Path, quick: bool, directory: Option<&Path>) -> Result<Exit, Error> {
+    Ok(match app::crash::write_known(file, quick, directory, &Terminal::new())? {
+        End::Finished => Exit::Success,
+        End::Cancelled => Exit::Interrupted,
+    })
+}
