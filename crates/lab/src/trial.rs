@@ -201,6 +201,22 @@ pub struct StatementRecord {
     /// Its answer, if answers were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
+    /// Its answers in the first of these executions, to be compared with a trial that had fewer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_answers: Vec<Answer>,
+}
+
+impl StatementRecord {
+    /// Sets its answers, each over more executions than the one before.
+    pub fn set_answers(&mut self, mut answers: Vec<Answer>) {
+        self.answer = answers.pop();
+        self.earlier_answers = answers;
+    }
+
+    /// Returns its answers, each over more executions than the one before.
+    pub fn answers(&self) -> impl DoubleEndedIterator<Item = &Answer> {
+        self.earlier_answers.iter().chain(&self.answer)
+    }
 }
 
 /// The answers of a statement over several executions.

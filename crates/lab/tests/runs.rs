@@ -77,7 +77,7 @@ fn analysis(made: Made) -> Analysis {
                 name: "q".to_owned(),
                 sql: "SELECT 1".to_owned(),
                 plan: vec![made.plan.to_owned()],
-                answer: None,
+                ..StatementRecord::default()
             }],
             ..Measured::default()
         };

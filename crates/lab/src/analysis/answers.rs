@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::gathered::{Answered, GatheredVariant};
 use crate::trial::Answer;
 
-/// The baseline's answers by question and by statement; `None` if its own trials disagree, as they do over
-/// an answer that cannot be repeated.
-type Right = BTreeMap<String, BTreeMap<String, Option<Answer>>>;
+/// The baseline's answers by question, and by statement and number of executions; `None` if its own trials disagree, as they do
+/// over an answer that cannot be repeated.
+type Right = BTreeMap<String, BTreeMap<(String, u64), Option<Answer>>>;
 
 /// Compares the answers of each variant with the baseline's, the first. One whose answers differ has
 /// failed: its figures are left out.
@@ -35,8 +35,9 @@ fn right(baseline: &[Answered]) -> Right {
     for answered in baseline {
         let known = right.entry(answered.asked.clone()).or_default();
         for (name, answer) in answered.answers() {
-            let first = known.entry(name.to_owned()).or_insert_with(|| answer.clone());
-            if *first != answer {
+            let asked = (name.to_owned(), answer.executions);
+            let first = known.entry(asked).or_insert_with(|| Some(answer.clone()));
+            if first.as_ref() != Some(&answer) {
                 *first = None;
             }
         }
@@ -44,10 +45,13 @@ fn right(baseline: &[Answered]) -> Right {
     right
 }
 
-/// Returns the first answer that is another, in words.
-fn difference(right: &BTreeMap<String, Option<Answer>>, answered: &Answered) -> Option<String> {
+/// Returns the first answer that is another, in words. Only answers over the same number of executions are compared.
+fn difference(
+    right: &BTreeMap<(String, u64), Option<Answer>>,
+    answered: &Answered,
+) -> Option<String> {
     answered.answers().find_map(|(name, found)| {
-        let (wanted, found) = (right.get(name)?.as_ref()?, found?);
+        let wanted = right.get(&(name.to_owned(), found.executions))?.as_ref()?;
         (found != *wanted).then(|| in_words(name, wanted, &found))
     })
 }
@@ -101,6 +105,11 @@ mod tests {
                 rows: *rows,
                 checksum: Some((*checksum).to_owned()),
             }),
+            earlier_answers: vec![Answer {
+                executions: 1,
+                rows: 1,
+                checksum: Some(format!("first {rows}")),
+            }],
             ..StatementRecord::default()
         };
         Answered {
@@ -149,6 +158,24 @@ mod tests {
             variants[2].analysis.problem.as_deref(),
             Some("failed: the result differs from the baseline's: checksum 2e instead of 1f")
         );
+    }
+
+    #[test]
+    fn trials_with_fewer_executions_are_compared_as_far_as_they_went() {
+        let fewer = |mut answered: Answered| {
+            let statement = &mut answered.statements[0];
+            statement.answer = None;
+            answered
+        };
+        let mut variants = [
+            variant(vec![answered("x", &[("a", 3, "f0")])]),
+            variant(vec![fewer(answered("x", &[("a", 3, "")]))]),
+            variant(vec![fewer(answered("x", &[("a", 4, "")]))]),
+        ];
+        compare(&mut variants);
+        assert_eq!(variants[1].analysis.problem, None);
+        let problem = variants[2].analysis.problem.as_ref().unwrap();
+        assert!(problem.contains("in 1 executions"), "{problem}");
     }
 
     #[test]

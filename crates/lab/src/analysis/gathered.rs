@@ -51,15 +51,17 @@ pub(super) struct Answered {
 
 impl Answered {
     /// Returns each answer by the name of what was answered; the result of the whole work has none.
-    pub(super) fn answers(&self) -> impl Iterator<Item = (&str, Option<Answer>)> {
+    pub(super) fn answers(&self) -> impl Iterator<Item = (&str, Answer)> {
         let whole = self
             .checksum
             .as_ref()
             .map(|checksum| Answer { checksum: Some(checksum.clone()), ..Answer::default() });
         let statements = self.statements.iter();
         statements
-            .map(|statement| (statement.name.as_str(), statement.answer.clone()))
-            .chain(whole.map(|whole| ("", Some(whole))))
+            .flat_map(|statement| {
+                statement.answers().map(|answer| (statement.name.as_str(), answer.clone()))
+            })
+            .chain(whole.map(|whole| ("", whole)))
     }
 }
 

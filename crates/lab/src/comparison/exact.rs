@@ -218,6 +218,7 @@ mod tests {
                     rows: made.rows,
                     checksum: made.checksum.map(str::to_owned),
                 }),
+                ..StatementRecord::default()
             }],
             ..Measured::default()
         }))

@@ -212,7 +212,7 @@ impl RatioChange {
 fn side(variant: &VariantDigest, same_seed: bool) -> Side {
     let mut statements = variant.statements.clone();
     if !same_seed {
-        statements.iter_mut().for_each(|statement| statement.answer = None);
+        statements.iter_mut().for_each(|statement| statement.set_answers(Vec::new()));
     }
     let trial = |pick: fn(&Summary) -> f64| {
         let several = variant.summaries.iter().filter(|(_, summary)| summary.n > 1);

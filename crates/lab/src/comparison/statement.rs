@@ -151,13 +151,18 @@ fn more_steps(figures: &[Figure]) -> Option<f64> {
 
 fn answer_change(name: &str, base: &[&Measured], new: &[&Measured]) -> AnswerChange {
     let not = |why| AnswerChange::NotCompared { why };
-    let (base, new) = match (answer(name, base), answer(name, new)) {
-        (Ok(base), Ok(new)) => (base, new),
-        (Err(why), _) | (_, Err(why)) => return not(why),
+    let (Some(base), Some(new)) = (answered(name, base), answered(name, new)) else {
+        return not("its answer was not read");
     };
-    if base.executions != new.executions {
+    let executions = base[0].answers().rev().map(|answer| answer.executions).find(|executions| {
+        base.iter().chain(&new).all(|statement| answer_over(statement, *executions).is_some())
+    });
+    let Some(executions) = executions else {
         return not("the sides executed it a different number of times");
-    }
+    };
+    let (Some(base), Some(new)) = (repeated(&base, executions), repeated(&new, executions)) else {
+        return not("a side does not repeat its own answer");
+    };
     match (&base.checksum, &new.checksum) {
         _ if base.rows != new.rows => AnswerChange::Other { base: base.rows, new: new.rows },
         (Some(one), Some(other)) if one == other => AnswerChange::Same,
@@ -166,16 +171,22 @@ fn answer_change(name: &str, base: &[&Measured], new: &[&Measured]) -> AnswerCha
     }
 }
 
-/// Returns the answer of a side if all of its repetitions have the same.
-fn answer<'a>(name: &str, trials: &[&'a Measured]) -> Result<&'a Answer, &'static str> {
+/// Returns the statement in each trial of a side, if all read its answer.
+fn answered<'a>(name: &str, trials: &[&'a Measured]) -> Option<Vec<&'a StatementRecord>> {
     let of = |trial: &&'a Measured| {
-        let statement = trial.statements.iter().find(|statement| statement.name == name);
-        statement.and_then(|statement| statement.answer.as_ref())
+        let mut statements = trial.statements.iter();
+        statements.find(|statement| statement.name == name && statement.answer.is_some())
     };
-    let answers: Option<Vec<&Answer>> = trials.iter().map(of).collect();
-    match answers.as_deref() {
-        Some([first, rest @ ..]) if rest.iter().all(|answer| answer == first) => Ok(first),
-        Some([_, ..]) => Err("a side does not repeat its own answer"),
-        _ => Err("its answer was not read"),
-    }
+    trials.iter().map(of).collect::<Option<Vec<_>>>().filter(|trials| !trials.is_empty())
+}
+
+/// Returns the answer to this number of executions.
+fn answer_over(statement: &StatementRecord, executions: u64) -> Option<&Answer> {
+    statement.answers().find(|answer| answer.executions == executions)
+}
+
+/// Returns the answer of a side to this number of executions, if all of its trials have the same.
+fn repeated<'a>(side: &[&'a StatementRecord], executions: u64) -> Option<&'a Answer> {
+    let first = answer_over(side.first()?, executions);
+    first.filter(|_| side.iter().all(|statement| answer_over(statement, executions) == first))
 }

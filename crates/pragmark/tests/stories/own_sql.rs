@@ -83,6 +83,8 @@ fn statements_are_measured_with_several_settings_and_the_database_stays_as_it_is
     for trial in laboratory.trials("run") {
         let measured = &trial["outcome"]["measured"];
         assert_eq!(measured["metrics"]["rows_per_call.find_user"], 1.0, "{trial}");
+        let is_timed = trial["role"] != "counting";
+        assert_eq!(measured["asked"].is_string(), is_timed, "{trial}");
     }
     assert_eq!(std::fs::read(laboratory.path().join("app.db")).unwrap(), before);
     assert!(laboratory.left_over().is_empty());
@@ -93,6 +95,10 @@ fn a_run_that_was_made_on_the_command_line_is_repeated_from_its_folder() {
     let laboratory = shop();
     let measured = measure(&["--db", "app.db", "queries.sql"]);
     laboratory.pragmark(&measured).exits(0);
+    for trial in laboratory.trials("run") {
+        let asked = &trial["outcome"]["measured"]["asked"];
+        assert!(asked.is_null(), "nothing to compare answers with: {trial}");
+    }
     laboratory
         .pragmark(&["run", "--repeat", "run", "--out", "again"])
         .exits(0)

@@ -29,6 +29,7 @@ fn side(name: &str, plan: &str, steps: f64) -> Side {
             sql: "SELECT * FROM users WHERE email = :email".to_owned(),
             plan: vec![plan.to_owned()],
             answer: Some(Answer { executions: 10, rows: 10, checksum: Some("a".to_owned()) }),
+            ..StatementRecord::default()
         }],
         ..Measured::default()
     };

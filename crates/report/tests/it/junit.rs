@@ -18,6 +18,7 @@ fn side(plan: &str, steps: f64) -> Side {
             sql: "SELECT 1".to_owned(),
             plan: vec![plan.to_owned()],
             answer: Some(Answer { executions: 1, rows: 1, checksum: Some("a".to_owned()) }),
+            ..StatementRecord::default()
         }],
         ..Measured::default()
     };

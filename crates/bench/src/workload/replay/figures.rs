@@ -107,6 +107,7 @@ pub(super) fn note_statements(
             answer: totals.summary.answers.get(form).map(|digest| digest.answer()),
             name,
             sql: sql.clone(),
+            ..StatementRecord::default()
         });
     }
 }

@@ -1,18 +1,19 @@
 //! A client: it executes scripts on its connection, transaction after transaction, and times their statements.
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use engine::{Connection, Statement};
 use lab::level::{Settings, overlaid};
 use lab::seed::Seed;
+use lab::trial::Answer;
 use script::{Op, Prng, Slot, Value, Variables};
 
 use super::draw::Pools;
-use super::parameters::{Parameters, Preparing};
+use super::parameters::{Extent, Parameters, Preparing};
 use super::statement::{PreparedStatement, StatementError};
 use super::suite::Suite;
-use crate::drive::answers::AnswerDigest;
 use crate::drive::clock::{Clock, Monotonic, Nanos};
 use crate::drive::messages::{BusyCounts, PartReport};
 use crate::drive::pacing::Ended;
@@ -134,26 +135,57 @@ impl<'c> ScriptClient<'c> {
         })
     }
 
-    /// Executes each script a number of times. Returns a digest of the answers of each statement, with its name.
+    /// Executes each script a number of times, in turns. Returns digests of the answers of each statement, by its name.
+    ///
+    /// The values depend on the script and on how often it was executed before. So the answers of trials that executed it a
+    /// different number of times can be compared as far as both went: they are noted after 1, 2, 4, … executions. Scripts that
+    /// write are executed equally often, because one may read what another wrote.
     ///
     /// # Errors
     /// As the work itself.
     pub(super) fn answers(
         &mut self,
-        times: usize,
-    ) -> Result<impl Iterator<Item = (&str, AnswerDigest)>, TrialError> {
+        extent: Extent,
+        writes: bool,
+    ) -> Result<BTreeMap<String, Vec<Answer>>, TrialError> {
         self.digests = true;
-        for script in 0..self.scripts.len() {
-            for _ in 0..times {
+        let all = self.scripts.len();
+        let mut variables = vec![self.variables.clone(); all];
+        let mut spent = vec![Duration::ZERO; all];
+        let mut open: Vec<usize> = (0..all).collect();
+        let mut noted = BTreeMap::new();
+        for execution in 1..=extent.executions {
+            for &script in &open {
+                let start = Instant::now();
+                std::mem::swap(&mut self.variables, &mut variables[script]);
+                let values = self.workload.seed.child("choices").nth(script as u64);
+                self.prng = Prng::new(values.nth(execution as u64).0);
                 self.chosen = vec![script];
                 self.execute_chosen()?;
+                std::mem::swap(&mut self.variables, &mut variables[script]);
+                spent[script] += start.elapsed();
+            }
+            if execution.is_power_of_two() || execution == extent.executions {
+                open.iter().for_each(|&script| self.note_answers(script, &mut noted));
+                if writes && !extent.allows(spent.iter().sum(), all, all) {
+                    break;
+                }
+                open.retain(|&script| writes || extent.allows(spent[script], 1, all));
             }
         }
-        let scripts = self.workload.suite.scripts.iter().zip(&self.scripts);
-        Ok(scripts.flat_map(|(script, prepared)| {
-            let statements = script.statements.iter().zip(&prepared.statements);
-            statements.map(|(statement, prepared)| (statement.name.as_str(), prepared.answers))
-        }))
+        Ok(noted)
+    }
+
+    /// Notes the answers of the statements of a script so far.
+    fn note_answers(&self, script: usize, noted: &mut BTreeMap<String, Vec<Answer>>) {
+        let text = &self.workload.suite.scripts[script];
+        for (statement, prepared) in text.statements.iter().zip(&self.scripts[script].statements) {
+            let known = noted.entry(statement.name.clone()).or_default();
+            let answer = prepared.answers.answer();
+            if known.last() != Some(&answer) {
+                known.push(answer);
+            }
+        }
     }
 
     /// Keeps all statements that are executed from now on.

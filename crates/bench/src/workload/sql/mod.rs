@@ -2,8 +2,8 @@
 //! that a script creates.
 //!
 //! Clients are threads or processes. Between the readings of the clock they evaluate meta commands, bind, step and reset.
-//! After the work every script is executed several times more with values that depend on the seed alone, and the answers of
-//! its statements are recorded, to be compared with the answers of other variants.
+//! After the work every script is executed again with values that depend on the seed alone, and the answers of its statements
+//! are recorded, to be compared with the answers of other variants.
 
 mod client;
 mod database;
@@ -30,7 +30,7 @@ use lab::trial::{Answer, Measured, StatementRecord};
 use self::client::{ScriptClient, Workload};
 use self::database::TrialDatabase;
 use self::draw::Pools;
-use self::parameters::Parameters;
+use self::parameters::{Extent, Parameters};
 use self::suite::{Suite, refuse_other_files};
 use super::common::{refuse_single_threaded, set, set_peak_memory};
 use super::declared::Declared;
@@ -94,9 +94,15 @@ impl Declared for Sql {
 
         // Other counting trials are an addition to timed ones, which have compared answers.
         let is_alone = parameters.executions > 0;
-        if parameters.answers > 0 && (trial.counter.is_none() || is_alone) {
+        let extent = parameters.extent_of_answers(Duration::from_secs_f64(period.seconds()));
+        if extent.executions > 0 && (trial.counter.is_none() || is_alone) {
             (trial.phase)("verify");
-            note_answers(trial, parameters, &database, &suite, &mut measured)?;
+            let mut answers = answers(trial, parameters, &database, extent)?;
+            for statement in &mut measured.statements {
+                statement.set_answers(answers.remove(&statement.name).unwrap_or_default());
+            }
+            let asked = trial.seed.child(&database.origin).child("in turns").nth(suite.checksum);
+            measured.asked = Some(format!("{:016x}", asked.0));
         }
         Ok(measured)
     }
@@ -118,7 +124,7 @@ fn prepare(
         sql: statement.sql.clone(),
         // A statement without a plan is reported by its execution.
         plan: connection.query_plan(&statement.sql).unwrap_or_default(),
-        answer: None,
+        ..StatementRecord::default()
     });
     let records = records.collect();
     // Mistakes show here and not in the middle of the work.
@@ -211,58 +217,40 @@ fn close(
     Ok(())
 }
 
-/// Notes the answer of each statement, and a checksum of the questions.
-fn note_answers(
-    trial: &Trial<'_>,
-    parameters: &Parameters,
-    database: &TrialDatabase,
-    suite: &Suite,
-    measured: &mut Measured,
-) -> Result<(), TrialError> {
-    let mut answers = answers(trial, parameters, database)?;
-    for statement in &mut measured.statements {
-        statement.answer = answers.remove(&statement.name);
-    }
-    let asked = trial.seed.child(&database.origin).nth(suite.checksum);
-    let asked = asked.nth(parameters.answers as u64);
-    measured.asked = Some(format!("{:016x}", asked.0));
-    Ok(())
-}
-
-/// Returns the answers of the statements of all scripts, by name. Each script is executed several times with values that
-/// depend on the seed alone. Scripts that write get a copy of their own.
+/// Returns the answers of the statements of all scripts, by name. Scripts that write get a copy of their own.
 fn answers(
     trial: &Trial<'_>,
     parameters: &Parameters,
     database: &TrialDatabase,
-) -> Result<BTreeMap<String, Answer>, TrialError> {
+    extent: Extent,
+) -> Result<BTreeMap<String, Vec<Answer>>, TrialError> {
     let connection = sqlite::open(trial, &database.path)?;
     let suite = Suite::read(parameters)?;
     let is_read = |statement: &script::Statement| {
         connection.prepare(&statement.sql).is_ok_and(|prepared| prepared.is_read_only())
     };
     if suite.statements().all(is_read) {
-        return answers_on(trial, parameters, connection);
+        return answers_on(trial, connection, extent, false);
     }
     connection.close()?;
     let directory = trial.directory.join("answers");
     std::fs::create_dir(&directory).map_err(TrialError::io("make", &directory))?;
     let copy = database::create(trial, parameters, &directory)?;
-    let found = answers_on(trial, parameters, sqlite::open(trial, &copy.path)?);
+    let found = answers_on(trial, sqlite::open(trial, &copy.path)?, extent, true);
     std::fs::remove_dir_all(&directory).map_err(TrialError::io("remove", &directory))?;
     found
 }
 
 fn answers_on(
     trial: &Trial<'_>,
-    parameters: &Parameters,
     connection: Connection,
-) -> Result<BTreeMap<String, Answer>, TrialError> {
+    extent: Extent,
+    writes: bool,
+) -> Result<BTreeMap<String, Vec<Answer>>, TrialError> {
     let seed = trial.seed.child("answers");
     let workload = Workload::read(&connection, trial.settings, trial.directory, seed, 0)?;
     let mut client = ScriptClient::prepare(&connection, workload)?;
-    let digests = client.answers(parameters.answers)?;
-    let answers = digests.map(|(name, digest)| (name.to_owned(), digest.answer())).collect();
+    let answers = client.answers(extent, writes)?;
     drop(client);
     connection.close()?;
     Ok(answers)

@@ -64,6 +64,28 @@ choice! {
     }
 }
 
+/// Executions of each script whose answers are digested by default.
+const ANSWERS: usize = 20;
+
+/// The time for answers by default, as a share of the time of the work.
+const SHARE_OF_ANSWERS: f64 = 0.2;
+
+/// How many answers are digested.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extent {
+    /// Executions of each script at most.
+    pub(super) executions: usize,
+    /// The time in which all scripts are executed more than once.
+    pub(super) limit: Option<Duration>,
+}
+
+impl Extent {
+    /// Returns whether this many scripts may do again what took them this time.
+    pub(super) fn allows(&self, spent: Duration, scripts: usize, all: usize) -> bool {
+        self.limit.is_none_or(|limit| 2 * spent <= limit.mul_f64(scripts as f64 / all as f64))
+    }
+}
+
 /// Clients at most.
 const MOST_CLIENTS: i64 = 1_024;
 
@@ -124,8 +146,9 @@ parameters! {
         page_cache: Caching = Caching::Warm;
         /// How often each existing value is drawn for a parameter.
         draw: Drawing = Drawing::Uniform;
-        /// Executions of each script whose answers are compared with those of the baseline; 0: none.
-        answers: usize = 20, 0..=1_000_000;
+        /// Executions of each script whose answers are compared with those of the baseline; 0: none. By default at most
+        /// 20, and at least one, in a fifth of the time of the work.
+        answers: Option<usize> = None, 0..=1_000_000;
         /// Times that a transaction is retried after SQLITE_BUSY before it is given up.
         max_retries: usize = 1_000, 0..=1_000_000;
         /// Pause before a retry, plus or minus half at random.
@@ -168,6 +191,15 @@ impl Parameters {
         match (&self.scripts, &self.sql) {
             (None, None) => Some(self.builtin.unwrap_or(Builtin::TpcbLike)),
             _ => None,
+        }
+    }
+
+    /// Returns how many answers are digested after work that took this time.
+    pub(super) fn extent_of_answers(&self, work: Duration) -> Extent {
+        let is_bounded = self.answers.is_none() && self.executions == 0;
+        Extent {
+            executions: self.answers.unwrap_or(ANSWERS),
+            limit: is_bounded.then(|| work.mul_f64(SHARE_OF_ANSWERS)),
         }
     }
 

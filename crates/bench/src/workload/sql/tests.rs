@@ -435,3 +435,49 @@ fn statements_end_where_sqlite_says() {
     let differing: Vec<&str> = texts.into_iter().filter(differs).collect();
     assert_eq!(differing, Vec::<&str>::new());
 }
+
+/// A statement that takes longer than a short trial, and one that takes no time.
+const SLOW_AND_QUICK: &str = "-- name: slow
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) SELECT count(*) FROM n;
+-- name: quick
+SELECT id, total FROM orders WHERE user = :user;
+";
+
+#[test]
+fn answers_of_a_slow_statement_are_read_once_and_those_of_a_quick_one_more_often() {
+    let shop = Shop::new();
+    let scripts = ("scripts", text(shop.file("q.sql", SLOW_AND_QUICK)));
+    let measured = shop.measured(&[scripts.clone(), ("transactions", 1.into())]);
+    let executions = |measured: &Measured, name: &str| {
+        statement(measured, name).answer.as_ref().unwrap().executions
+    };
+    assert_eq!(executions(&measured, "slow"), 1);
+    let asked =
+        shop.measured(&[scripts.clone(), ("transactions", 1.into()), ("answers", 3.into())]);
+    assert_eq!((executions(&asked, "slow"), executions(&asked, "quick")), (3, 3));
+    let fixed = shop.measured(&[scripts, ("transactions", 0.into()), ("executions", 1.into())]);
+    assert_eq!((executions(&fixed, "slow"), executions(&fixed, "quick")), (20, 20));
+    // As far as both went, the answers are the same.
+    assert_eq!(measured.asked, asked.asked);
+    for name in ["slow", "quick"] {
+        let all: Vec<_> = statement(&fixed, name).answers().collect();
+        assert_eq!(
+            all.iter().map(|answer| answer.executions).collect::<Vec<_>>(),
+            [1, 2, 4, 8, 16, 20]
+        );
+        let (all, three) = (&all[..2], statement(&asked, name).answers().take(2));
+        assert!(all.iter().copied().eq(three), "{name}");
+    }
+}
+
+#[test]
+fn scripts_that_write_are_executed_equally_often_for_their_answers() {
+    let shop = Shop::new();
+    let sql =
+        format!("{SLOW_AND_QUICK}-- name: add\nINSERT INTO orders(user, total) VALUES (1, 2);\n");
+    let measured =
+        shop.measured(&[("scripts", text(shop.file("q.sql", &sql))), ("transactions", 1.into())]);
+    let answers = measured.statements.iter().map(|statement| statement.answer.as_ref().unwrap());
+    let executions: Vec<u64> = answers.map(|answer| answer.executions).collect();
+    assert!(executions.iter().all(|count| *count == executions[0]), "{executions:?}");
+}
