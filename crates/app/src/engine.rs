@@ -140,7 +140,7 @@ fn path_of(kept: &Kept) -> String {
     kept.library.display().to_string()
 }
 
-/// Builds the named engines and those of experiments before a run, `jobs` at a time. Returns the names, each once, and what
+/// Builds the named engines and those of experiments before a run. Returns the names, each once, and what
 /// became of them.
 ///
 /// # Errors
@@ -148,7 +148,6 @@ fn path_of(kept: &Kept) -> String {
 pub fn build_for(
     engines: &[String],
     experiments: &[String],
-    jobs: Option<usize>,
     ui: &dyn Interface,
 ) -> Result<(Vec<BuildName>, Built), Error> {
     let mut builds: Vec<BuildName> = Vec::new();
@@ -171,7 +170,7 @@ pub fn build_for(
     }
     let builds = distinct(builds);
     let interrupted = ui.interrupted()?;
-    let built = build(&builds, &driver::native()?, &interrupted, jobs, ui)?;
+    let built = build(&builds, &driver::native()?, &interrupted, ui)?;
     Ok((builds, built))
 }
 
@@ -192,7 +191,7 @@ pub(crate) fn prepare(
         Ok(EngineName::Build(build)) => Some(build.clone()),
         _ => None,
     });
-    let mut built = build(&builds.collect::<Vec<_>>(), driver, interrupted, None, ui)?;
+    let mut built = build(&builds.collect::<Vec<_>>(), driver, interrupted, ui)?;
     let mut records = Vec::new();
     for (text, name) in names.iter().zip(parsed) {
         let to_load = match name {
@@ -219,13 +218,12 @@ fn build(
     names: &[BuildName],
     driver: &Driver,
     interrupted: &AtomicBool,
-    jobs: Option<usize>,
     ui: &dyn Interface,
 ) -> Result<Built, Error> {
     if names.is_empty() {
         return Ok(Built::new());
     }
-    let jobs = jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let cache = Cache::of_user()?;
     let exercises = bench::training();
     let train = |library: &Path| runner::train(driver, &exercises, library, interrupted);

@@ -55,25 +55,6 @@ pub struct CrashRequest {
     pub out: Option<PathBuf>,
 }
 
-impl Default for CrashRequest {
-    fn default() -> CrashRequest {
-        CrashRequest {
-            kind: CrashKind::Images(Images::default()),
-            journal_modes: Vec::new(),
-            synchronous: Vec::new(),
-            locking_modes: Vec::new(),
-            page_sizes: vec![4096],
-            psow: vec![true],
-            engines: vec![engine::BUILT_IN.to_owned()],
-            every_version: false,
-            quick: false,
-            seed: 1,
-            directory: None,
-            out: None,
-        }
-    }
-}
-
 /// The kind of crash.
 #[derive(Clone, Debug)]
 pub enum CrashKind {
@@ -86,7 +67,7 @@ pub enum CrashKind {
 }
 
 /// Crashes that are derived from a recording.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Images {
     /// The work that is recorded.
     pub work: CrashWork,
@@ -96,32 +77,15 @@ pub struct Images {
     pub models: Vec<Model>,
     /// Crash images of each combination of settings and model.
     pub images: Option<u32>,
-    /// The recovery of every Nth image is crashed as well; 0 for none.
-    pub second_crash_every: u32,
-    /// Threads; as many as there are processors by default.
-    pub threads: Option<u16>,
     /// The transactions that are crashed on a database that was there before.
     pub transactions: Option<u32>,
 }
 
-impl Default for Images {
-    fn default() -> Images {
-        Images {
-            work: CrashWork::BuiltIn,
-            experiment: None,
-            models: Vec::new(),
-            images: None,
-            second_crash_every: 16,
-            threads: None,
-            transactions: None,
-        }
-    }
-}
-
 /// The work that is recorded and crashed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub enum CrashWork {
     /// The built-in workload.
+    #[default]
     BuiltIn,
     /// A script, on a copy of a database or on an empty one.
     Script {

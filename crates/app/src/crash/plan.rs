@@ -33,6 +33,9 @@ const TRANSACTIONS: u32 = 100;
 /// The most kills of one trial, so that Ctrl-C loses few.
 const KILLS_OF_A_TRIAL: u64 = 100;
 
+/// How often the recovery of a crash image is crashed as well.
+const SECOND_CRASH_EVERY: u32 = 16;
+
 /// The journal modes under which processes are killed, unless stated: those that promise to survive it.
 const SURVIVING: [&str; 4] = ["delete", "truncate", "persist", "wal"];
 
@@ -150,8 +153,8 @@ fn crashes_of(
     let rest = levels([
         ("images", number(images.images.unwrap_or(usual))),
         ("image_mb", number(if is_sampled { IMAGE_MB } else { 0 })),
-        ("second_crash_every", number(images.second_crash_every)),
-        ("crash_threads", number(images.threads.unwrap_or(0).into())),
+        ("second_crash_every", number(SECOND_CRASH_EVERY)),
+        ("crash_threads", number(0)),
         ("script", script),
         ("trace", trace),
         ("database", database),
@@ -338,6 +341,23 @@ mod tests {
     use super::*;
     use lab::record::PlannedExperiment;
 
+    fn request() -> CrashRequest {
+        CrashRequest {
+            kind: CrashKind::Images(Images::default()),
+            journal_modes: Vec::new(),
+            synchronous: Vec::new(),
+            locking_modes: Vec::new(),
+            page_sizes: vec![4096],
+            psow: vec![true],
+            engines: vec!["default".to_owned()],
+            every_version: false,
+            quick: false,
+            seed: 1,
+            directory: None,
+            out: None,
+        }
+    }
+
     fn planned(request: &CrashRequest) -> PlannedExperiment {
         plan_of(request).unwrap().experiments.remove(0)
     }
@@ -346,7 +366,7 @@ mod tests {
     fn kills_are_dealt_out_to_the_settings_in_trials_of_few() {
         let dealt = |kills: u64| -> (Vec<i64>, u32) {
             let kind = CrashKind::Kills(kills);
-            let plan = planned(&CrashRequest { kind, ..CrashRequest::default() });
+            let plan = planned(&CrashRequest { kind, ..request() });
             let each = plan.variants.iter();
             let each = each.map(|variant| variant.settings["kills"].as_int().unwrap());
             (each.collect(), plan.stopping.rounds)
@@ -359,8 +379,8 @@ mod tests {
 
     #[test]
     fn all_combinations_are_tried_and_engines_named_where_there_are_several() {
-        assert_eq!(planned(&CrashRequest::default()).variants.len(), 48);
-        let quick = CrashRequest { quick: true, ..CrashRequest::default() };
+        assert_eq!(planned(&request()).variants.len(), 48);
+        let quick = CrashRequest { quick: true, ..request() };
         assert_eq!(planned(&quick).variants.len(), 24);
         let one = CrashRequest {
             journal_modes: vec![JournalMode::Wal],

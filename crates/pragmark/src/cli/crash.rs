@@ -142,8 +142,6 @@ impl CrashArgs {
                 experiment: self.experiment,
                 models: self.model,
                 images: self.images,
-                second_crash_every: SECOND_CRASH_EVERY,
-                threads: None,
                 transactions: self.transactions,
             }),
         };
@@ -166,9 +164,6 @@ impl CrashArgs {
         command::execute(&request, self.format)
     }
 }
-
-/// How often the recovery of a crash image is crashed as well.
-const SECOND_CRASH_EVERY: u32 = 16;
 
 /// The settings to crash.
 #[derive(Default)]

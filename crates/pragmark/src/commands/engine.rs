@@ -27,7 +27,7 @@ pub fn list(is_json: bool) -> Result<Exit, Error> {
 
 /// Builds, and prints the name and the path of each engine.
 pub fn build(engines: &[String], experiments: &[String]) -> Result<Exit, Error> {
-    let (names, mut built) = engine::build_for(engines, experiments, None, &Terminal::new())?;
+    let (names, mut built) = engine::build_for(engines, experiments, &Terminal::new())?;
     let mut text = String::new();
     let mut exit = Exit::Success;
     for name in &names {

@@ -393,18 +393,18 @@ fn summary_forest_row(summary: &DiskSummary, metric: &str) -> ForestRow {
 }
 
 fn ratios(sorted: &[&MachineRatio], analysis: &FleetAnalysis) -> Table {
-    let columns = [Column::left("machine"), Column::right("ratio"), Column::right("blocks")];
-    let row = |one: &&MachineRatio| {
-        let ratio = Cell::number(Some(measured(one.ratio)));
-        Row::new([
-            Cell::code(&analysis.machines[one.machine].agent),
-            Cell { value: Some(one.ratio.ratio), ..ratio },
-            Cell::number(Some(one.blocks.to_string())),
-        ])
-    };
-    Table::new("ratio on each machine", columns, sorted.iter().map(row))
-        .sortable()
-        .abridged(Abridge::End)
+    let table = Table::of(
+        "ratio on each machine",
+        sorted,
+        &[
+            (Column::left("machine"), &|one| Cell::code(&analysis.machines[one.machine].agent)),
+            (Column::right("ratio"), &|one| {
+                Cell::figure(Some(one.ratio.ratio), |_| measured(one.ratio))
+            }),
+            (Column::right("blocks"), &|one| Cell::number(Some(one.blocks.to_string()))),
+        ],
+    );
+    table.sortable().abridged(Abridge::End)
 }
 
 /// Returns the map of the ratio of every variant on every machine, machines of one class together: folded if there are many
@@ -462,32 +462,25 @@ fn map(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Map {
 }
 
 fn machines(analysis: &FleetAnalysis, pages: &[(String, String)]) -> Vec<Block> {
-    let columns = [
-        Column::left("machine"),
-        Column::left("class"),
-        Column::left("disk"),
-        Column::right("fsync, median"),
-        Column::left("processor"),
-        Column::left("file system"),
-        Column::left("kernel"),
-        Column::right("blocks"),
-    ];
-    let rows = analysis.machines.iter().map(|machine| {
-        let about = &machine.attributes;
-        let text = |text: &Option<String>| Cell::new(text.as_deref().unwrap_or("unknown"));
-        let fsync_s = about.fsync_ns.map(|ns| ns as f64 / 1e9);
-        Row::new([
-            Cell::code(&machine.agent),
-            Cell::new(about.class.as_str()),
-            Cell::new(about.disk.to_string()),
-            Cell::figure(fsync_s, |seconds| with_unit(seconds, Unit::Seconds)),
-            text(&about.cpu),
-            text(&about.file_system),
-            text(&about.kernel),
-            Cell::number(Some(machine.blocks.to_string())),
-        ])
-    });
-    let table = Table::new("the machines", columns, rows).sortable().abridged(Abridge::End);
+    let text = |text: &Option<String>| Cell::new(text.as_deref().unwrap_or("unknown"));
+    let table = Table::of(
+        "the machines",
+        &analysis.machines,
+        &[
+            (Column::left("machine"), &|machine| Cell::code(&machine.agent)),
+            (Column::left("class"), &|machine| Cell::new(machine.attributes.class.as_str())),
+            (Column::left("disk"), &|machine| Cell::new(machine.attributes.disk.to_string())),
+            (Column::right("fsync, median"), &|machine| {
+                let seconds = machine.attributes.fsync_ns.map(|ns| ns as f64 / 1e9);
+                Cell::figure(seconds, |seconds| with_unit(seconds, Unit::Seconds))
+            }),
+            (Column::left("processor"), &|machine| text(&machine.attributes.cpu)),
+            (Column::left("file system"), &|machine| text(&machine.attributes.file_system)),
+            (Column::left("kernel"), &|machine| text(&machine.attributes.kernel)),
+            (Column::right("blocks"), &|machine| Cell::number(Some(machine.blocks.to_string()))),
+        ],
+    );
+    let table = table.sortable().abridged(Abridge::End);
     let table = Block::table(table);
     let listed = if analysis.machines.len() > DRAWN {
         Block::fold(counted(analysis.machines.len(), "machine"), vec![table])

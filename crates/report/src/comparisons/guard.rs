@@ -5,9 +5,7 @@ use lab::guard::{Check, Gate, Status};
 use lab::metric;
 
 use super::{cells, exact};
-use crate::document::{
-    Block, Cell, Column, Document, Item, Kind, Row, Section, Sentence, Table, Tone,
-};
+use crate::document::{Block, Cell, Column, Document, Item, Kind, Section, Sentence, Table, Tone};
 use crate::figures::{figure, figure_with_interval, percent, ratio};
 use crate::words::metric_heading;
 
@@ -30,16 +28,21 @@ pub fn guarded(gate: &Gate, comparison: &ExactComparison) -> Document {
 fn blocks(gate: &Gate) -> Vec<Block> {
     let failed = gate.checks.iter().filter(|check| check.status != Status::Passed);
     let list = Block::list(failed.map(item));
-    let columns = [
-        Column::left("check"),
-        Column::left("allowed"),
-        Column::left("measured"),
-        Column::left("result"),
-        Column::left("what happened").prose(),
-    ];
-    let rows = gate.checks.iter().map(row);
-    let table = Block::table(Table::new("checks", columns, rows));
-    list.into_iter().chain([table]).collect()
+    let table = Table::of(
+        "checks",
+        &gate.checks,
+        &[
+            (Column::left("check"), &|check| Cell::new(subject(check))),
+            (Column::left("allowed"), &|check| Cell::new(check.allowed.as_str())),
+            (Column::left("measured"), &|check| Cell::number(measured(check))),
+            (Column::left("result"), &|check| {
+                let (sign, tone, word) = mark(check.status);
+                Cell::new(word).signed(sign, tone)
+            }),
+            (Column::left("what happened").prose(), &|check| Cell::new(happened(check))),
+        ],
+    );
+    list.into_iter().chain([Block::table(table)]).collect()
 }
 
 fn item(check: &Check) -> Item {
@@ -53,17 +56,6 @@ fn item(check: &Check) -> Item {
         None => subject(check).words(format!(": {}", happened(check))),
     };
     Item { sign: Some(sign), tone, ..Item::new(text.words(".")) }
-}
-
-fn row(check: &Check) -> Row {
-    let (sign, tone, word) = mark(check.status);
-    Row::new([
-        Cell::new(subject(check)),
-        Cell::new(check.allowed.as_str()),
-        Cell::number(measured(check)),
-        Cell::new(word).signed(sign, tone),
-        Cell::new(happened(check)),
-    ])
 }
 
 /// Returns the result of a check, with the difference that an undecided one would have detected.

@@ -181,40 +181,28 @@ fn every_move(history: &History, moves: &[Move<'_>]) -> Vec<Block> {
     }
     let mut sorted: Vec<&Move<'_>> = moves.iter().collect();
     sorted.sort_by_key(|one| one.key);
-    let row = |one: &&Move<'_>| {
-        let [from, to] = one.values();
-        let (sign, tone) = cells::mark(one.level.change(&one.series.metric));
-        let ratio = one.level.ratio();
-        Row::new([
-            Cell::new(one.series.experiment.as_str()),
-            Cell::code(&one.series.variant),
-            Cell::new(one.subject()),
-            Cell::new(link(&history.runs[one.level.before])),
-            Cell::new(link(&history.runs[one.level.after])),
-            Cell::number(Some(from)),
-            Cell::number(Some(to)),
-            Cell {
-                value: Some(ratio),
-                ..Cell::new(ratio_without_interval(ratio)).signed(sign, tone)
-            },
-        ])
-    };
-    let columns = [
-        Column::left("experiment"),
-        Column::left("variant"),
-        Column::left("of"),
-        Column::left("last run before").full_only(),
-        Column::left("first run after"),
-        Column::right("before"),
-        Column::right("after"),
-        Column::left("after / before"),
-    ];
-    vec![Block::table(
-        Table::new("changes of level", columns, sorted.iter().map(row))
-            .sortable()
-            .dense()
-            .abridged(Abridge::End),
-    )]
+    let run = |number: usize| Cell::new(link(&history.runs[number]));
+    let value = |one: &Move<'_>, side: usize| Cell::number(Some(one.values()[side].clone()));
+    let table = Table::of(
+        "changes of level",
+        sorted,
+        &[
+            (Column::left("experiment"), &|one| Cell::new(one.series.experiment.as_str())),
+            (Column::left("variant"), &|one| Cell::code(&one.series.variant)),
+            (Column::left("of"), &|one| Cell::new(one.subject())),
+            (Column::left("last run before").full_only(), &|one| run(one.level.before)),
+            (Column::left("first run after"), &|one| run(one.level.after)),
+            (Column::right("before"), &|one| value(one, 0)),
+            (Column::right("after"), &|one| value(one, 1)),
+            (Column::left("after / before"), &|one| {
+                let (sign, tone) = cells::mark(one.level.change(&one.series.metric));
+                let ratio = one.level.ratio();
+                let cell = Cell::new(ratio_without_interval(ratio)).signed(sign, tone);
+                Cell { value: Some(ratio), ..cell }
+            }),
+        ],
+    );
+    vec![Block::table(table.sortable().dense().abridged(Abridge::End))]
 }
 
 /// Returns the name of a run, which leads to its row.

@@ -194,15 +194,24 @@ fn experiment_blocks(experiment: &ExperimentComparison) -> Vec<Block> {
         blocks.push(differences(&experiment.settings));
     }
     let heading = metric_heading(&experiment.metric);
-    let columns = [
-        Column::left("variant"),
-        Column::right(format!("{heading}, base")),
-        Column::right(format!("{heading}, new")),
-        Column::left("ratio to the baseline, new / base"),
-        Column::left("verdict").prose(),
-    ];
-    let rows = experiment.variants.iter().map(|variant| variant_row(&experiment.metric, variant));
-    blocks.push(Block::table(Table::new("variants", columns, rows)));
+    let median = |summary: Option<&Summary>| {
+        Cell::figure(summary.map(|summary| summary.median), |value| {
+            figure(value, &experiment.metric)
+        })
+    };
+    blocks.push(Block::table(Table::of(
+        "variants",
+        &experiment.variants,
+        &[
+            (Column::left("variant"), &|variant| Cell::code(&variant.label)),
+            (Column::right(format!("{heading}, base")), &|variant| median(variant.base.as_ref())),
+            (Column::right(format!("{heading}, new")), &|variant| median(variant.new.as_ref())),
+            (Column::left("ratio to the baseline, new / base"), &|variant| {
+                Cell::number(variant.change.map(|change| cells::measured(change.ratio)))
+            }),
+            (Column::left("verdict").prose(), &|variant| verdict(variant)),
+        ],
+    )));
     let counters: Vec<Row> = experiment.variants.iter().flat_map(counter_rows).collect();
     let columns = [
         Column::left("variant"),
@@ -216,19 +225,6 @@ fn experiment_blocks(experiment: &ExperimentComparison) -> Vec<Block> {
         blocks.push(Block::table(Table::new("counters that changed", columns, counters)));
     }
     blocks
-}
-
-fn variant_row(metric: &str, variant: &VariantComparison) -> Row {
-    let median = |summary: Option<&Summary>| {
-        Cell::figure(summary.map(|summary| summary.median), |value| figure(value, metric))
-    };
-    Row::new([
-        Cell::code(&variant.label),
-        median(variant.base.as_ref()),
-        median(variant.new.as_ref()),
-        Cell::number(variant.change.map(|change| cells::measured(change.ratio))),
-        verdict(variant),
-    ])
 }
 
 fn verdict(variant: &VariantComparison) -> Cell {

@@ -122,6 +122,17 @@ impl Table {
         }
     }
 
+    /// A table with a row for each of these things. A heading stands next to its cells, so that it cannot stand over others.
+    pub fn of<T>(
+        label: impl Into<String>,
+        all: impl IntoIterator<Item = T>,
+        columns: &[(Column, &dyn Fn(&T) -> Cell)],
+    ) -> Table {
+        let row = |one: T| Row::new(columns.iter().map(|(_, cell)| cell(&one)));
+        let headings = columns.iter().map(|(heading, _)| heading.clone());
+        Table::new(label, headings, all.into_iter().map(row))
+    }
+
     /// Lets a reader sort it.
     #[must_use]
     pub fn sortable(self) -> Table {

@@ -12,7 +12,7 @@ use lab::metric::higher_is_better;
 use super::subject::{Subject, Wording, ratio_cell};
 use crate::document::{
     Abridge, Bar, Bars, Block, Cell, Chart, Column, Forest, ForestRow, Item, Mark, Marks, Plot,
-    Row, Scale, Sentence, Table, joined, led,
+    Scale, Sentence, Table, joined, led,
 };
 use crate::figures;
 use crate::words::{TOO_FEW_ROUNDS, gain_words, mark, metric_axis, plural, standing_words};
@@ -129,30 +129,29 @@ fn effect_words(standing: ComparisonResult) -> &'static str {
 }
 
 fn table(effects: &Effects, of: Wording<'_>) -> Table {
-    let row = |effect: &MainEffect| {
-        let contrast = &effect.contrast;
-        let (sign, tone) = mark(contrast.compared(of.metric));
-        let ratio = ratio_of(contrast);
-        let range = [contrast.range.low, contrast.range.high];
-        let range = range.map(figures::ratio_without_interval).join(" to ");
-        Row::new([
-            Cell::new(of.setting(&effect.factor, &effect.level)),
-            Cell::new(of.level(&effect.factor, &effect.instead_of)),
-            Cell { value: Some(contrast.ratio), ..Cell::new(ratio).signed(sign, tone) },
-            Cell::number(Some(range)),
-            Cell::figure(Some(contrast.settings as f64), |settings| settings.to_string()),
-        ])
-    };
-    Table::new(
+    Table::of(
         "Every effect in figures",
-        [
-            Column::left("level"),
-            Column::left("instead of"),
-            Column::left("ratio"),
-            Column::left("smallest to largest").full_only(),
-            Column::right("settings"),
+        &effects.main,
+        &[
+            (Column::left("level"), &|effect| Cell::new(of.setting(&effect.factor, &effect.level))),
+            (Column::left("instead of"), &|effect| {
+                Cell::new(of.level(&effect.factor, &effect.instead_of))
+            }),
+            (Column::left("ratio"), &|effect| {
+                let contrast = &effect.contrast;
+                let (sign, tone) = mark(contrast.compared(of.metric));
+                let cell = Cell::new(ratio_of(contrast)).signed(sign, tone);
+                Cell { value: Some(contrast.ratio), ..cell }
+            }),
+            (Column::left("smallest to largest").full_only(), &|effect| {
+                let range = [effect.contrast.range.low, effect.contrast.range.high];
+                Cell::number(Some(range.map(figures::ratio_without_interval).join(" to ")))
+            }),
+            (Column::right("settings"), &|effect| {
+                let settings = effect.contrast.settings;
+                Cell::figure(Some(settings as f64), |settings| settings.to_string())
+            }),
         ],
-        effects.main.iter().map(row),
     )
     .sortable()
     .abridged(Abridge::End)

@@ -1,14 +1,14 @@
 //! The machine, its volumes and the engines.
 
 use lab::environment::{
-    Environment, FsyncVerdict, Limit, NoiseProbe, Volume, VolumeKind, WriteCache,
+    Environment, FsyncProbe, FsyncVerdict, Limit, NoiseProbe, Volume, VolumeKind, WriteCache,
 };
 use lab::metric::Unit;
 use lab::record::{EngineRecord, ProvenanceRecord};
 use tuning::Analysis;
 
 use super::pragmas;
-use crate::document::{Block, Cell, Column, Fold, Kind, Row, Section, Sentence, Table};
+use crate::document::{Block, Cell, Column, Fold, Kind, Section, Sentence, Table};
 use crate::figures::{percent, significant, with_unit};
 
 /// A fact by its name.
@@ -130,40 +130,39 @@ fn volumes(volumes: &[Volume]) -> Vec<Block> {
     if volumes.is_empty() {
         return Vec::new();
     }
-    let table = Table::new(
+    let time = |ns: u64| with_unit(ns as f64 / 1e3, Unit::Microseconds);
+    let probed = |volume: &Volume, of: fn(&FsyncProbe) -> u64| {
+        Cell::number(Some(volume.fsync.as_ref().map_or_else(unknown, |probe| time(of(probe)))))
+    };
+    let table = Table::of(
         "Volumes",
-        [
-            Column::left("directory"),
-            Column::left("storage").prose(),
-            Column::right("fsync before the run, median"),
-            Column::right("p99"),
-            Column::left("result of the fsync probe").prose(),
-            Column::right("free"),
+        volumes,
+        &[
+            (Column::left("directory"), &|volume| Cell::code(volume.path.display().to_string())),
+            (Column::left("storage").prose(), &|volume| storage(volume)),
+            (Column::right("fsync before the run, median"), &|volume| {
+                probed(volume, |probe| probe.p50_ns)
+            }),
+            (Column::right("p99"), &|volume| probed(volume, |probe| probe.p99_ns)),
+            (Column::left("result of the fsync probe").prose(), &|volume| {
+                let probe = volume.fsync.as_ref();
+                Cell::new(probe.map_or("not measured", |probe| fsync_verdict(probe.verdict)))
+            }),
+            (Column::right("free"), &|volume| Cell::number(Some(size(volume.free_bytes)))),
         ],
-        volumes.iter().map(volume),
     );
     vec![Block::Heading("Volumes".to_owned()), Block::table(table)]
 }
 
-fn volume(volume: &Volume) -> Row {
-    let probe = volume.fsync.as_ref();
-    let time = |ns: u64| with_unit(ns as f64 / 1e3, Unit::Microseconds);
+fn storage(volume: &Volume) -> Cell {
     let file_system = volume.file_system.as_deref();
     let file_system = file_system.unwrap_or("unknown file system");
     let options = volume.mount_options.as_ref().map(|options| options.join(","));
-    Row::new([
-        Cell::code(volume.path.display().to_string()),
-        Cell::new(format!("{file_system}, {}", volume_kind(volume.kind)))
-            .with_below(device(volume))
-            .with_below(options.unwrap_or_default()),
-        Cell::number(Some(probe.map_or_else(unknown, |probe| time(probe.p50_ns)))),
-        Cell::number(Some(probe.map_or_else(unknown, |probe| time(probe.p99_ns)))),
-        Cell::new(probe.map_or("not measured", |probe| fsync_verdict(probe.verdict))),
-        Cell::number(Some(size(volume.free_bytes))),
-    ])
+    Cell::new(format!("{file_system}, {}", volume_kind(volume.kind)))
+        .with_below(device(volume))
+        .with_below(options.unwrap_or_default())
 }
 
-/// The kind of storage in words.
 fn volume_kind(kind: VolumeKind) -> &'static str {
     match kind {
         VolumeKind::Disk => "disk",

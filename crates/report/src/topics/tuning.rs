@@ -5,8 +5,7 @@ use lab::level::{Level, Settings, label};
 use lab::stats::Interval;
 use lab::tuning_plan::Bound;
 use tuning::{
-    Advised, Compromise, CompromiseFigure, Constrained, Contribution, Interaction, SearchStep,
-    TuningAnalysis, Unchanged,
+    Advised, Compromise, CompromiseFigure, Constrained, Contribution, SearchStep, TuningAnalysis,
 };
 
 use super::settings;
@@ -86,14 +85,26 @@ fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
         return vec![heading, Block::paragraph(TOGETHER)];
     }
     let none_contributes = is_current.then(|| Block::paragraph(NONE_CONTRIBUTES));
-    let columns = [
-        Column::left("setting"),
-        Column::left("instead of"),
-        Column::right("contributes"),
-        Column::left("judgement").prose(),
-    ];
-    let rows = tuning.contributions.iter().map(contribution);
-    let table = Table::new("What each setting contributes", columns, rows);
+    let table = Table::of(
+        "What each setting contributes",
+        &tuning.contributions,
+        &[
+            (Column::left("setting"), &|it| {
+                let own = it.settings.split(" and ");
+                let own = own.map(|name| format!("{name}={}", level_words(it.levels.get(name))));
+                Cell::code(own.collect::<Vec<_>>().join(" "))
+            }),
+            (Column::left("instead of"), &|it| {
+                let names = it.settings.split(" and ");
+                let instead = names.map(|name| level_words(it.without.levels.get(name)));
+                Cell::code(instead.collect::<Vec<_>>().join(" "))
+            }),
+            (Column::right("contributes"), &|it| {
+                Cell::number(Some(figures::ratio(it.ratio, it.interval)))
+            }),
+            (Column::left("judgement").prose(), &|it| Cell::new(judgement_of_setting(it))),
+        ],
+    );
     let rounds =
         tuning.contributions.iter().map(|contribution| contribution.rounds).max().unwrap_or(0);
     let how = format!(
@@ -135,11 +146,8 @@ const TOGETHER: &str = "Not measured: no time was left. The gain is that of all 
 /// The judgement of figures from one or two rounds.
 const TOO_FEW: &str = "too few rounds";
 
-fn contribution(it: &Contribution) -> Row {
-    let names = || it.settings.split(" and ");
-    let own = names().map(|name| format!("{name}={}", level_words(it.levels.get(name))));
-    let instead = names().map(|name| level_words(it.without.levels.get(name)));
-    let judgement = if !it.detectable.is_finite() {
+fn judgement_of_setting(it: &Contribution) -> String {
+    if !it.detectable.is_finite() {
         TOO_FEW.to_owned()
     } else if it.is_left_out() {
         "no gain here: left as it is".to_owned()
@@ -147,13 +155,7 @@ fn contribution(it: &Contribution) -> Row {
         "better".to_owned()
     } else {
         not_distinguishable(it.detectable)
-    };
-    Row::new([
-        Cell::code(own.collect::<Vec<_>>().join(" ")),
-        Cell::code(instead.collect::<Vec<_>>().join(" ")),
-        Cell::number(Some(figures::ratio(it.ratio, it.interval))),
-        Cell::new(judgement),
-    ])
+    }
 }
 
 /// A level, or that it is the default.
@@ -166,21 +168,22 @@ fn unchanged(tuning: &TuningAnalysis) -> Vec<Block> {
     if tuning.unchanged.is_empty() {
         return Vec::new();
     }
-    let columns = [
-        Column::left("setting, as it is"),
-        Column::left("best other level"),
-        Column::right("expected of it"),
-    ];
-    let row = |unchanged: &Unchanged| {
-        let own = level_words(tuning.recommended.get(&unchanged.setting));
-        Row::new([
-            Cell::code(format!("{}={own}", unchanged.setting)),
-            Cell::code(unchanged.other.to_string()),
-            Cell::number(Some(figures::ratio(unchanged.ratio, unchanged.range))),
-        ])
-    };
-    let table =
-        Table::new("Settings that stay as they are", columns, tuning.unchanged.iter().map(row));
+    let table = Table::of(
+        "Settings that stay as they are",
+        &tuning.unchanged,
+        &[
+            (Column::left("setting, as it is"), &|unchanged| {
+                let own = level_words(tuning.recommended.get(&unchanged.setting));
+                Cell::code(format!("{}={own}", unchanged.setting))
+            }),
+            (Column::left("best other level"), &|unchanged| {
+                Cell::code(unchanged.other.to_string())
+            }),
+            (Column::right("expected of it"), &|unchanged| {
+                Cell::number(Some(figures::ratio(unchanged.ratio, unchanged.range)))
+            }),
+        ],
+    );
     let how = "Expected by the model of all trials of the search, with the range that agrees with it at 95 %: smaller \
                differences than the ends of the range may exist.";
     vec![
@@ -280,17 +283,17 @@ fn advice(tuning: &TuningAnalysis) -> Vec<Block> {
     if tuning.advised.iter().all(|advised| advised.gain.is_none()) {
         return vec![heading, Block::paragraph(NO_TIME)];
     }
-    let columns =
-        [Column::left("change"), Column::right("brings"), Column::left("judgement").prose()];
-    let rows = tuning.advised.iter().map(|advised| {
-        let figure = advised.gain.map(|gain| figures::ratio(gain.ratio, gain.interval));
-        Row::new([
-            Cell::new(advised.advice.change.clone()),
-            Cell::number(figure),
-            Cell::new(judgement_of_change(advised)),
-        ])
-    });
-    let table = Table::new("What changes of the application bring", columns, rows);
+    let table = Table::of(
+        "What changes of the application bring",
+        &tuning.advised,
+        &[
+            (Column::left("change"), &|advised| Cell::new(advised.advice.change.as_str())),
+            (Column::right("brings"), &|advised| {
+                Cell::number(advised.gain.map(|gain| figures::ratio(gain.ratio, gain.interval)))
+            }),
+            (Column::left("judgement").prose(), &|advised| Cell::new(judgement_of_change(advised))),
+        ],
+    );
     let how = "The recommended settings with one change compared with the same without it, on the whole workload: what other \
                statements pay for a change is included. Intervals are corrected for the number of changes (Holm).";
     let blocks = [heading, Block::table(table), Block::small(how)];
@@ -359,22 +362,21 @@ fn constraints(tuning: &TuningAnalysis) -> Vec<Block> {
     if tuning.constraints.is_empty() {
         return Vec::new();
     }
-    let columns =
-        [Column::left("constraint"), Column::right("measured"), Column::left("judgement").prose()];
-    let rows = tuning.constraints.iter().map(|constraint| {
-        let metric = &constraint.constraint.metric;
-        let figure = constraint.measured.and_then(|measured| measured.figure);
-        let figure = figure.map(|(figure, interval)| match constraint.constraint.bound {
-            Bound::Ratio(_) => figures::ratio(figure, interval),
-            Bound::Figure(_) => figures::figure(figure, metric),
-        });
-        Row::new([
-            Cell::code(constraint.constraint.to_string()),
-            Cell::number(figure),
-            Cell::new(judgement_of_constraint(constraint)),
-        ])
-    });
-    let table = Table::new("Constraints", columns, rows);
+    let table = Table::of(
+        "Constraints",
+        &tuning.constraints,
+        &[
+            (Column::left("constraint"), &|it| Cell::code(it.constraint.to_string())),
+            (Column::right("measured"), &|it| {
+                let figure = it.measured.and_then(|measured| measured.figure);
+                Cell::number(figure.map(|(figure, interval)| match it.constraint.bound {
+                    Bound::Ratio(_) => figures::ratio(figure, interval),
+                    Bound::Figure(_) => figures::figure(figure, &it.constraint.metric),
+                }))
+            }),
+            (Column::left("judgement").prose(), &|it| Cell::new(judgement_of_constraint(it))),
+        ],
+    );
     let how = "Measured in the rounds of what is recommended: a bound without a unit is a ratio to the current settings.";
     vec![Block::Heading("Constraints".to_owned()), Block::table(table), Block::small(how)]
 }
@@ -405,22 +407,21 @@ fn interactions(tuning: &TuningAnalysis) -> Vec<Block> {
     if tuning.interactions.is_empty() {
         return Vec::new();
     }
-    let columns = [
-        Column::left("setting"),
-        Column::left("with"),
-        Column::right("together ÷ product of both alone"),
-    ];
-    let row = |interaction: &Interaction| {
-        let [one, other] = &interaction.settings;
-        let named = |name: &String| {
-            let level = level_words(tuning.recommended.get(name));
-            Cell::code(format!("{name}={level}"))
-        };
-        let ratio = figures::ratio(interaction.ratio, interaction.range);
-        Row::new([named(one), named(other), Cell::number(Some(ratio))])
+    let named = |name: &String| {
+        let level = level_words(tuning.recommended.get(name));
+        Cell::code(format!("{name}={level}"))
     };
-    let rows = tuning.interactions.iter().map(row);
-    let table = Table::new("Settings whose gains depend on each other", columns, rows);
+    let table = Table::of(
+        "Settings whose gains depend on each other",
+        &tuning.interactions,
+        &[
+            (Column::left("setting"), &|interaction| named(&interaction.settings[0])),
+            (Column::left("with"), &|interaction| named(&interaction.settings[1])),
+            (Column::right("together ÷ product of both alone"), &|interaction| {
+                Cell::number(Some(figures::ratio(interaction.ratio, interaction.range)))
+            }),
+        ],
+    );
     let how = "By the model of all trials of the search, compared with the current settings: above ×1, one setting brings more with \
                the other. Pairs are listed whose range excludes ×1, at 95 % for all pairs together; others may exist.";
     vec![
