@@ -4,14 +4,14 @@ use std::path::Path;
 
 use bench::anonymize::{Anonymized, anonymize as copy};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::files::{parent_of, work_folder};
 
 /// Writes a copy of a database with other texts and blobs, except in the columns to keep.
 ///
 /// # Errors
 /// The copy exists or cannot be written, or the database cannot be read.
-pub fn anonymize(database: &Path, keep: &[String], out: &Path) -> Result<Anonymized, Error> {
+pub fn anonymize(database: &Path, keep: &[String], out: &Path) -> Result<Anonymized> {
     if out.exists() {
         return Err(Error::writing(out, "the file exists"));
     }

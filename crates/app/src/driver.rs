@@ -9,13 +9,13 @@ use lab::record::RunPlan;
 use lab::trial::{DRIVER, NATIVE};
 use runner::Driver;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// Returns the drivers that come with pragmark, the user's own, and those of a directory.
 ///
 /// # Errors
 /// A manifest is invalid.
-pub fn registry(directory: Option<&Path>) -> Result<Registry, Error> {
+pub fn registry(directory: Option<&Path>) -> Result<Registry> {
     let program = std::env::current_exe().map_err(|error| {
         Error::unusable(format!("cannot find the pragmark executable: {error}"))
     })?;
@@ -37,7 +37,7 @@ pub fn states(registry: &Registry) -> Vec<(&Manifest, State)> {
 ///
 /// # Errors
 /// There is no driver of a name.
-pub fn named<'r>(registry: &'r Registry, names: &[String]) -> Result<Vec<&'r Manifest>, Error> {
+pub fn named<'r>(registry: &'r Registry, names: &[String]) -> Result<Vec<&'r Manifest>> {
     if names.is_empty() {
         return Ok(registry.manifests().iter().collect());
     }
@@ -46,19 +46,19 @@ pub fn named<'r>(registry: &'r Registry, names: &[String]) -> Result<Vec<&'r Man
 }
 
 /// Returns pragmark itself, as the driver of trials.
-pub(crate) fn native() -> Result<Driver, Error> {
+pub(crate) fn native() -> Result<Driver> {
     let program = std::env::current_exe()
         .map_err(|error| Error::unusable(format!("cannot find pragmark's own program: {error}")))?;
     Ok(Driver { program, arguments: vec!["trial".into()], bindings: None })
 }
 
 /// Returns pragmark itself with the drivers in other languages, for the trials that name one.
-pub(crate) fn with_bindings(directory: Option<&Path>) -> Result<Driver, Error> {
+pub(crate) fn with_bindings(directory: Option<&Path>) -> Result<Driver> {
     Ok(Driver { bindings: Some(Arc::new(registry(directory)?)), ..native()? })
 }
 
 /// Refuses to go on without the drivers that a run began with: their variants would be skipped.
-pub(crate) fn check_present(plan: &RunPlan, directory: Option<&Path>) -> Result<(), Error> {
+pub(crate) fn check_present(plan: &RunPlan, directory: Option<&Path>) -> Result<()> {
     let catalogue = drivers::catalogue(directory)?;
     let is_known =
         |name: &str| name == NATIVE || catalogue.drivers.iter().any(|driver| driver.name == name);

@@ -22,7 +22,7 @@ use process::{Group, Limits};
 use runner::Driver;
 
 use crate::driver;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::interface::Interface;
 use crate::library;
 
@@ -33,7 +33,7 @@ pub(crate) const BUILT_IN: &str = "default";
 const DESCRIBE_LIMIT: Duration = Duration::from_secs(60);
 
 /// The paths of built engines by name, or why one was not built.
-pub type Built = HashMap<String, Result<String, Error>>;
+pub type Built = HashMap<String, Result<String>>;
 
 /// A stored or known engine, or how it would be built.
 pub enum EngineStatus {
@@ -47,7 +47,7 @@ pub enum EngineStatus {
 ///
 /// # Errors
 /// pragmark itself cannot be started.
-pub fn available() -> Result<Vec<EngineRecord>, Error> {
+pub fn available() -> Result<Vec<EngineRecord>> {
     let driver = driver::native()?;
     let mut found = Vec::new();
     for name in [BUILT_IN, "system"] {
@@ -68,7 +68,7 @@ pub fn available() -> Result<Vec<EngineRecord>, Error> {
 ///
 /// # Errors
 /// The library cannot be read or used, or the name is taken or invalid.
-pub fn add(library: &Path, name: &str) -> Result<Kept, Error> {
+pub fn add(library: &Path, name: &str) -> Result<Kept> {
     let driver = driver::native()?;
     let path = library.canonicalize().map_err(|error| {
         Error::reading(library, error).hint("use the path of a libsqlite3 shared library")
@@ -87,7 +87,7 @@ pub fn add(library: &Path, name: &str) -> Result<Kept, Error> {
 ///
 /// # Errors
 /// No engine of a name is stored; those named before it are removed.
-pub fn remove(name: &str) -> Result<usize, Error> {
+pub fn remove(name: &str) -> Result<usize> {
     let name: EngineName = name.parse()?;
     match Cache::of_user()?.remove(&name)? {
         0 => Err(Error::mistake(format!("there is no stored engine `{name}`"))
@@ -100,7 +100,7 @@ pub fn remove(name: &str) -> Result<usize, Error> {
 ///
 /// # Errors
 /// The cache cannot be changed.
-pub fn remove_all() -> Result<usize, Error> {
+pub fn remove_all() -> Result<usize> {
     Ok(Cache::of_user()?.remove_all()?)
 }
 
@@ -108,7 +108,7 @@ pub fn remove_all() -> Result<usize, Error> {
 ///
 /// # Errors
 /// There is no such engine, or it cannot be used.
-pub fn show(text: &str) -> Result<EngineStatus, Error> {
+pub fn show(text: &str) -> Result<EngineStatus> {
     let name: EngineName = text.parse()?;
     let to_load = match name {
         EngineName::Build(build) => match existing(&build)? {
@@ -128,7 +128,7 @@ pub fn show(text: &str) -> Result<EngineStatus, Error> {
 }
 
 /// Returns the path of a build, if it exists.
-fn existing(build: &BuildName) -> Result<Option<String>, Error> {
+fn existing(build: &BuildName) -> Result<Option<String>> {
     let cache = Cache::of_user()?;
     let never = AtomicBool::new(false);
     let untrained = |_: &Path| Err("nothing is built here".to_owned());
@@ -149,7 +149,7 @@ pub fn build_for(
     engines: &[String],
     experiments: &[String],
     ui: &dyn Interface,
-) -> Result<(Vec<BuildName>, Built), Error> {
+) -> Result<(Vec<BuildName>, Built)> {
     let mut builds: Vec<BuildName> = Vec::new();
     for text in engines {
         let EngineName::Build(build) = text.parse()? else {
@@ -184,7 +184,7 @@ pub(crate) fn prepare(
     driver: &Driver,
     interrupted: &AtomicBool,
     ui: &dyn Interface,
-) -> Result<Vec<EngineRecord>, Error> {
+) -> Result<Vec<EngineRecord>> {
     let parsed: Vec<Result<EngineName, BuildError>> =
         names.iter().map(|name| name.parse()).collect();
     let builds = parsed.iter().filter_map(|name| match name {
@@ -219,7 +219,7 @@ fn build(
     driver: &Driver,
     interrupted: &AtomicBool,
     ui: &dyn Interface,
-) -> Result<Built, Error> {
+) -> Result<Built> {
     if names.is_empty() {
         return Ok(Built::new());
     }
@@ -268,7 +268,7 @@ fn located(name: &EngineName) -> Result<String, BuildError> {
 ///
 /// # Errors
 /// pragmark itself cannot be started, or its answer is invalid.
-pub(crate) fn describe(name: &str, library: &str, driver: &Driver) -> Result<EngineRecord, Error> {
+pub(crate) fn describe(name: &str, library: &str, driver: &Driver) -> Result<EngineRecord> {
     let mut command = Command::new(&driver.program);
     command.args(["describe-engine", library]);
     let answer = process::run(&mut command, Group::Own, &Limits::time(DESCRIBE_LIMIT))
@@ -307,12 +307,12 @@ pub(crate) fn problem(engine: &EngineRecord) -> Option<Error> {
 }
 
 /// Refuses engines that cannot be used.
-pub(crate) fn all_usable(engines: &[EngineRecord]) -> Result<(), Error> {
+pub(crate) fn all_usable(engines: &[EngineRecord]) -> Result<()> {
     engines.iter().find_map(problem).map_or(Ok(()), Err)
 }
 
 /// Returns where the library of this name is loaded from, and builds it if necessary.
-pub(crate) fn source(name: &str, ui: &dyn Interface) -> Result<Source, Error> {
+pub(crate) fn source(name: &str, ui: &dyn Interface) -> Result<Source> {
     name.parse::<EngineName>()?;
     let (driver, interrupted) = (driver::native()?, ui.interrupted()?);
     let engines = prepare(&[name.to_owned()], &driver, &interrupted, ui)?;
@@ -321,14 +321,14 @@ pub(crate) fn source(name: &str, ui: &dyn Interface) -> Result<Source, Error> {
 }
 
 /// Returns where the library of a prepared engine is loaded from.
-pub(crate) fn source_in(engines: &[EngineRecord], name: &str) -> Result<Source, Error> {
+pub(crate) fn source_in(engines: &[EngineRecord], name: &str) -> Result<Source> {
     let to_load = engine_to_load(engines, name).map_err(Error::unusable)?;
     to_load.parse().map_err(Error::mistake)
 }
 
 /// Returns the name of an engine for a plan. Trials run in directories of their own, so the path of a library must not
 /// depend on the current one.
-pub(crate) fn name_in_plan(text: &str) -> Result<String, Error> {
+pub(crate) fn name_in_plan(text: &str) -> Result<String> {
     let EngineName::File(path) = text.parse()? else {
         return Ok(text.to_owned());
     };
@@ -346,7 +346,7 @@ pub(crate) fn of_plan(
     driver: &Driver,
     interrupted: &AtomicBool,
     ui: &dyn Interface,
-) -> Result<Vec<EngineRecord>, Error> {
+) -> Result<Vec<EngineRecord>> {
     usable(plan, prepare(&names(plan), driver, interrupted, ui)?, ui)
 }
 
@@ -355,7 +355,7 @@ pub(crate) fn usable(
     plan: &RunPlan,
     engines: Vec<EngineRecord>,
     ui: &dyn Interface,
-) -> Result<Vec<EngineRecord>, Error> {
+) -> Result<Vec<EngineRecord>> {
     for record in &engines {
         let Some(error) = problem(record) else {
             continue;
@@ -378,7 +378,7 @@ pub(crate) fn names(plan: &RunPlan) -> Vec<String> {
 }
 
 /// Refuses to resume a run whose engines have changed: it compares trials of the same libraries.
-pub(crate) fn check_unchanged(engines: &[EngineRecord], driver: &Driver) -> Result<(), Error> {
+pub(crate) fn check_unchanged(engines: &[EngineRecord], driver: &Driver) -> Result<()> {
     for before in engines.iter().filter(|engine| engine.problem.is_none()) {
         let now = describe(&before.name, &before.to_load(), driver)?;
         let found = match &now.problem {

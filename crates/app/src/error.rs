@@ -11,6 +11,9 @@ use lab::experiment::nearest;
 use runner::RunError;
 use runner::machine::MachineError;
 
+/// The result of a use case.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
 /// Whose mistake an error is. The exit code follows from it, the same in every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

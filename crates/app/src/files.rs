@@ -12,7 +12,7 @@ use engine::{Library, Source};
 use lab::level::Level;
 use runner::workdir::WorkDir;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// The first bytes of every SQLite database, and so of every trace.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -21,7 +21,7 @@ const MAGIC: &[u8] = b"SQLite format 3\0";
 ///
 /// # Errors
 /// For devices, pipes and folders, for larger files, for what is not UTF-8, and if reading fails.
-pub(crate) fn read_text(what: &str, path: &Path, most: u64) -> Result<String, Error> {
+pub(crate) fn read_text(what: &str, path: &Path, most: u64) -> Result<String> {
     let words = |why: &dyn Display| format!("cannot read {what} {}: {why}", path.display());
     let refused = |why: &dyn Display| Error::mistake(words(why));
     let unusable = |error: io::Error| Error::unusable(words(&error));
@@ -66,7 +66,7 @@ pub(crate) fn parent_of(file: &Path) -> &Path {
 ///
 /// # Errors
 /// The file does not exist, or its path is not UTF-8. The hint names the `option`.
-pub(crate) fn absolute_level(path: &Path, option: &str) -> Result<Level, Error> {
+pub(crate) fn absolute_level(path: &Path, option: &str) -> Result<Level> {
     let whole = path.canonicalize().map_err(|error| {
         Error::reading(path, error).hint(format!("check the path that {option} names"))
     })?;
@@ -77,7 +77,7 @@ pub(crate) fn absolute_level(path: &Path, option: &str) -> Result<Level, Error> 
 ///
 /// # Errors
 /// It is not UTF-8.
-pub(crate) fn level_of_path(path: &Path) -> Result<Level, Error> {
+pub(crate) fn level_of_path(path: &Path) -> Result<Level> {
     let text = path.to_str();
     let text =
         text.ok_or_else(|| Error::unusable(format!("the path {} is not UTF-8", path.display())))?;
@@ -89,10 +89,7 @@ pub(crate) fn level_of_path(path: &Path) -> Result<Level, Error> {
 ///
 /// # Errors
 /// The file is a database, or cannot be written whole.
-pub fn write(
-    path: &Path,
-    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), Error> {
+pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     if is_database(path) {
         return Err(Error::unusable(format!(
             "{} is a SQLite database, and stays as it is",
@@ -117,7 +114,7 @@ pub fn write(
 ///
 /// # Errors
 /// As [`write()`].
-pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
+pub fn write_text(path: &Path, text: &str) -> Result<()> {
     write(path, |writer| writer.write_all(text.as_bytes()))
 }
 
@@ -125,7 +122,7 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_in_run(path: &Path, text: &str) -> Result<(), Error> {
+pub fn write_in_run(path: &Path, text: &str) -> Result<()> {
     replace(path, |writer| writer.write_all(text.as_bytes()))
         .map_err(|error| Error::writing(path, error))
 }
@@ -154,7 +151,7 @@ fn without_name(error: io::Error) -> io::Error {
 }
 
 /// Refuses to write to a path that exists.
-pub(crate) fn refuse_existing(path: &Path) -> Result<(), Error> {
+pub(crate) fn refuse_existing(path: &Path) -> Result<()> {
     if path.exists() {
         return Err(Error::unusable(format!("{} exists", path.display()))
             .hint("choose another file with --out"));
@@ -167,7 +164,7 @@ pub(crate) fn refuse_existing(path: &Path) -> Result<(), Error> {
 ///
 /// # Errors
 /// `parent` is missing or cannot be written.
-pub(crate) fn work_folder(parent: &Path) -> Result<WorkDir, Error> {
+pub(crate) fn work_folder(parent: &Path) -> Result<WorkDir> {
     static MADE: AtomicU32 = AtomicU32::new(0);
     let number = MADE.fetch_add(1, Ordering::Relaxed);
     let name = format!("{}-{number}", std::process::id());
@@ -182,7 +179,7 @@ pub(crate) fn work_folder(parent: &Path) -> Result<WorkDir, Error> {
 ///
 /// # Errors
 /// It cannot be loaded.
-pub(crate) fn built_in_library() -> Result<Arc<Library>, Error> {
+pub(crate) fn built_in_library() -> Result<Arc<Library>> {
     Ok(Arc::new(Library::load(&Source::Embedded).map_err(Error::unusable)?))
 }
 

@@ -5,10 +5,10 @@ use std::process::Command;
 
 use process::{Group, Limits};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// Returns what git answers, without the line break at its end.
-pub(crate) fn git(directory: &Path, arguments: &[&str]) -> Result<String, Error> {
+pub(crate) fn git(directory: &Path, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new("git");
     // A hook or an outer git may have set these for another repository.
     for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {

@@ -3,7 +3,7 @@
 use lab::comparison::{History, Run};
 use std::path::{Path, PathBuf};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::runs::{find, of_notes, read};
 
 /// Where runs are.
@@ -19,7 +19,7 @@ pub enum Sources {
 ///
 /// # Errors
 /// There are none, or they cannot be looked for.
-pub fn history(sources: &Sources) -> Result<(History, Vec<(String, String)>), Error> {
+pub fn history(sources: &Sources) -> Result<(History, Vec<(String, String)>)> {
     let found = match sources {
         Sources::Notes(name) => of_notes(Path::new("."), name)?,
         Sources::Folders(folders) => {

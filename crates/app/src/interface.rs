@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use engine::build::BuildEvent;
 use runner::Observer;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// Receives the notices of builds.
 pub type BuildObserver<'a> = Box<dyn FnMut(&BuildEvent<'_>) + Send + 'a>;
@@ -29,14 +29,14 @@ pub trait Interface: Sync {
     ///
     /// # Errors
     /// The question or its answer got lost.
-    fn confirm(&self, question: &str) -> Result<bool, Error>;
+    fn confirm(&self, question: &str) -> Result<bool>;
 
     /// Returns the flag that becomes true when the use case is to stop. Before the first call, a signal ends the process
     /// at once.
     ///
     /// # Errors
     /// Signals cannot be watched for.
-    fn interrupted(&self) -> Result<Arc<AtomicBool>, Error>;
+    fn interrupted(&self) -> Result<Arc<AtomicBool>>;
 
     /// Returns a display of the trials of a run. It is removed when dropped.
     fn show_run(&self) -> Box<dyn Observer>;
@@ -82,11 +82,11 @@ impl Interface for Silent {
         false
     }
 
-    fn confirm(&self, _question: &str) -> Result<bool, Error> {
+    fn confirm(&self, _question: &str) -> Result<bool> {
         Ok(false)
     }
 
-    fn interrupted(&self) -> Result<Arc<AtomicBool>, Error> {
+    fn interrupted(&self) -> Result<Arc<AtomicBool>> {
         Ok(Arc::default())
     }
 

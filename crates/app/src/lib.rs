@@ -36,7 +36,7 @@ pub mod trace;
 pub mod tune;
 pub mod words;
 
-pub use error::{Error, Kind};
+pub use error::{Error, Kind, Result};
 pub use interface::{BuildObserver, Interface, Task};
 
 /// The version of this program. Runs are carried on by the version that began them.

@@ -9,7 +9,7 @@ use lab::experiment::{Experiment, MOST_BYTES, nearest, parse};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::files::read_text;
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/experiments");
@@ -53,14 +53,14 @@ impl Entry {
 ///
 /// # Errors
 /// A file is damaged.
-pub fn entries() -> Result<Vec<Entry>, Error> {
+pub fn entries() -> Result<Vec<Entry>> {
     let files = files(&FILES).into_iter();
     let mut entries: Vec<Entry> = files.map(entry).collect::<Result<_, _>>()?;
     entries.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(entries)
 }
 
-fn entry(file: &include_dir::File<'_>) -> Result<Entry, Error> {
+fn entry(file: &include_dir::File<'_>) -> Result<Entry> {
     let (name, text) = text_in(file)?;
     toml::from_str(text).map_err(|error| Error::mistake(format!("{name}: {error}")))
 }
@@ -69,7 +69,7 @@ fn entry(file: &include_dir::File<'_>) -> Result<Entry, Error> {
 ///
 /// # Errors
 /// A file is invalid.
-pub fn all(catalogue: &Catalogue) -> Result<Vec<Experiment>, Error> {
+pub fn all(catalogue: &Catalogue) -> Result<Vec<Experiment>> {
     let files = files(&FILES).into_iter();
     let experiments = files.map(|file| included(file, catalogue));
     let mut experiments: Vec<Experiment> = experiments.collect::<Result<_, _>>()?;
@@ -77,13 +77,13 @@ pub fn all(catalogue: &Catalogue) -> Result<Vec<Experiment>, Error> {
     Ok(experiments)
 }
 
-fn included(file: &include_dir::File<'_>, catalogue: &Catalogue) -> Result<Experiment, Error> {
+fn included(file: &include_dir::File<'_>, catalogue: &Catalogue) -> Result<Experiment> {
     let (name, text) = text_in(file)?;
     parse(&name, text, catalogue).map_err(Error::mistake)
 }
 
 /// Returns name and text of an included file.
-fn text_in<'a>(file: &'a include_dir::File<'_>) -> Result<(String, &'a str), Error> {
+fn text_in<'a>(file: &'a include_dir::File<'_>) -> Result<(String, &'a str)> {
     let name = format!("experiments/{}", file.path().display());
     match file.contents_utf8() {
         Some(text) => Ok((name, text)),
@@ -95,7 +95,7 @@ fn text_in<'a>(file: &'a include_dir::File<'_>) -> Result<(String, &'a str), Err
 ///
 /// # Errors
 /// A name is unknown or given twice, or a file cannot be read or is invalid.
-pub fn named(names: &[String], catalogue: &Catalogue) -> Result<Vec<Experiment>, Error> {
+pub fn named(names: &[String], catalogue: &Catalogue) -> Result<Vec<Experiment>> {
     let mut chosen: Vec<Experiment> = Vec::new();
     for name in names {
         let experiment = one(name, catalogue)?;
@@ -114,7 +114,7 @@ pub fn named(names: &[String], catalogue: &Catalogue) -> Result<Vec<Experiment>,
 ///
 /// # Errors
 /// No experiment has this source.
-pub fn of_source(source: &str) -> Result<Vec<String>, Error> {
+pub fn of_source(source: &str) -> Result<Vec<String>> {
     let known = entries()?;
     let from = |entry: &&Entry| entry.source.as_deref() == Some(source);
     let ids = known.iter().filter(from).map(|entry| entry.id.clone());
@@ -130,7 +130,7 @@ pub fn of_source(source: &str) -> Result<Vec<String>, Error> {
 }
 
 /// Reads no other experiment, because the user's own drivers may not be able to run it.
-fn one(name: &str, catalogue: &Catalogue) -> Result<Experiment, Error> {
+fn one(name: &str, catalogue: &Catalogue) -> Result<Experiment> {
     let stem = |file: &&include_dir::File<'_>| file.path().file_stem() == Some(OsStr::new(name));
     if let Some(file) = files(&FILES).into_iter().find(stem) {
         return included(file, catalogue);

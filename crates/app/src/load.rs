@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use engine::{EngineError, ErrorKind, Library};
 use load::{Fault, LoadError, Opening, Outline, Progress, Request, Source, Summary};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::files::built_in_library;
 use crate::interface::Interface;
 
@@ -30,7 +30,7 @@ impl LoadRequest {
     ///
     /// # Errors
     /// An input cannot be read, or its format is not clear.
-    pub fn open(&self) -> Result<Opened<'_>, Error> {
+    pub fn open(&self) -> Result<Opened<'_>> {
         let inputs = load::expand(&self.inputs)?;
         let source = load::open(&inputs, &self.opening)?;
         Ok(Opened { request: &self.request, library: &self.opening.library, source })
@@ -53,7 +53,7 @@ impl Opened<'_> {
         mut self,
         ui: &dyn Interface,
         on_progress: &mut dyn FnMut(&Progress),
-    ) -> Result<Option<Summary>, Error> {
+    ) -> Result<Option<Summary>> {
         // Not before: opening waits for the first bytes of a pipe, and a signal ends that at once.
         let interrupted = ui.interrupted()?;
         let loaded = load::load(self.library, &mut *self.source, self.request, &mut |progress| {
@@ -70,7 +70,7 @@ impl Opened<'_> {
     ///
     /// # Errors
     /// The load would be refused.
-    pub fn outline(mut self) -> Result<Outline, Error> {
+    pub fn outline(mut self) -> Result<Outline> {
         Ok(load::outline(self.library, &mut *self.source, self.request, OUTLINED_ROWS)?)
     }
 }
@@ -79,7 +79,7 @@ impl Opened<'_> {
 ///
 /// # Errors
 /// The built-in SQLite cannot be loaded.
-pub fn opening() -> Result<Opening, Error> {
+pub fn opening() -> Result<Opening> {
     Ok(Opening::new(&built_in_library()?))
 }
 

@@ -7,7 +7,7 @@ use report::render;
 use runner::RunFolder;
 use tuning::{Analysis, Collector};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// The name of the page in the folder of a run.
 pub const PAGE: &str = "report.html";
@@ -16,7 +16,7 @@ pub const PAGE: &str = "report.html";
 ///
 /// # Errors
 /// The record cannot be read.
-pub fn analyse(folder: &Path) -> Result<Analysis, Error> {
+pub fn analyse(folder: &Path) -> Result<Analysis> {
     let folder = RunFolder::open(folder)?;
     let mut collector = Collector::new(folder.plan()?, folder.environment()?);
     folder.each_trial(|record| collector.add(record))?;
@@ -27,7 +27,7 @@ pub fn analyse(folder: &Path) -> Result<Analysis, Error> {
 ///
 /// # Errors
 /// A template fails.
-pub fn page(analysis: &Analysis) -> Result<String, Error> {
+pub fn page(analysis: &Analysis) -> Result<String> {
     report::html(analysis).map_err(cannot_make_page)
 }
 
@@ -35,7 +35,7 @@ pub fn page(analysis: &Analysis) -> Result<String, Error> {
 ///
 /// # Errors
 /// A template fails.
-pub fn html(document: &Document) -> Result<String, Error> {
+pub fn html(document: &Document) -> Result<String> {
     render::html(document).map_err(cannot_make_page)
 }
 

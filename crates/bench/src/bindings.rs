@@ -12,7 +12,7 @@ use lab::level::{Level, Settings};
 use lab::target;
 use lab::trial::{BindingSpec, DRIVER, Measured, NATIVE, Outcome};
 
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::target::sqlite;
 
 /// Returns the specification for a driver of this name, besides the settings.
@@ -46,7 +46,7 @@ pub fn judge_binding(settings: &Settings, mut measured: Measured) -> Outcome {
     }
 }
 
-fn prove(settings: &Settings, measured: &Measured) -> Result<(), TrialError> {
+fn prove(settings: &Settings, measured: &Measured) -> Result<()> {
     // Another database system has none of SQLite's PRAGMAs.
     if !target::is_sqlite(settings) {
         return Ok(());

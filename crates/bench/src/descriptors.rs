@@ -2,7 +2,7 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 
 /// Where the descriptors of a process are listed.
 #[cfg(target_os = "linux")]
@@ -22,7 +22,7 @@ pub(crate) fn open_files() -> Option<u64> {
 ///
 /// # Errors
 /// [`TrialError::CannotRun`] where the hard limit is below `needed` or the system refuses.
-pub(crate) fn allow_open_files(needed: u64) -> Result<(), TrialError> {
+pub(crate) fn allow_open_files(needed: u64) -> Result<()> {
     let limit = getrlimit(Resource::Nofile);
     if allows(limit.current, needed) {
         return Ok(());

@@ -13,7 +13,7 @@ use lab::seed::Seed;
 use lab::target;
 use lab::trial::{EngineMark, Measured, Message, Outcome, PROTOCOL, TrialSpec};
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::platform::die_with_the_parent;
 use crate::target::sqlite;
 use crate::trial::Trial;
@@ -41,7 +41,7 @@ pub fn drive(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
 ///
 /// # Errors
 /// When it cannot be loaded.
-pub fn describe_engine(name: &str) -> Result<EngineRecord, TrialError> {
+pub fn describe_engine(name: &str) -> Result<EngineRecord> {
     let library = Library::load(&Source::from_str(name)?)?;
     let identity = library.identity();
     let path = path_of(&identity.origin);
@@ -69,7 +69,7 @@ fn hash(library: &Path) -> Option<String> {
 }
 
 /// Returns how a library was made, if pragmark keeps it.
-fn provenance(library: &Path) -> Result<Option<ProvenanceRecord>, TrialError> {
+fn provenance(library: &Path) -> Result<Option<ProvenanceRecord>> {
     let provenance =
         Provenance::read(library).map_err(|error| TrialError::CannotRun(error.to_string()))?;
     Ok(provenance.map(|provenance| {
@@ -99,7 +99,7 @@ fn run(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Outcome {
     }
 }
 
-fn measure(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Result<Measured, TrialError> {
+fn measure(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Result<Measured> {
     if spec.protocol != PROTOCOL {
         let why =
             format!("this driver speaks version {PROTOCOL} of the protocol, not {}", spec.protocol);

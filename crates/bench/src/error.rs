@@ -10,6 +10,9 @@ use load::LoadError;
 use script::ScriptError;
 use trace::TraceError;
 
+/// The result of work in a trial.
+pub type Result<T, E = TrialError> = std::result::Result<T, E>;
+
 /// Why a trial has no measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {

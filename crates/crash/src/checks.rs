@@ -2,7 +2,7 @@
 //! statement differs from an engine that damages a database without any crash.
 
 use crate::content::Content;
-use crate::error::CrashError;
+use crate::error::{CrashError, Result};
 use crate::harness::{Harness, Problem, STEPS, message, quoted};
 use crate::script::{Action, Execution, Script};
 use engine::{Connection, EngineError, ErrorKind, SqliteError};
@@ -41,7 +41,7 @@ fn damaged(reason: String, place: &str) -> CrashError {
 
 /// Checks the effect of an action of the built-in workload: each transaction leaves a new content; rolling
 /// back and reopening leave the old one.
-pub(crate) fn check_kept(action: &Action, is_new: bool) -> Result<(), CrashError> {
+pub(crate) fn check_kept(action: &Action, is_new: bool) -> Result<()> {
     match action {
         Action::Blob { .. } if !is_new => Err(damaged(
             "the content is as it was before".to_owned(),
@@ -65,7 +65,7 @@ pub(crate) fn check_kept(action: &Action, is_new: bool) -> Result<(), CrashError
 pub(crate) fn check_undamaged(
     connection: &Connection,
     databases: &[(String, String)],
-) -> Result<(), CrashError> {
+) -> Result<()> {
     for (schema, file) in databases {
         let check = format!("PRAGMA {}.integrity_check(1)", quoted(schema));
         let reason = connection.query_text(&check)?;
@@ -77,7 +77,7 @@ pub(crate) fn check_undamaged(
 }
 
 /// Checks that the databases of a script are small enough to be read in each crash image.
-pub(crate) fn check_readable(connection: &Connection, script: &Path) -> Result<(), CrashError> {
+pub(crate) fn check_readable(connection: &Connection, script: &Path) -> Result<()> {
     connection.limit_steps(STEPS)?;
     match connection.query_text("PRAGMA integrity_check(1)") {
         Err(EngineError::Sqlite(error)) if error.kind() == ErrorKind::Interrupted => {
@@ -93,7 +93,7 @@ pub(crate) fn check_sound(
     harness: &mut Harness,
     databases: &[String],
     script: &Path,
-) -> Result<(), CrashError> {
+) -> Result<()> {
     for database in databases {
         let reason = match harness.examine(database)? {
             Ok(_) => continue,
@@ -123,7 +123,7 @@ pub(crate) fn unlike_recorded(
 }
 
 /// Reads the content of an attached database that was never crashed.
-pub(crate) fn read_content(connection: &Connection, schema: &str) -> Result<Content, CrashError> {
+pub(crate) fn read_content(connection: &Connection, schema: &str) -> Result<Content> {
     const REVERSE: &str = "PRAGMA reverse_unordered_selects";
     // The connection that reads recovered databases does not have the settings of the script.
     let reverses = connection.query_i64(REVERSE)? != 0;

@@ -4,6 +4,9 @@ use engine::{EngineError, ErrorKind};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
+/// The result of a crash test.
+pub type Result<T, E = CrashError> = std::result::Result<T, E>;
+
 /// Errors of recording, crashing and judging.
 #[derive(Debug, Error)]
 #[non_exhaustive]

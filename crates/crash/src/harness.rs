@@ -4,7 +4,7 @@
 //! library of its own, so that they share no lock.
 
 use crate::content::Content;
-use crate::error::CrashError;
+use crate::error::{CrashError, Result};
 use crate::pages;
 use crate::trace::File;
 use engine::vfs::{Bytes, Call, MemoryOptions, MemoryVfs, RecordingVfs};
@@ -75,7 +75,7 @@ impl Harness {
     ///
     /// # Errors
     /// The engine cannot be loaded.
-    pub fn new(source: &Source) -> Result<Harness, CrashError> {
+    pub fn new(source: &Source) -> Result<Harness> {
         let library = Arc::new(Library::load(source)?);
         let options = MemoryOptions { default: true, ..MemoryOptions::default() };
         let memory = MemoryVfs::register(&library, options)?;
@@ -111,7 +111,7 @@ impl Harness {
     ///
     /// # Errors
     /// The engine is in use, which would be a defect.
-    pub fn reset(&mut self, seed: u64) -> Result<(), CrashError> {
+    pub fn reset(&mut self, seed: u64) -> Result<()> {
         self.recovering = None;
         self.memory.load([]);
         self.memory.reseed(seed)?;
@@ -144,11 +144,11 @@ impl Harness {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn open(&self, name: &str) -> Result<Connection, CrashError> {
+    pub fn open(&self, name: &str) -> Result<Connection> {
         self.open_through(self.recording.name(), name)
     }
 
-    fn open_through(&self, vfs: &str, name: &str) -> Result<Connection, CrashError> {
+    fn open_through(&self, vfs: &str, name: &str) -> Result<Connection> {
         let flags = OpenFlags::default() | OpenFlags::NO_MUTEX;
         Ok(Connection::open(&self.library, Path::new(name), flags, Some(vfs))?)
     }
@@ -177,7 +177,7 @@ impl Harness {
         &mut self,
         files: Vec<File>,
         databases: &[&str],
-    ) -> Result<Vec<Option<Problem>>, CrashError> {
+    ) -> Result<Vec<Option<Problem>>> {
         let connection = self.connection()?;
         let problems = self.recover_with(&connection, files, databases)?;
         self.give_back(connection)?;
@@ -189,11 +189,7 @@ impl Harness {
     ///
     /// # Errors
     /// As [`recover`](Self::recover).
-    pub fn record_recovery(
-        &mut self,
-        files: Vec<File>,
-        databases: &[&str],
-    ) -> Result<Vec<Call>, CrashError> {
+    pub fn record_recovery(&mut self, files: Vec<File>, databases: &[&str]) -> Result<Vec<Call>> {
         self.reset(0)?;
         let connection = limited(self.open(":memory:")?)?;
         self.recover_with(&connection, files, databases)?;
@@ -205,7 +201,7 @@ impl Harness {
         connection: &Connection,
         files: Vec<File>,
         databases: &[&str],
-    ) -> Result<Vec<Option<Problem>>, CrashError> {
+    ) -> Result<Vec<Option<Problem>>> {
         if let Some(how) = self.begins_recovery() {
             return Ok(vec![Some(Problem::Ended(how)); databases.len()]);
         }
@@ -243,7 +239,7 @@ impl Harness {
     ///
     /// # Errors
     /// As [`recover`](Self::recover).
-    pub fn examine(&mut self, database: &str) -> Result<Recovered, CrashError> {
+    pub fn examine(&mut self, database: &str) -> Result<Recovered> {
         let connection = self.connection()?;
         if let Err(error) = attach(&connection, database, 0) {
             self.give_back(connection)?;
@@ -259,7 +255,7 @@ impl Harness {
     ///
     /// # Errors
     /// The engine has left a log that it did not write back.
-    pub fn recovered_pages(&self, database: &str) -> Result<Content, CrashError> {
+    pub fn recovered_pages(&self, database: &str) -> Result<Content> {
         match self.size(&format!("{database}-wal")) {
             0 => Ok(pages::content(&self.file(database))),
             _ => Err(CrashError::Defect(format!(
@@ -281,7 +277,7 @@ impl Harness {
         XxHash3_128::oneshot(&hashed)
     }
 
-    fn connection(&mut self) -> Result<Connection, CrashError> {
+    fn connection(&mut self) -> Result<Connection> {
         if let Some(connection) = self.recovering.take() {
             return Ok(connection);
         }
@@ -289,7 +285,7 @@ impl Harness {
     }
 
     /// Keeps the connection for the next recovery.
-    fn give_back(&mut self, connection: Connection) -> Result<(), CrashError> {
+    fn give_back(&mut self, connection: Connection) -> Result<()> {
         let open = self.memory.open_files();
         if open > 0 {
             let defect = format!("{open} files stayed open after a recovery");
@@ -305,7 +301,7 @@ impl Harness {
 const MOST_ATTACHED: usize = 10;
 
 /// Limits each statement of a connection to [`STEPS`] instructions.
-fn limited(connection: Connection) -> Result<Connection, CrashError> {
+fn limited(connection: Connection) -> Result<Connection> {
     connection.limit_steps(STEPS)?;
     Ok(connection)
 }

@@ -2,7 +2,7 @@
 //! its own.
 
 use crate::documented::documented;
-use crate::error::CrashError;
+use crate::error::{CrashError, Result};
 use crate::harness::{Harness, quoted};
 use crate::model::Model;
 use crate::script::Action;
@@ -127,7 +127,7 @@ impl Promises {
 pub(crate) fn journal_modes(
     harness: &Harness,
     connection: &Connection,
-) -> Result<BTreeMap<String, String>, CrashError> {
+) -> Result<BTreeMap<String, String>> {
     let mut modes = BTreeMap::new();
     for (schema, file) in databases(connection)? {
         if harness.size(&file) > 0 {
@@ -140,7 +140,7 @@ pub(crate) fn journal_modes(
 }
 
 /// Returns the databases with a file: their schemas and files.
-pub(crate) fn databases(connection: &Connection) -> Result<Vec<(String, String)>, CrashError> {
+pub(crate) fn databases(connection: &Connection) -> Result<Vec<(String, String)>> {
     let rows = connection.query_all("PRAGMA database_list")?;
     let named = rows.into_iter().filter_map(|row| match row.as_slice() {
         [_, Value::Text(schema), Value::Text(file)] if !file.is_empty() => {
@@ -156,7 +156,7 @@ pub(crate) fn read_all(
     connection: &Connection,
     databases: &[(String, String)],
     variant: &CrashSettings,
-) -> Result<Now, CrashError> {
+) -> Result<Now> {
     let one = |(schema, file): &(String, String)| {
         let settings = read(connection, schema, variant)?;
         Ok((file.clone(), settings))
@@ -165,11 +165,7 @@ pub(crate) fn read_all(
 }
 
 /// Reads the settings of a database that decide the losses of a crash; the others come from the variant.
-fn read(
-    connection: &Connection,
-    schema: &str,
-    variant: &CrashSettings,
-) -> Result<CrashSettings, CrashError> {
+fn read(connection: &Connection, schema: &str, variant: &CrashSettings) -> Result<CrashSettings> {
     let name = quoted(schema);
     let answer = |pragma: &str| connection.query_text(&format!("PRAGMA {name}.{pragma}"));
     let unknown = |error| CrashError::Defect(format!("{error}"));
@@ -195,7 +191,7 @@ impl Watch {
         (schema, file): (&str, &str),
         variant: &CrashSettings,
         action: &Action,
-    ) -> Result<(), CrashError> {
+    ) -> Result<()> {
         let settings = read(connection, schema, variant)?;
         let mut known = self.0.iter();
         if !known.any(|known| known.database == file && known.settings == settings) {

@@ -1,6 +1,6 @@
 //! The databases with which the user's own workload begins, and the number of its transactions to crash.
 
-use crate::error::CrashError;
+use crate::error::{CrashError, Result};
 use engine::vfs::{Base, Bytes};
 use std::path::Path;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl InitialDatabases {
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn of(files: &[&Path], transactions: usize) -> Result<InitialDatabases, CrashError> {
+    pub fn of(files: &[&Path], transactions: usize) -> Result<InitialDatabases> {
         let mut databases = Vec::new();
         for (number, path) in files.iter().enumerate() {
             if !path.exists() {

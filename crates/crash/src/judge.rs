@@ -5,7 +5,7 @@
 //! separately unless a super-journal ties them together.
 
 use crate::content::Content;
-use crate::error::CrashError;
+use crate::error::Result;
 use crate::harness::{Harness, Problem, Recovered};
 use crate::record::Recording;
 use crate::trace::{File, Trace, is_of};
@@ -107,7 +107,7 @@ impl<'b> Judge<'b> {
         recording: &Recording,
         key: u128,
         files: Vec<File>,
-    ) -> Result<Judgement, CrashError> {
+    ) -> Result<Judgement> {
         let recovered = self.recover(recording, key, files)?;
         Ok(compare(recording, &recovered))
     }
@@ -116,11 +116,7 @@ impl<'b> Judge<'b> {
     ///
     /// # Errors
     /// As [`judge`](Self::judge).
-    pub fn trace_recovery(
-        &mut self,
-        recording: &Recording,
-        files: &[File],
-    ) -> Result<Trace, CrashError> {
+    pub fn trace_recovery(&mut self, recording: &Recording, files: &[File]) -> Result<Trace> {
         let names: Vec<&str> = recording.databases.iter().map(String::as_str).collect();
         let calls = self.harness.record_recovery(files.to_vec(), &names)?;
         self.recoveries += 1;
@@ -132,7 +128,7 @@ impl<'b> Judge<'b> {
         recording: &Recording,
         key: u128,
         files: Vec<File>,
-    ) -> Result<Vec<Recovered>, CrashError> {
+    ) -> Result<Vec<Recovered>> {
         let databases = &recording.databases;
         let is_tied =
             files.iter().any(|(name, _)| !databases.iter().any(|database| is_of(database, name)));
@@ -157,7 +153,7 @@ impl<'b> Judge<'b> {
         key: u128,
         files: Vec<File>,
         by_pages: bool,
-    ) -> Result<Vec<Recovered>, CrashError> {
+    ) -> Result<Vec<Recovered>> {
         if files.is_empty() {
             return Ok(vec![Ok(Content::empty()); databases.len()]);
         }
@@ -178,7 +174,7 @@ impl<'b> Judge<'b> {
         Ok(recovered)
     }
 
-    fn examine(&mut self, database: &str) -> Result<Recovered, CrashError> {
+    fn examine(&mut self, database: &str) -> Result<Recovered> {
         let key = self.harness.fingerprint(database);
         if let Some(known) = self.examined.get(&key) {
             return Ok(known.clone());

@@ -5,7 +5,7 @@
 
 use crate::counts::{ImageCounts, Witness, Witnesses};
 use crate::documented::{cause_of_breach, cause_of_more_safety, documented};
-use crate::error::CrashError;
+use crate::error::{CrashError, Result};
 use crate::harness::{Harness, Isolation};
 use crate::in_force::{Promises, SettingsInForce, judged_by};
 use crate::initial::InitialDatabases;
@@ -162,11 +162,11 @@ pub struct Progress {
 ///
 /// # Errors
 /// The engine cannot be loaded; the script is wrong; a defect of this crate.
-pub fn measure(plan: &Plan, progress: &Progress) -> Result<Matrix, CrashError> {
+pub fn measure(plan: &Plan, progress: &Progress) -> Result<Matrix> {
     let begin = Instant::now();
     let tasks = tasks(plan);
     let next = AtomicUsize::new(0);
-    let worker = || -> Result<Vec<Done>, CrashError> {
+    let worker = || -> Result<Vec<Done>> {
         let mut harness = Harness::new(&plan.engine)?.isolated(plan.isolation.clone());
         let mut done = Vec::new();
         while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -336,12 +336,7 @@ struct Done {
     own: Option<ScriptSummary>,
 }
 
-fn run(
-    plan: &Plan,
-    task: &Task,
-    harness: &mut Harness,
-    progress: &Progress,
-) -> Result<Done, CrashError> {
+fn run(plan: &Plan, task: &Task, harness: &mut Harness, progress: &Progress) -> Result<Done> {
     let settings = &task.variant;
     let seed = plan.seed.child(&settings.to_string());
     let script = match &plan.script {
@@ -399,7 +394,7 @@ fn measure_cell(
     judge: &mut Judge<'_>,
     seed: Seed,
     progress: &Progress,
-) -> Result<Option<Cell>, CrashError> {
+) -> Result<Option<Cell>> {
     let seed = seed.child(cell.model.name());
     let mut survey = Survey {
         recording,

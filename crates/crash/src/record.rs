@@ -6,7 +6,7 @@ use crate::checks::{
 };
 use crate::content::Content;
 use crate::disk::Disk;
-use crate::error::CrashError;
+use crate::error::{CrashError, Result};
 use crate::harness::Harness;
 use crate::in_force::{Now, SettingsInForce, Span, Watch, databases, journal_modes, read_all};
 use crate::initial::{InitialDatabases, MAIN, MOST_WRITTEN};
@@ -85,7 +85,7 @@ impl Recording {
         script: &Script,
         initial: Option<&InitialDatabases>,
         seed: Seed,
-    ) -> Result<Result<Recording, NotMeasured>, CrashError> {
+    ) -> Result<Result<Recording, NotMeasured>> {
         harness.reset(seed.0)?;
         harness.load(initial.map(InitialDatabases::files).unwrap_or_default());
         harness.set_powersafe_overwrite(settings.powersafe_overwrite);
@@ -161,7 +161,7 @@ pub(crate) fn is_plain(name: &str) -> bool {
 }
 
 /// Executes an action. Returns whether it did the same as in the recording that it comes from, if any.
-fn perform(action: &Action, connection: &Connection, script: &Script) -> Result<bool, CrashError> {
+fn perform(action: &Action, connection: &Connection, script: &Script) -> Result<bool> {
     match action {
         Action::Reopen => Ok(true),
         Action::Sql { sql, line } => {
@@ -184,10 +184,7 @@ fn perform(action: &Action, connection: &Connection, script: &Script) -> Result<
 }
 
 /// Opens a database under these settings, or returns the setting that the engine refuses.
-fn open(
-    harness: &Harness,
-    settings: &CrashSettings,
-) -> Result<Result<Connection, NotMeasured>, CrashError> {
+fn open(harness: &Harness, settings: &CrashSettings) -> Result<Result<Connection, NotMeasured>> {
     let is_new = harness.size(MAIN) == 0;
     let connection = harness.open(MAIN)?;
     // Exclusive locking comes before the journal mode: a write-ahead log then needs no shared memory.
@@ -254,7 +251,7 @@ impl Recorder<'_> {
         harness: &Harness,
         script: &Script,
         in_transaction: bool,
-    ) -> Result<bool, CrashError> {
+    ) -> Result<bool> {
         let (Some(initial), Some(path)) = (self.initial, &script.path) else {
             return Ok(false);
         };
@@ -278,7 +275,7 @@ impl Recorder<'_> {
         harness: &Harness,
         connection: &Connection,
         done: Option<(&Action, &CrashSettings)>,
-    ) -> Result<bool, CrashError> {
+    ) -> Result<bool> {
         let position = harness.position();
         for (schema, file) in databases(connection)? {
             let content = match self.initial {
@@ -305,11 +302,7 @@ impl Recorder<'_> {
         Ok(changed)
     }
 
-    fn begin_action(
-        &mut self,
-        harness: &Harness,
-        connection: &Connection,
-    ) -> Result<(), CrashError> {
+    fn begin_action(&mut self, harness: &Harness, connection: &Connection) -> Result<()> {
         self.actions.push(ActionRecord {
             modes_before: journal_modes(harness, connection)?,
             begin: harness.position(),
@@ -320,7 +313,7 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    fn end_action(&mut self, harness: &Harness, connection: &Connection) -> Result<(), CrashError> {
+    fn end_action(&mut self, harness: &Harness, connection: &Connection) -> Result<()> {
         let end = harness.position();
         let now = journal_modes(harness, connection)?;
         if let Some(action) = self.actions.last_mut() {
@@ -339,7 +332,7 @@ impl Recorder<'_> {
         connection: &Connection,
         script: &Script,
         (last, variant): (Option<&Action>, &CrashSettings),
-    ) -> Result<(), CrashError> {
+    ) -> Result<()> {
         if let Some(path) = &script.path {
             let mut with_content = databases(connection)?;
             if let (Some(database), Some(action)) = (self.unsynced(harness, &with_content), last) {
@@ -395,7 +388,7 @@ impl Recorder<'_> {
         changing.chain(shrinking).collect()
     }
 
-    fn finish(mut self, harness: &Harness, script: &Script) -> Result<Recording, CrashError> {
+    fn finish(mut self, harness: &Harness, script: &Script) -> Result<Recording> {
         if let Some(closing) = self.actions.last_mut() {
             closing.end = harness.position();
         }

@@ -1,6 +1,6 @@
 //! The actions on the databases while they are recorded: statements, and reopening in between.
 
-use crate::error::CrashError;
+use crate::error::{CrashError, Result};
 use crate::settings::{CrashSettings, JournalMode};
 use engine::{Connection, EngineError, Library, Step, Value};
 use std::path::{Path, PathBuf};
@@ -93,7 +93,7 @@ impl Script {
     ///
     /// # Errors
     /// [`CrashError::Unfinished`]; an engine without `sqlite3_complete`.
-    pub fn parse(library: &Library, path: &Path, text: &str) -> Result<Script, CrashError> {
+    pub fn parse(library: &Library, path: &Path, text: &str) -> Result<Script> {
         let mut actions = Vec::new();
         let (mut begin, mut from, mut line) = (0, 0, 1);
         while let Some(semicolon) = text[from..].find(';') {

@@ -2,7 +2,7 @@
 
 use crate::counts::{Crash, ImageCounts, KnownImage, Witness, Witnesses};
 use crate::disk::State;
-use crate::error::CrashError;
+use crate::error::Result;
 use crate::in_force::Promises;
 use crate::judge::{Judge, Judgement, Violation, hash};
 use crate::model::Model;
@@ -109,7 +109,7 @@ impl Findings {
 
 impl Survey<'_, '_> {
     /// Judges one image.
-    pub(crate) fn judge(&mut self, candidate: Candidate<'_>) -> Result<(), CrashError> {
+    pub(crate) fn judge(&mut self, candidate: Candidate<'_>) -> Result<()> {
         let crash = Crash {
             cut: candidate.cut,
             acknowledged: self.recording.acknowledged(candidate.cut),
@@ -157,7 +157,7 @@ impl Survey<'_, '_> {
         key: u128,
         files: Vec<File>,
         crash: &Crash<'_>,
-    ) -> Result<Result<usize, Violation>, CrashError> {
+    ) -> Result<Result<usize, Violation>> {
         let judgement = self.judge.judge(self.recording, key, files)?;
         let is_new = !self.findings.seen.contains_key(&key);
         let held_apart = |latest: &[usize]| self.recording.held_apart(crash.acknowledged, latest);
@@ -187,11 +187,7 @@ impl Survey<'_, '_> {
         Ok(judged)
     }
 
-    fn keep_violation(
-        &mut self,
-        crash: &Crash<'_>,
-        violation: Violation,
-    ) -> Result<(), CrashError> {
+    fn keep_violation(&mut self, crash: &Crash<'_>, violation: Violation) -> Result<()> {
         let evidence = self.findings.evidence(crash.touched);
         let lacks = |evidence: &Evidence| evidence.lacks(crash.promise, false, crash.faults);
         if !evidence.iter().any(|evidence| lacks(evidence)) {
@@ -229,7 +225,7 @@ impl Survey<'_, '_> {
         crash: &Crash<'_>,
         key: u128,
         files: Vec<File>,
-    ) -> Result<(), CrashError> {
+    ) -> Result<()> {
         if !self.findings.lacks_any(crash.touched) {
             return Ok(());
         }
@@ -242,7 +238,7 @@ impl Survey<'_, '_> {
     }
 
     /// Returns the image with as few faults as still violate, and the crash that leaves it.
-    fn smallest(&mut self, crash: &Crash<'_>) -> Result<(Vec<File>, Crash<'static>), CrashError> {
+    fn smallest(&mut self, crash: &Crash<'_>) -> Result<(Vec<File>, Crash<'static>)> {
         let with = |faults, touched, promise| Crash {
             cut: crash.cut,
             acknowledged: crash.acknowledged,
@@ -276,7 +272,7 @@ impl Survey<'_, '_> {
         may
     }
 
-    fn smallest_state(&mut self, source: &Source<'_>) -> Result<State, CrashError> {
+    fn smallest_state(&mut self, source: &Source<'_>) -> Result<State> {
         let mut failed = None;
         let smallest = minimise(source.units, source.state, |state| {
             let files = source.disk.files(source.units, state);
@@ -304,12 +300,7 @@ impl Survey<'_, '_> {
     }
 
     /// Crashes the recovery of these files too, and judges what that leaves.
-    fn crash_again(
-        &mut self,
-        crash: &Crash<'_>,
-        files: &[File],
-        interruptions: u32,
-    ) -> Result<(), CrashError> {
+    fn crash_again(&mut self, crash: &Crash<'_>, files: &[File], interruptions: u32) -> Result<()> {
         if interruptions == 0 {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 //! `sqlite3` shell.
 
 use crate::counts::Witness;
-use crate::error::CrashError;
+use crate::error::{CrashError, Result};
 use crate::initial::InitialDatabases;
 use crate::judge::Violation;
 use crate::matrix::{Cell, Matrix};
@@ -24,7 +24,7 @@ pub fn write_witnesses<'m>(
     matrix: &'m Matrix,
     initial: Option<&InitialDatabases>,
     folder: &Path,
-) -> Result<Vec<(String, &'m Cell)>, CrashError> {
+) -> Result<Vec<(String, &'m Cell)>> {
     let mut written = Vec::new();
     for cell in &matrix.cells {
         for (place, witness) in &cell.witnesses {
@@ -53,12 +53,7 @@ fn slug(cell: &Cell, place: Option<RareEvent>) -> String {
     }
 }
 
-fn write_one(
-    cell: &Cell,
-    witness: &Witness,
-    violation: &Violation,
-    folder: &Path,
-) -> Result<(), CrashError> {
+fn write_one(cell: &Cell, witness: &Witness, violation: &Violation, folder: &Path) -> Result<()> {
     write_files(&witness.files, &folder.join("image"))?;
     let names = ["before", "after"];
     for (name, (_, files)) in names.iter().zip(&witness.committed) {
@@ -72,7 +67,7 @@ fn write_one(
 /// The size of a base from which on witnesses hold only what differs from it.
 const LARGE: u64 = 1 << 20;
 
-fn write_files(files: &[File], folder: &Path) -> Result<(), CrashError> {
+fn write_files(files: &[File], folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).map_err(io("make", folder))?;
     for (name, bytes) in files {
         if !is_plain(name) {
@@ -112,7 +107,7 @@ const BLOCKS: &str = ".blocks";
 const PLACES: &str = ".places";
 
 /// Keeps the large databases that a workload began with, once for all witnesses in a folder.
-fn keep_bases(initial: &InitialDatabases, folder: &Path) -> Result<(), CrashError> {
+fn keep_bases(initial: &InitialDatabases, folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).map_err(io("make", folder))?;
     for (name, base) in initial.bases().filter(|(_, base)| base.len() >= LARGE) {
         let path = folder.join(name);
@@ -123,7 +118,7 @@ fn keep_bases(initial: &InitialDatabases, folder: &Path) -> Result<(), CrashErro
     Ok(())
 }
 
-fn make_executable(path: &Path) -> Result<(), CrashError> {
+fn make_executable(path: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755))
         .map_err(io("make executable", path))

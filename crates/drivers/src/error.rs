@@ -4,6 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// The result of work with a driver.
+pub type Result<T, E = DriverError> = std::result::Result<T, E>;
+
 /// Why a driver cannot be installed or used.
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
@@ -97,11 +100,11 @@ pub enum DriverError {
 
 /// Adds what was being done, and on which path, to the system's reason.
 pub(crate) trait Context<T> {
-    fn context(self, doing: &'static str, path: &Path) -> Result<T, DriverError>;
+    fn context(self, doing: &'static str, path: &Path) -> Result<T>;
 }
 
 impl<T> Context<T> for io::Result<T> {
-    fn context(self, doing: &'static str, path: &Path) -> Result<T, DriverError> {
+    fn context(self, doing: &'static str, path: &Path) -> Result<T> {
         self.map_err(|source| DriverError::Io { doing, path: path.to_owned(), source })
     }
 }

@@ -15,7 +15,7 @@ use engine::build::Cache;
 use twox_hash::XxHash3_64;
 
 use crate::command::{self, fill};
-use crate::error::{Context, DriverError};
+use crate::error::{Context, DriverError, Result};
 use crate::manifest::Manifest;
 
 /// How long one command of an installation may take.
@@ -45,7 +45,7 @@ impl Home {
         Home(Ok(cache.join("drivers")))
     }
 
-    fn root(&self) -> Result<&Path, DriverError> {
+    fn root(&self) -> Result<&Path> {
         match &self.0 {
             Ok(root) => Ok(root),
             Err(why) => Err(DriverError::NoCache(why.clone())),
@@ -56,7 +56,7 @@ impl Home {
     ///
     /// # Errors
     /// When its sources cannot be read.
-    pub(crate) fn of(&self, manifest: &Manifest) -> Result<PathBuf, DriverError> {
+    pub(crate) fn of(&self, manifest: &Manifest) -> Result<PathBuf> {
         let mut hash = XxHash3_64::new();
         for (path, bytes) in manifest.source.files()? {
             hash.write(path.as_os_str().as_encoded_bytes());
@@ -72,11 +72,7 @@ impl Home {
     /// # Errors
     /// When the cache cannot be written, or a command of the installation fails or is cancelled;
     /// nothing is left of it then.
-    pub(crate) fn install(
-        &self,
-        manifest: &Manifest,
-        cancelled: &AtomicBool,
-    ) -> Result<PathBuf, DriverError> {
+    pub(crate) fn install(&self, manifest: &Manifest, cancelled: &AtomicBool) -> Result<PathBuf> {
         let (all, home) = (self.root()?, self.of(manifest)?);
         if home.is_dir() {
             return Ok(home);
@@ -103,7 +99,7 @@ impl Home {
     ///
     /// # Errors
     /// When it cannot be removed.
-    pub(crate) fn discard(&self, manifest: &Manifest) -> Result<(), DriverError> {
+    pub(crate) fn discard(&self, manifest: &Manifest) -> Result<()> {
         let home = self.of(manifest)?;
         match fs::remove_dir_all(&home) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -115,7 +111,7 @@ impl Home {
     ///
     /// # Errors
     /// When it cannot be removed.
-    pub(crate) fn remove(&self, manifest: &Manifest) -> Result<bool, DriverError> {
+    pub(crate) fn remove(&self, manifest: &Manifest) -> Result<bool> {
         let mut found = false;
         for home in self.entries()? {
             let name = home.file_name().unwrap_or_default().to_string_lossy();
@@ -129,7 +125,7 @@ impl Home {
     }
 
     /// Removes what a killed installation left.
-    fn sweep(&self) -> Result<(), DriverError> {
+    fn sweep(&self) -> Result<()> {
         for home in self.entries()? {
             let name = home.file_name().unwrap_or_default().to_string_lossy();
             if name.starts_with(UNFINISHED) && is_abandoned(&home) {
@@ -139,7 +135,7 @@ impl Home {
         Ok(())
     }
 
-    fn entries(&self) -> Result<Vec<PathBuf>, DriverError> {
+    fn entries(&self) -> Result<Vec<PathBuf>> {
         let all = self.root()?;
         if !all.is_dir() {
             return Ok(Vec::new());
@@ -161,7 +157,7 @@ fn is_abandoned(home: &Path) -> bool {
     })
 }
 
-fn unpack(manifest: &Manifest, home: &Path) -> Result<(), DriverError> {
+fn unpack(manifest: &Manifest, home: &Path) -> Result<()> {
     for (path, bytes) in manifest.source.files()? {
         let path = home.join(path);
         if let Some(folder) = path.parent() {
@@ -173,11 +169,7 @@ fn unpack(manifest: &Manifest, home: &Path) -> Result<(), DriverError> {
 }
 
 /// Returns a command of a manifest with the home and the folder filled in.
-pub(crate) fn filled(
-    manifest: &Manifest,
-    command: &[String],
-    home: &Path,
-) -> Result<Command, DriverError> {
+pub(crate) fn filled(manifest: &Manifest, command: &[String], home: &Path) -> Result<Command> {
     let folder = manifest.folder().unwrap_or(home);
     fill(command, home, folder).map_err(|program| DriverError::NoProgram {
         driver: manifest.name.clone(),
@@ -191,7 +183,7 @@ fn carry_out(
     command: &[String],
     home: &Path,
     cancelled: &AtomicBool,
-) -> Result<(), DriverError> {
+) -> Result<()> {
     let mut program = filled(manifest, command, home)?;
     let finished = command::run(&mut program, home, COMMAND_LIMIT, cancelled)?;
     if finished.end.is_success() {

@@ -10,7 +10,7 @@ use std::path::Path;
 use engine::Source;
 use tempfile::TempDir;
 
-use crate::error::{Context, DriverError};
+use crate::error::{Context, DriverError, Result};
 
 /// The name under which programs look for SQLite on Linux.
 const NAME: &str = "libsqlite3.so.0";
@@ -29,7 +29,7 @@ pub(crate) struct Preloaded {
 /// # Errors
 /// When the engine cannot be read, is not the one that was kept, or cannot be copied, or this system has
 /// another loader.
-pub(crate) fn preload(engine: &Source) -> Result<Option<Preloaded>, DriverError> {
+pub(crate) fn preload(engine: &Source) -> Result<Option<Preloaded>> {
     let bytes = engine.bytes().map_err(|error| DriverError::Impossible(error.to_string()))?;
     let Some(bytes) = bytes else {
         return Ok(None);

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use include_dir::{Dir, include_dir};
 
-use crate::error::{Context, DriverError};
+use crate::error::{Context, DriverError, Result};
 use crate::manifest::{FILE, check_name};
 
 static TEMPLATES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates");
@@ -102,7 +102,7 @@ fn text(file: Option<&include_dir::File<'_>>) -> String {
 ///
 /// # Errors
 /// A driver cannot have this name, or the folder or the experiment exists or cannot be written. Nothing is left then.
-pub fn write_new(name: &str, language: Language, directory: &Path) -> Result<(), DriverError> {
+pub fn write_new(name: &str, language: Language, directory: &Path) -> Result<()> {
     check_name(name).map_err(DriverError::Impossible)?;
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) {
         let why = format!("the name `{name}` does not begin with a letter");
@@ -119,7 +119,7 @@ pub fn write_new(name: &str, language: Language, directory: &Path) -> Result<(),
 }
 
 /// Writes a file that is not there yet.
-fn create(path: &Path, text: &str) -> Result<(), DriverError> {
+fn create(path: &Path, text: &str) -> Result<()> {
     let mut file = File::create_new(path).context("create", path)?;
     file.write_all(text.as_bytes()).context("write", path)
 }

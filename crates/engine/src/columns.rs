@@ -9,7 +9,7 @@
 //! pointer can be taken for one. [`Statement`](crate::Statement) keeps the rows borrowed as long as
 //! they are bound, and resets before it clears a binding, so a cursor never outlives them.
 
-use crate::error::{During, EngineError, SqliteError, unsupported};
+use crate::error::{During, EngineError, Result, SqliteError, unsupported};
 use crate::ffi::{self, Api};
 use crate::handle::DatabaseHandle;
 use crate::text::c_string;
@@ -96,11 +96,7 @@ struct Cursor {
 }
 
 /// Registers the function; see [`Connection::create_columns_function`](crate::Connection).
-pub(crate) fn create_function(
-    database: &DatabaseHandle,
-    name: &str,
-    columns: usize,
-) -> Result<(), EngineError> {
+pub(crate) fn create_function(database: &DatabaseHandle, name: &str, columns: usize) -> Result<()> {
     let api = database.api();
     let functions = functions(api)?;
     let create = api.create_module_v2.ok_or(NO_TABLES)?;
@@ -127,7 +123,7 @@ pub(crate) fn create_function(
 }
 
 /// SQLite would only say that the table cannot be made.
-fn check_number(database: &DatabaseHandle, columns: usize) -> Result<(), EngineError> {
+fn check_number(database: &DatabaseHandle, columns: usize) -> Result<()> {
     // SAFETY: the handle is open; a negative value leaves the limit as it is.
     let limit = unsafe { (database.api().limit)(database.as_ptr(), ffi::SQLITE_LIMIT_COLUMN, -1) };
     // The hidden parameter is a column too.
@@ -142,7 +138,7 @@ fn check_number(database: &DatabaseHandle, columns: usize) -> Result<(), EngineE
 
 const NO_TABLES: EngineError = unsupported("virtual tables", "sqlite3_create_module_v2");
 
-fn functions(api: &Api) -> Result<Functions, EngineError> {
+fn functions(api: &Api) -> Result<Functions> {
     Ok(Functions {
         declare: api.declare_vtab.ok_or(NO_TABLES)?,
         pointer: (api.value_pointer)

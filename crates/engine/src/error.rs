@@ -7,6 +7,9 @@ use std::fmt;
 use std::path::PathBuf;
 use thiserror::Error;
 
+/// The result of a call of SQLite.
+pub type Result<T, E = EngineError> = std::result::Result<T, E>;
+
 /// Any error of this crate.
 #[derive(Debug, Error)]
 #[non_exhaustive]

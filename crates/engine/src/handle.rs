@@ -1,7 +1,7 @@
 //! The handle of a connection.
 
 use crate::confinement;
-use crate::error::{During, EngineError, SqliteError, unsupported};
+use crate::error::{During, EngineError, Result, SqliteError, unsupported};
 use crate::ffi::{self, Api};
 use crate::library::Library;
 use crate::text::copied;
@@ -32,7 +32,7 @@ impl DatabaseHandle {
         path: &Path,
         flags: c_int,
         vfs: Option<&CStr>,
-    ) -> Result<DatabaseHandle, EngineError> {
+    ) -> Result<DatabaseHandle> {
         library.enter()?;
         let mut raw = std::ptr::null_mut();
         let vfs = vfs.map_or(std::ptr::null(), CStr::as_ptr);
@@ -56,7 +56,7 @@ impl DatabaseHandle {
     ///
     /// # Errors
     /// The engine has no authorizers.
-    fn confine(&self) -> Result<(), EngineError> {
+    fn confine(&self) -> Result<()> {
         if !confinement::is_on() {
             return Ok(());
         }
@@ -101,7 +101,7 @@ impl DatabaseHandle {
     }
 
     /// Turns the result of a call without SQL of its own into an error.
-    pub(crate) fn check(&self, code: c_int, purpose: &'static str) -> Result<(), EngineError> {
+    pub(crate) fn check(&self, code: c_int, purpose: &'static str) -> Result<()> {
         if code == ffi::SQLITE_OK {
             return Ok(());
         }
@@ -111,7 +111,7 @@ impl DatabaseHandle {
     }
 
     /// Runs every statement of `sql` and ignores rows.
-    pub(crate) fn exec(&self, sql: &CStr) -> Result<(), EngineError> {
+    pub(crate) fn exec(&self, sql: &CStr) -> Result<()> {
         let none = std::ptr::null_mut();
         // SAFETY: the handle is open, `sql` is a C string, and no callback is given.
         let code =
@@ -123,7 +123,7 @@ impl DatabaseHandle {
     }
 
     /// Closes and reports why not: unlike `Drop`, which leaves the rest to SQLite.
-    pub(crate) fn close(self) -> Result<(), EngineError> {
+    pub(crate) fn close(self) -> Result<()> {
         // SAFETY: the handle is open.
         let code = unsafe { (self.api().close)(self.as_ptr()) };
         if code != ffi::SQLITE_OK {

@@ -1,6 +1,6 @@
 //! Texts on their way to and from C.
 
-use crate::error::EngineError;
+use crate::error::{EngineError, Result};
 use std::ffi::{CStr, CString, c_char};
 
 /// Names of texts in errors.
@@ -8,10 +8,7 @@ pub(crate) const SQL: &str = "SQL";
 pub(crate) const VFS_NAME: &str = "name of the VFS";
 
 /// Returns the text as a C string; `what` names it in the error.
-pub(crate) fn c_string(
-    text: impl Into<Vec<u8>>,
-    what: &'static str,
-) -> Result<CString, EngineError> {
+pub(crate) fn c_string(text: impl Into<Vec<u8>>, what: &'static str) -> Result<CString> {
     CString::new(text).map_err(|_| EngineError::NulByte(what))
 }
 

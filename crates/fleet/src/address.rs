@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use async_nats::ConnectOptions;
 
-use crate::error::FleetError;
+use crate::error::{FleetError, Result};
 
 /// The address of a server, without credentials: `nats://host:4222`, or `tls://host:4222`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct Address(String);
 impl FromStr for Address {
     type Err = FleetError;
 
-    fn from_str(text: &str) -> Result<Address, FleetError> {
+    fn from_str(text: &str) -> Result<Address> {
         let with_scheme =
             if text.contains("://") { text.to_owned() } else { format!("nats://{text}") };
         let refused = || FleetError::Address(text.to_owned());
@@ -70,7 +70,7 @@ impl Access {
     ///
     /// # Errors
     /// When a file cannot be read.
-    pub(crate) fn options(&self, address: &Address) -> Result<ConnectOptions, FleetError> {
+    pub(crate) fn options(&self, address: &Address) -> Result<ConnectOptions> {
         let mut options = ConnectOptions::new().require_tls(address.0.starts_with("tls://"));
         if let Some(path) = &self.credentials {
             options = options.credentials(&read(path)?).map_err(|error| io(path, error))?;
@@ -89,7 +89,7 @@ impl Access {
     }
 }
 
-pub(crate) fn read(path: &Path) -> Result<String, FleetError> {
+pub(crate) fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).map_err(|error| io(path, error))
 }
 

@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+/// The result of work with the server of a fleet.
+pub type Result<T, E = FleetError> = std::result::Result<T, E>;
+
 /// Why something could not be done with the fleet.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {

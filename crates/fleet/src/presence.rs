@@ -6,7 +6,7 @@ use lab::environment::Environment;
 use lab::fleet::{Candidate, Labels};
 use serde::{Deserialize, Serialize};
 
-use crate::error::FleetError;
+use crate::error::{FleetError, Result};
 use crate::server::{Server, Stored};
 use crate::subjects::{AGENT, AGENTS, agent};
 use crate::wire::{decode, encode};
@@ -95,7 +95,7 @@ impl PresentAgent {
 ///
 /// # Errors
 /// When the server refuses.
-pub fn present(server: &Server) -> Result<Vec<PresentAgent>, FleetError> {
+pub fn present(server: &Server) -> Result<Vec<PresentAgent>> {
     Ok(server.entries(AGENT)?.iter().map(of).collect())
 }
 
@@ -135,7 +135,7 @@ fn little(stored: &Stored) -> Card {
 ///
 /// # Errors
 /// [`FleetError::NameTaken`]; when the server refuses, or it was cancelled.
-pub fn check_name(server: &Server, name: &str, own: &[&str]) -> Result<(), FleetError> {
+pub fn check_name(server: &Server, name: &str, own: &[&str]) -> Result<()> {
     let look = || other(server, name, own);
     let Some(first) = look()? else {
         return Ok(());
@@ -153,7 +153,7 @@ pub fn check_name(server: &Server, name: &str, own: &[&str]) -> Result<(), Fleet
 }
 
 /// Returns the sequence number of the last card of this name that is of no `own` agent, if the last one is not.
-pub(crate) fn other(server: &Server, name: &str, own: &[&str]) -> Result<Option<u64>, FleetError> {
+pub(crate) fn other(server: &Server, name: &str, own: &[&str]) -> Result<Option<u64>> {
     let stored = server.entry(&agent(name))?;
     let other = stored.filter(|stored| !own.contains(&of(stored).card.instance.as_str()));
     Ok(other.map(|stored| stored.sequence))

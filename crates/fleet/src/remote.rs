@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use runner::{End, Execution, Executor, RunError, Task, Watch};
 
-use crate::error::FleetError;
+use crate::error::{FleetError, Result};
 use crate::results::{StoredOutcomes, of_task, outcomes_of};
 use crate::server::Server;
 use crate::subjects::{WORK, group_results, work};
@@ -60,7 +60,7 @@ impl<'a> Remote<'a> {
     }
 
     /// Publishes a block that waits for an agent; one that is waiting already stays as it is.
-    fn publish(&mut self, tasks: &[Task]) -> Result<(), FleetError> {
+    fn publish(&mut self, tasks: &[Task]) -> Result<()> {
         let subject = self.subject(tasks);
         let block =
             Work { run: self.run.clone(), group: self.group.clone(), tasks: tasks.to_vec() };
@@ -69,12 +69,12 @@ impl<'a> Remote<'a> {
         Ok(())
     }
 
-    fn find(&self, tasks: &[Task]) -> Result<Option<StoredOutcomes>, FleetError> {
+    fn find(&self, tasks: &[Task]) -> Result<Option<StoredOutcomes>> {
         outcomes_of(self.server, &self.run, &self.group, tasks)
     }
 
     /// Waits for the outcomes of a block; `None` if it was stopped.
-    fn outcomes(&mut self, tasks: &[Task]) -> Result<Option<StoredOutcomes>, FleetError> {
+    fn outcomes(&mut self, tasks: &[Task]) -> Result<Option<StoredOutcomes>> {
         let mut ensured: Option<Instant> = None;
         if self.published.contains(&self.subject(tasks)) {
             ensured = Some(Instant::now());
@@ -99,7 +99,7 @@ impl<'a> Remote<'a> {
     }
 
     /// Waits for the sign of an outcome, and not long.
-    fn wait(&mut self) -> Result<(), FleetError> {
+    fn wait(&mut self) -> Result<()> {
         let server = self.server;
         if self.signs.is_none() {
             self.signs = server.listen(group_results(&self.run, &self.group));
@@ -117,7 +117,7 @@ impl<'a> Remote<'a> {
     }
 
     /// Publishes what is new of the blocks that come, and takes back what does not come any more.
-    fn prepare(&mut self, blocks: &[Vec<Task>]) -> Result<(), FleetError> {
+    fn prepare(&mut self, blocks: &[Vec<Task>]) -> Result<()> {
         let subjects: HashSet<String> = blocks.iter().map(|block| self.subject(block)).collect();
         let stale: Vec<String> = self.published.difference(&subjects).cloned().collect();
         for subject in stale {

@@ -3,7 +3,7 @@
 
 use runner::Task;
 
-use crate::error::FleetError;
+use crate::error::{FleetError, Result};
 use crate::server::{Server, Stored};
 use crate::subjects::{block_results, machine, part, result, results_stream};
 use crate::wire::{
@@ -22,7 +22,7 @@ pub(crate) fn outcomes_of(
     run: &str,
     group: &str,
     tasks: &[Task],
-) -> Result<Option<StoredOutcomes>, FleetError> {
+) -> Result<Option<StoredOutcomes>> {
     let Some(first) = tasks.first() else {
         return Ok(None);
     };
@@ -43,7 +43,7 @@ fn first_of(
     run: &str,
     subject: &str,
     tasks: &[Task],
-) -> Result<Option<StoredOutcomes>, FleetError> {
+) -> Result<Option<StoredOutcomes>> {
     let stream = results_stream(run);
     let mut from = 1;
     while let Some(stored) = server.first(&stream, subject, from)? {
@@ -73,7 +73,7 @@ pub(crate) fn store_outcomes(
     work: &Work,
     agent: &str,
     done: &Done,
-) -> Result<bool, FleetError> {
+) -> Result<bool> {
     let Work { run, group, tasks } = work;
     let block = tasks.first().map_or("", |task| &task.block);
     let hash = hash_of_block(tasks);
@@ -88,7 +88,7 @@ pub(crate) fn store_machine(
     run: &str,
     group: &str,
     report: &MachineReport,
-) -> Result<bool, FleetError> {
+) -> Result<bool> {
     let instance = crate::subjects::token(&report.instance);
     let subject = machine(run, group, &instance, &report.agent);
     server.store("store a machine", &subject, None, &encode(report)?)
@@ -99,11 +99,7 @@ pub(crate) fn store_machine(
 ///
 /// # Errors
 /// When the server refuses.
-pub fn machine_reports(
-    server: &Server,
-    run: &str,
-    group: &str,
-) -> Result<Vec<MachineReport>, FleetError> {
+pub fn machine_reports(server: &Server, run: &str, group: &str) -> Result<Vec<MachineReport>> {
     let stored = server.all(&results_stream(run), &machine(run, group, "*", "*"))?;
     let read = |stored: &Stored| {
         let agent = stored.name().to_owned();
@@ -131,7 +127,7 @@ fn latest(reports: impl Iterator<Item = MachineReport>) -> Vec<MachineReport> {
 ///
 /// # Errors
 /// When the server refuses, or it is damaged.
-pub fn part_of_run(server: &Server, run: &str, group: &str) -> Result<Option<RunPart>, FleetError> {
+pub fn part_of_run(server: &Server, run: &str, group: &str) -> Result<Option<RunPart>> {
     let stored = server.latest(&results_stream(run), &part(run, group))?;
     stored.map(|stored| decode(&stored.payload, &format!("the plan of {group}"))).transpose()
 }
@@ -140,12 +136,7 @@ pub fn part_of_run(server: &Server, run: &str, group: &str) -> Result<Option<Run
 ///
 /// # Errors
 /// When the server refuses.
-pub fn publish_part(
-    server: &Server,
-    run: &str,
-    group: &str,
-    began: &RunPart,
-) -> Result<(), FleetError> {
+pub fn publish_part(server: &Server, run: &str, group: &str, began: &RunPart) -> Result<()> {
     server.store("store a plan", &part(run, group), None, &encode(began)?)?;
     Ok(())
 }

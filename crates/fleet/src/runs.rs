@@ -7,7 +7,7 @@ use lab::fleet::{Candidate, Group, Per, Progress};
 use lab::record::{LONGEST_S, RunPlan, is_name};
 use serde::{Deserialize, Serialize};
 
-use crate::error::FleetError;
+use crate::error::{FleetError, Result};
 use crate::objects::Object;
 use crate::server::{Server, Stored};
 use crate::subjects::{RUNS, WORK, progress, results_stream, run, run_work};
@@ -82,7 +82,7 @@ impl RunCard {
     ///
     /// # Errors
     /// It is damaged, of another version, or has names that could lead elsewhere.
-    pub(crate) fn read(stored: &Stored) -> Result<RunCard, FleetError> {
+    pub(crate) fn read(stored: &Stored) -> Result<RunCard> {
         let what = format!("the run {}", stored.name());
         let card: RunCard = match decode(&stored.payload, &what) {
             Ok(card) => card,
@@ -131,7 +131,7 @@ impl RunCard {
 ///
 /// # Errors
 /// When the server refuses.
-pub fn publish(server: &Server, card: &RunCard) -> Result<(), FleetError> {
+pub fn publish(server: &Server, card: &RunCard) -> Result<()> {
     server.make_results(&card.run)?;
     let subject = run(&card.run);
     server.store("store a run", &subject, None, &encode(card)?)?;
@@ -148,7 +148,7 @@ fn of_another_version(stored: &Stored, what: &str) -> Option<FleetError> {
 ///
 /// # Errors
 /// When the server refuses.
-pub fn list(server: &Server) -> Result<Vec<Result<RunCard, Unreadable>>, FleetError> {
+pub fn list(server: &Server) -> Result<Vec<Result<RunCard, Unreadable>>> {
     let stored = server.all(RUNS, ALL)?;
     let read = |stored: &Stored| {
         RunCard::read(stored)
@@ -161,7 +161,7 @@ pub fn list(server: &Server) -> Result<Vec<Result<RunCard, Unreadable>>, FleetEr
 ///
 /// # Errors
 /// When the server refuses, has no such run, or it is damaged.
-pub fn find(server: &Server, name: &str) -> Result<RunCard, FleetError> {
+pub fn find(server: &Server, name: &str) -> Result<RunCard> {
     match server.latest(RUNS, &run(name))? {
         Some(stored) => RunCard::read(&stored),
         None => Err(FleetError::NoRun(name.to_owned())),
@@ -172,7 +172,7 @@ pub fn find(server: &Server, name: &str) -> Result<RunCard, FleetError> {
 ///
 /// # Errors
 /// When the server refuses.
-pub fn publish_progress(server: &Server, name: &str, all: &[Progress]) -> Result<(), FleetError> {
+pub fn publish_progress(server: &Server, name: &str, all: &[Progress]) -> Result<()> {
     server.put(&progress(name), encode(&all)?)
 }
 
@@ -181,7 +181,7 @@ pub fn publish_progress(server: &Server, name: &str, all: &[Progress]) -> Result
 ///
 /// # Errors
 /// When the server refuses, or it was cancelled.
-pub fn has_coordinator(server: &Server, name: &str) -> Result<bool, FleetError> {
+pub fn has_coordinator(server: &Server, name: &str) -> Result<bool> {
     let look = || server.entry(&progress(name));
     let Some(first) = look()? else {
         return Ok(false);
@@ -202,7 +202,7 @@ pub fn has_coordinator(server: &Server, name: &str) -> Result<bool, FleetError> 
 ///
 /// # Errors
 /// When the server refuses.
-pub fn withdraw_progress(server: &Server, name: &str) -> Result<(), FleetError> {
+pub fn withdraw_progress(server: &Server, name: &str) -> Result<()> {
     server.withdraw(&progress(name))
 }
 
@@ -210,7 +210,7 @@ pub fn withdraw_progress(server: &Server, name: &str) -> Result<(), FleetError> 
 ///
 /// # Errors
 /// When the server refuses, or it is damaged.
-pub fn progress_of(server: &Server, name: &str) -> Result<Option<Vec<Progress>>, FleetError> {
+pub fn progress_of(server: &Server, name: &str) -> Result<Option<Vec<Progress>>> {
     let stored = server.entry(&progress(name))?;
     let decoded = stored.map(|stored| decode(&stored.payload, &format!("the progress of {name}")));
     decoded.transpose()
@@ -220,13 +220,13 @@ pub fn progress_of(server: &Server, name: &str) -> Result<Option<Vec<Progress>>,
 ///
 /// # Errors
 /// When the server refuses.
-pub fn finish(server: &Server, card: &RunCard) -> Result<(), FleetError> {
+pub fn finish(server: &Server, card: &RunCard) -> Result<()> {
     publish(server, &RunCard { finished: true, ..card.clone() })?;
     end_work(server, &card.run)
 }
 
 /// Removes the work of a run that waits, and lets nobody wait for more of it.
-fn end_work(server: &Server, name: &str) -> Result<(), FleetError> {
+fn end_work(server: &Server, name: &str) -> Result<()> {
     server.clear(WORK, &run_work(name))?;
     crate::work::forget_groups(server, name)
 }
@@ -236,7 +236,7 @@ fn end_work(server: &Server, name: &str) -> Result<(), FleetError> {
 ///
 /// # Errors
 /// When the server refuses, or has no such run.
-pub fn purge(server: &Server, name: &str) -> Result<Option<String>, FleetError> {
+pub fn purge(server: &Server, name: &str) -> Result<Option<String>> {
     let Some(stored) = server.latest(RUNS, &run(name))? else {
         return Err(FleetError::NoRun(name.to_owned()));
     };

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::error::FleetError;
+use crate::error::{FleetError, Result};
 
 /// The longest message after decompression, in bytes: what comes from another machine must not fill the memory.
 const LONGEST: u64 = 256 << 20;
@@ -74,7 +74,7 @@ impl Work {
     ///
     /// # Errors
     /// The damage.
-    pub(crate) fn check(&self, run: &str, group: &str) -> Result<(), FleetError> {
+    pub(crate) fn check(&self, run: &str, group: &str) -> Result<()> {
         let wrong = |why: String| Err(FleetError::damaged("a block", why));
         if self.run != run || self.group != group {
             return wrong(format!("it is of {} and {}", self.run, self.group));
@@ -105,7 +105,7 @@ fn hash(value: &impl Serialize) -> String {
 }
 
 /// Encodes a message.
-pub(crate) fn encode(value: &impl Serialize) -> Result<Vec<u8>, FleetError> {
+pub(crate) fn encode(value: &impl Serialize) -> Result<Vec<u8>> {
     let text =
         serde_json::to_vec(value).map_err(|error| FleetError::damaged("a message", error))?;
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -114,7 +114,7 @@ pub(crate) fn encode(value: &impl Serialize) -> Result<Vec<u8>, FleetError> {
 }
 
 /// Decodes a message.
-pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T, FleetError> {
+pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T> {
     let mut text = Vec::new();
     let mut limited = GzDecoder::new(bytes).take(LONGEST);
     limited.read_to_end(&mut text).map_err(|error| FleetError::damaged(what, error))?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_nats::jetstream::consumer::{AckPolicy, pull};
 use futures_util::TryStreamExt;
 
-use crate::error::FleetError;
+use crate::error::Result;
 use crate::server::{Server, unless_missing};
 use crate::subjects::{WORK, consumer, group_work, run_work};
 
@@ -25,12 +25,7 @@ pub struct Queue {
 ///
 /// # Errors
 /// When the server refuses.
-pub fn register_group(
-    server: &Server,
-    run: &str,
-    group: &str,
-    patience: Duration,
-) -> Result<(), FleetError> {
+pub fn register_group(server: &Server, run: &str, group: &str, patience: Duration) -> Result<()> {
     let config = pull::Config {
         durable_name: Some(consumer(run, group)),
         ack_policy: AckPolicy::Explicit,
@@ -45,7 +40,7 @@ pub fn register_group(
 }
 
 /// Ends what [`register_group`] began for all groups of a run. Ending it twice does no harm.
-pub(crate) fn forget_groups(server: &Server, run: &str) -> Result<(), FleetError> {
+pub(crate) fn forget_groups(server: &Server, run: &str) -> Result<()> {
     let below = run_work(run);
     let below = below.trim_end_matches('>');
     server.patiently("end the work of a run", async || {
@@ -64,7 +59,7 @@ pub(crate) fn forget_groups(server: &Server, run: &str) -> Result<(), FleetError
 ///
 /// # Errors
 /// When the server refuses.
-pub fn queue(server: &Server, run: &str, group: &str) -> Result<Option<Queue>, FleetError> {
+pub fn queue(server: &Server, run: &str, group: &str) -> Result<Option<Queue>> {
     let name = consumer(run, group);
     server.patiently("look at the work of a group", async || {
         let info = unless_missing(server.stream(WORK).await?.consumer_info(&name).await)?;

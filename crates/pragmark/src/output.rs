@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 
-use app::{Error, files};
+use app::{Error, Result, files};
 use clap::{Args, ValueEnum};
 use report::document::Document;
 use report::render;
@@ -39,7 +39,7 @@ pub struct Output {
 pub fn write(
     out: Option<&Path>,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<Exit, Error> {
+) -> Result<Exit> {
     match out {
         Some(path) => files::write(path, fill)?,
         None => match fill(&mut BufWriter::new(stdout().lock())) {
@@ -53,12 +53,12 @@ pub fn write(
 }
 
 /// Writes a text with names out of files to standard output, without what a terminal would act on.
-pub fn display(text: &str) -> Result<Exit, Error> {
+pub fn display(text: &str) -> Result<Exit> {
     write_text(None, &lab::text::lines(text))
 }
 
 /// Writes a text as it is.
-pub fn write_text(out: Option<&Path>, text: &str) -> Result<Exit, Error> {
+pub fn write_text(out: Option<&Path>, text: &str) -> Result<Exit> {
     write(out, |writer| {
         writer.write_all(text.as_bytes())?;
         writer.flush()
@@ -66,17 +66,13 @@ pub fn write_text(out: Option<&Path>, text: &str) -> Result<Exit, Error> {
 }
 
 /// Writes JSON to standard output.
-pub fn display_json(value: &impl Serialize) -> Result<Exit, Error> {
+pub fn display_json(value: &impl Serialize) -> Result<Exit> {
     let json = serde_json::to_string_pretty(value).map_err(Error::unusable)?;
     display(&format!("{json}\n"))
 }
 
 /// Writes a document, or its data as JSON.
-pub fn write_document(
-    output: &Output,
-    document: &Document,
-    data: &impl Serialize,
-) -> Result<Exit, Error> {
+pub fn write_document(output: &Output, document: &Document, data: &impl Serialize) -> Result<Exit> {
     let text = match output.format {
         Format::Terminal => render::terminal(document, terminal_style()),
         Format::Markdown => render::markdown(document),

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use app::signals::ignored_signals;
-use app::{BuildObserver, Error, Interface};
+use app::{BuildObserver, Error, Interface, Result};
 use runner::Observer;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
@@ -56,7 +56,7 @@ impl Interface for Terminal {
         stdin().is_terminal()
     }
 
-    fn confirm(&self, question: &str) -> Result<bool, Error> {
+    fn confirm(&self, question: &str) -> Result<bool> {
         let interrupted = self.interrupted()?;
         eprint!("{question} [y/N] ");
         let lost =
@@ -85,7 +85,7 @@ impl Interface for Terminal {
     /// Returns a flag that becomes true at Ctrl-C, SIGTERM or SIGHUP. SIGHUP stays ignored if it is: `nohup` has this process
     /// outlive its terminal. SIGINT does not: shells ignore it for what a script puts into the background, but whoever sends
     /// it there means it.
-    fn interrupted(&self) -> Result<Arc<AtomicBool>, Error> {
+    fn interrupted(&self) -> Result<Arc<AtomicBool>> {
         let mut known = FLAG.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(flag) = known.as_ref() {
             return Ok(Arc::clone(flag));
@@ -119,7 +119,7 @@ impl Interface for Terminal {
 
 /// Has a write beyond the limit of file sizes (`ulimit -f`) fail with an error that can be reported, instead of ending the
 /// process. What the process starts is not affected: a handler does not outlast exec.
-pub fn report_file_limit() -> Result<(), Error> {
+pub fn report_file_limit() -> Result<()> {
     let registered = signal_hook::flag::register(SIGXFSZ, Arc::default());
     registered
         .map(drop)

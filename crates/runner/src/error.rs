@@ -3,6 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// The result of work on a run.
+pub type Result<T, E = RunError> = std::result::Result<T, E>;
+
 /// Why a run cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
@@ -71,17 +74,17 @@ impl RunError {
 
 /// Adds the operation and the path to the system's error.
 pub(crate) trait Context<T> {
-    fn context(self, doing: &'static str, path: &Path) -> Result<T, RunError>;
+    fn context(self, doing: &'static str, path: &Path) -> Result<T>;
 }
 
 impl<T> Context<T> for io::Result<T> {
-    fn context(self, doing: &'static str, path: &Path) -> Result<T, RunError> {
+    fn context(self, doing: &'static str, path: &Path) -> Result<T> {
         self.map_err(|source| RunError::Io { doing, path: path.to_owned(), source })
     }
 }
 
 impl<T> Context<T> for rustix::io::Result<T> {
-    fn context(self, doing: &'static str, path: &Path) -> Result<T, RunError> {
+    fn context(self, doing: &'static str, path: &Path) -> Result<T> {
         self.map_err(io::Error::from).context(doing, path)
     }
 }

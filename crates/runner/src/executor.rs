@@ -7,7 +7,7 @@ use lab::environment::Covariates;
 use lab::trial::{Outcome, TrialSpec};
 use serde::{Deserialize, Serialize};
 
-use crate::error::RunError;
+use crate::error::Result;
 
 /// A trial to be carried out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ pub trait Executor {
     ///
     /// # Errors
     /// When a measured directory cannot be used at all, a driver cannot be started, or `watch` has an error.
-    fn execute(&mut self, block: &[Task], watch: &mut dyn Watch) -> Result<End, RunError>;
+    fn execute(&mut self, block: &[Task], watch: &mut dyn Watch) -> Result<End>;
 
     /// Returns how many blocks it can use to know in advance, besides the one that it carries out: those that other
     /// machines may begin meanwhile.
@@ -71,7 +71,7 @@ pub trait Executor {
     ///
     /// # Errors
     /// When it cannot take them.
-    fn ahead(&mut self, _blocks: &[Vec<Task>]) -> Result<(), RunError> {
+    fn ahead(&mut self, _blocks: &[Vec<Task>]) -> Result<()> {
         Ok(())
     }
 
@@ -91,12 +91,12 @@ pub trait Watch {
     ///
     /// # Errors
     /// When it cannot be recorded; then the block is not carried on.
-    fn ended(&mut self, task: usize, execution: Execution) -> Result<(), RunError>;
+    fn ended(&mut self, task: usize, execution: Execution) -> Result<()>;
 }
 
 /// Keeps the executions of a block in their order.
 impl Watch for Vec<Execution> {
-    fn ended(&mut self, _task: usize, execution: Execution) -> Result<(), RunError> {
+    fn ended(&mut self, _task: usize, execution: Execution) -> Result<()> {
         self.push(execution);
         Ok(())
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use lab::tier::{RECOVERY_LOG, RecoveryLog, Schedules};
 use lab::trial::{Measured, Outcome, TrialSpec};
 
-use crate::error::{Context, RunError};
+use crate::error::{Context, Result};
 use crate::process::{Driver, run_trial};
 
 /// The driver, trial and limits of a crash trial.
@@ -37,7 +37,7 @@ impl Isolation<'_> {
         spec: &TrialSpec,
         trail: &RecoveryLog,
         why: &str,
-    ) -> Result<Option<Outcome>, RunError> {
+    ) -> Result<Option<Outcome>> {
         let mut all = Vec::new();
         for (number, model) in trail.models.iter().enumerate() {
             let mut spec = spec.clone();
@@ -57,7 +57,7 @@ impl Isolation<'_> {
     }
 
     /// One model, if need be up to the image that ends the process.
-    fn of_model(&mut self, spec: &TrialSpec) -> Result<Option<Outcome>, RunError> {
+    fn of_model(&mut self, spec: &TrialSpec) -> Result<Option<Outcome>> {
         let first = self.trial(spec, None)?;
         let Some(Outcome::Failed { why, .. }) = &first else {
             return Ok(first);
@@ -76,11 +76,7 @@ impl Isolation<'_> {
     }
 
     /// Returns a trial in its directory, in which there is only the trail.
-    fn trial(
-        &mut self,
-        spec: &TrialSpec,
-        trail: Option<RecoveryLog>,
-    ) -> Result<Option<Outcome>, RunError> {
+    fn trial(&mut self, spec: &TrialSpec, trail: Option<RecoveryLog>) -> Result<Option<Outcome>> {
         let directory = &spec.directory;
         fs::remove_dir_all(directory).context("remove", directory)?;
         fs::create_dir(directory).context("create", directory)?;

@@ -10,7 +10,7 @@ use lab::environment::Covariates;
 use lab::record::{EngineRecord, engine_to_load};
 use lab::trial::{Measured, Outcome, TrialSpec};
 
-use crate::error::{Context, RunError};
+use crate::error::{Context, Result};
 use crate::executor::{End, Execution, Executor, Task, Watch};
 use crate::isolation::{self, Isolation};
 use crate::machine::{Sampler, fsync_median};
@@ -64,11 +64,7 @@ impl<'a> Local<'a> {
     }
 
     /// Runs one trial; `None` if it was cancelled.
-    fn outcome(
-        &mut self,
-        task: &Task,
-        on_phase: &mut dyn FnMut(&str),
-    ) -> Result<Option<Outcome>, RunError> {
+    fn outcome(&mut self, task: &Task, on_phase: &mut dyn FnMut(&str)) -> Result<Option<Outcome>> {
         let measured = &task.spec.directory;
         let work = self.work_in(measured)?;
         // A directory that cannot be made now (a full disk) may be made for the next trial.
@@ -112,7 +108,7 @@ impl<'a> Local<'a> {
     }
 
     /// Returns the run's directory in a measured one.
-    fn work_in(&mut self, measured: &Path) -> Result<&mut WorkDir, RunError> {
+    fn work_in(&mut self, measured: &Path) -> Result<&mut WorkDir> {
         Ok(match self.work.entry(measured.to_owned()) {
             Entry::Occupied(made) => made.into_mut(),
             Entry::Vacant(missing) => missing.insert(WorkDir::create(measured, &self.run)?),
@@ -121,7 +117,7 @@ impl<'a> Local<'a> {
 
     /// Returns the median fsync just now in nanoseconds, where the task wants it. A disk that cannot be written gives
     /// none: it fails the trial itself, with the reason.
-    fn fsync_median(&mut self, task: &Task) -> Result<Option<u64>, RunError> {
+    fn fsync_median(&mut self, task: &Task) -> Result<Option<u64>> {
         if !task.probe_fsync {
             return Ok(None);
         }
@@ -130,7 +126,7 @@ impl<'a> Local<'a> {
     }
 
     /// Returns where the trial keeps its artifacts; what a killed one has left there is removed.
-    fn place_of_artifacts(&self, spec: &TrialSpec) -> Result<Option<PathBuf>, RunError> {
+    fn place_of_artifacts(&self, spec: &TrialSpec) -> Result<Option<PathBuf>> {
         let Some((folder, place)) = self.folder.as_ref().zip(spec.artifacts.as_ref()) else {
             return Ok(None);
         };
@@ -158,7 +154,7 @@ fn in_folder_of_run(outcome: Outcome, place: Option<&Path>) -> Outcome {
 }
 
 impl Executor for Local<'_> {
-    fn execute(&mut self, block: &[Task], watch: &mut dyn Watch) -> Result<End, RunError> {
+    fn execute(&mut self, block: &[Task], watch: &mut dyn Watch) -> Result<End> {
         for (index, task) in block.iter().enumerate() {
             if self.cancelled.load(Ordering::Relaxed) {
                 return Ok(End::Cancelled);

@@ -4,7 +4,7 @@ use lab::design::Role;
 use lab::pilot::Pilot;
 use lab::record::{PlannedExperiment, Purpose, RunPlan};
 
-use crate::error::RunError;
+use crate::error::Result;
 use crate::executor::{End, Execution, Executor, Task};
 use crate::run::{Slot, task};
 
@@ -16,7 +16,7 @@ pub fn run_pilots(
     plan: &RunPlan,
     planned: &PlannedExperiment,
     executor: &mut dyn Executor,
-) -> Result<Option<Vec<Pilot>>, RunError> {
+) -> Result<Option<Vec<Pilot>>> {
     let all = 0..planned.variants.len() + planned.upper_bounds.len();
     let tasks = all.map(|variant| task_of(plan, planned, (0, 0, 0), variant, Role::Variant));
     let tasks: Vec<Task> = tasks.collect();
@@ -53,7 +53,7 @@ pub fn count(
     planned: &PlannedExperiment,
     repetitions: usize,
     executor: &mut dyn Executor,
-) -> Result<Option<Vec<Vec<Execution>>>, RunError> {
+) -> Result<Option<Vec<Vec<Execution>>>> {
     let variants = planned.variants.len();
     let once =
         (0..variants).map(|variant| task_of(plan, planned, (0, 0, 0), variant, Role::Counting));

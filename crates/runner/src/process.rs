@@ -17,7 +17,7 @@ use ::process::{Group, Process, described};
 use lab::trial::{CONFINED_TO, Message, Outcome, TrialSpec};
 use tempfile::TempDir;
 
-use crate::error::RunError;
+use crate::error::Result;
 
 /// How often a running trial looks whether it has been cancelled.
 const CANCEL_POLL: Duration = Duration::from_millis(50);
@@ -83,7 +83,7 @@ pub fn run_trial(
     limit: Duration,
     cancelled: &AtomicBool,
     on_phase: &mut dyn FnMut(&str),
-) -> Result<Option<Outcome>, RunError> {
+) -> Result<Option<Outcome>> {
     let Some(bindings) = driver.bindings.as_deref().filter(|_| spec.binding.is_some()) else {
         let process = start(&driver.program, &driver.arguments, &confinement(spec))?;
         return Ok(converse(process, spec, limit, cancelled, on_phase));
@@ -156,7 +156,7 @@ fn start(
     program: &Path,
     arguments: &[OsString],
     environment: &[(OsString, OsString)],
-) -> Result<Process, RunError> {
+) -> Result<Process> {
     let mut command = Command::new(program);
     command
         .args(arguments)

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use lab::guard::role_of;
 use lab::record::{EngineRecord, PlannedExperiment, Purpose, RunPlan, TrialRecord};
 
-use crate::error::RunError;
+use crate::error::Result;
 use crate::executor::{End, Execution, Executor};
 use crate::local::Local;
 use crate::pilot::{count, task_of};
@@ -40,7 +40,7 @@ impl<'a> Sides<'a> {
         &mut self,
         planned: &PlannedExperiment,
         repetitions: usize,
-    ) -> Result<Option<Vec<Vec<Execution>>>, RunError> {
+    ) -> Result<Option<Vec<Vec<Execution>>>> {
         let mut all = Vec::new();
         for (variant, executor) in planned.variants.iter().zip(&mut self.executors) {
             let own = PlannedExperiment { variants: vec![variant.clone()], ..planned.clone() };
@@ -61,7 +61,7 @@ impl<'a> Sides<'a> {
         &mut self,
         planned: &PlannedExperiment,
         round: u32,
-    ) -> Result<Option<Vec<TrialRecord>>, RunError> {
+    ) -> Result<Option<Vec<TrialRecord>>> {
         let seed = self.plan.seed.child("order").nth(u64::from(round));
         let order = if seed.generator().below(2) == 0 { [0, 1] } else { [1, 0] };
         let mut records: Vec<TrialRecord> = Vec::new();

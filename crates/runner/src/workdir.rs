@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::error::{Context, RunError};
+use crate::error::{Context, Result};
 use crate::machine::{Mount, parse_mountinfo};
 
 const PREFIX: &str = "pragmark-work-";
@@ -28,7 +28,7 @@ impl WorkDir {
     ///
     /// # Errors
     /// When `parent` is missing or cannot be written.
-    pub fn create(parent: &Path, run: &str) -> Result<WorkDir, RunError> {
+    pub fn create(parent: &Path, run: &str) -> Result<WorkDir> {
         sweep(parent)?;
         let path = parent.join(format!("{PREFIX}{run}"));
         fs::create_dir_all(&path).context("create", &path)?;
@@ -42,7 +42,7 @@ impl WorkDir {
     ///
     /// # Errors
     /// When it cannot be made, for example on a full disk.
-    pub fn trial(&self) -> Result<TrialDir, RunError> {
+    pub fn trial(&self) -> Result<TrialDir> {
         let path = self.path.join("trial");
         remove(&path).context("remove", &path)?;
         fs::create_dir(&path).context("create", &path)?;
@@ -50,7 +50,7 @@ impl WorkDir {
     }
 
     /// Lets other users pass through to what they own below it, which the process's umask may deny.
-    pub(crate) fn let_others_pass(&self) -> Result<(), RunError> {
+    pub(crate) fn let_others_pass(&self) -> Result<()> {
         let passable = Permissions::from_mode(0o711);
         fs::set_permissions(&self.path, passable).context("change the mode of", &self.path)
     }
@@ -93,7 +93,7 @@ impl Drop for TrialDir {
 ///
 /// # Errors
 /// When `parent` cannot be read.
-pub fn sweep(parent: &Path) -> Result<Vec<PathBuf>, RunError> {
+pub fn sweep(parent: &Path) -> Result<Vec<PathBuf>> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let mounts = parse_mountinfo(&mounts);
     let mut removed = Vec::new();

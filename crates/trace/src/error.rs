@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use engine::EngineError;
 use recorder::read::ReadError;
 
+/// The result of work on a trace.
+pub type Result<T, E = TraceError> = std::result::Result<T, E>;
+
 /// Why a trace could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {

@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 
 use crate::schema::run;
 use crate::seal::Unfinished;
-use crate::{Trace, TraceError};
+use crate::{Result, Trace, TraceError};
 
 /// How a trace is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub enum Form {
 ///
 /// # Errors
 /// When the trace cannot be read, or the file exists or cannot be written.
-pub fn export(trace: &Trace, form: Form, to: &Path) -> Result<u64, TraceError> {
+pub fn export(trace: &Trace, form: Form, to: &Path) -> Result<u64> {
     if to.exists() {
         return Err(TraceError::Exists(to.to_owned()));
     }
@@ -61,10 +61,7 @@ pub fn export(trace: &Trace, form: Form, to: &Path) -> Result<u64, TraceError> {
 }
 
 /// Passes all rows, in the order of [`COLUMNS`]; returns how many there are. Long values are in their place.
-fn for_each_row(
-    trace: &Trace,
-    mut visit: impl FnMut(&[Value]) -> Result<(), TraceError>,
-) -> Result<u64, TraceError> {
+fn for_each_row(trace: &Trace, mut visit: impl FnMut(&[Value]) -> Result<()>) -> Result<u64> {
     let (mut count, mut row) = (0, Vec::with_capacity(COLUMNS.len()));
     trace.for_each(SELECT, |statement| {
         fill(&mut row, statement);
@@ -83,7 +80,7 @@ fn fill(row: &mut Vec<Value>, statement: &Statement<'_, '_>) {
 }
 
 /// Values with the long ones instead of their numbers.
-fn with_long_values(trace: &Trace, values: &str) -> Result<String, TraceError> {
+fn with_long_values(trace: &Trace, values: &str) -> Result<String> {
     if !values.contains(r#"{"blob":"#) {
         return Ok(values.to_owned());
     }
@@ -115,8 +112,8 @@ impl Trace {
     fn for_each(
         &self,
         sql: &str,
-        mut visit: impl FnMut(&Statement<'_, '_>) -> Result<(), TraceError>,
-    ) -> Result<(), TraceError> {
+        mut visit: impl FnMut(&Statement<'_, '_>) -> Result<()>,
+    ) -> Result<()> {
         let mut statement = self.named(self.database().prepare(sql))?;
         while self.named(statement.step())? == Step::Row {
             visit(&statement)?;
@@ -130,11 +127,7 @@ fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Erro
     io::Error::other(error)
 }
 
-fn json_lines(
-    trace: &Trace,
-    file: File,
-    failed: impl Fn(io::Error) -> TraceError,
-) -> Result<u64, TraceError> {
+fn json_lines(trace: &Trace, file: File, failed: impl Fn(io::Error) -> TraceError) -> Result<u64> {
     let mut out = BufWriter::new(file);
     let count = for_each_row(trace, |row| write_row(&mut out, row).map_err(&failed))?;
     out.flush().map_err(&failed)?;
@@ -288,7 +281,7 @@ pub struct Table {
 }
 
 /// Takes a row for the table with this index.
-pub type Add<'a> = dyn FnMut(usize, Vec<Value>) -> Result<(), TraceError> + 'a;
+pub type Add<'a> = dyn FnMut(usize, Vec<Value>) -> Result<()> + 'a;
 
 /// Writes tables into a new SQLite database: `fill` passes their rows.
 ///
@@ -359,7 +352,7 @@ pub fn parquet<E: From<TraceError>>(
         let file = File::create_new(&path).map_err(failed(&path))?;
         Writer::new(file, table.columns.clone(), &path)
     });
-    let mut writers = writers.collect::<Result<Vec<_>, TraceError>>()?;
+    let mut writers = writers.collect::<Result<Vec<_>>>()?;
     fill(&mut |table, row| writers[table].add(row))?;
     for writer in writers {
         writer.finish()?;
@@ -378,11 +371,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(
-        file: File,
-        columns: Vec<(&'static str, Type)>,
-        path: &Path,
-    ) -> Result<Writer, TraceError> {
+    fn new(file: File, columns: Vec<(&'static str, Type)>, path: &Path) -> Result<Writer> {
         let compression = Compression::ZSTD(ZstdLevel::default());
         let properties = WriterProperties::builder().set_compression(compression).build();
         let schema = Arc::new(schema(&columns));
@@ -397,18 +386,18 @@ impl Writer {
         })
     }
 
-    fn add(&mut self, row: Vec<Value>) -> Result<(), TraceError> {
+    fn add(&mut self, row: Vec<Value>) -> Result<()> {
         self.rows.push(row);
         if self.rows.len() < BATCH { Ok(()) } else { self.flush() }
     }
 
-    fn flush(&mut self) -> Result<(), TraceError> {
+    fn flush(&mut self) -> Result<()> {
         let batch = batch(&self.schema, &self.columns, &self.rows);
         self.rows.clear();
         batch.and_then(|batch| self.writer.write(&batch).map_err(other)).map_err(failed(&self.path))
     }
 
-    fn finish(mut self) -> Result<(), TraceError> {
+    fn finish(mut self) -> Result<()> {
         self.flush()?;
         let closed = self.writer.close();
         closed.map(drop).map_err(|error| failed(&self.path)(other(error)))

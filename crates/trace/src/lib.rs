@@ -24,7 +24,7 @@ mod replay;
 mod schema;
 pub mod seal;
 
-pub use error::TraceError;
+pub use error::{Result, TraceError};
 pub use fit::{Amount, Fitted, to_script};
 pub use normalise::normalised;
 pub use read::{Connection, EndOfDatabase, Meta, Note, Process, Setting, Snapshot, Text, Trace};

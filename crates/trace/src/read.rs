@@ -10,10 +10,10 @@ use engine::{
     Step, Value,
 };
 
-use crate::TraceError;
 use crate::analysis::{Event, Normalised};
 use crate::content::Table;
 use crate::schema::{APPLICATION_ID, FORMAT, state as bits};
+use crate::{Result, TraceError};
 
 /// A trace.
 pub struct Trace {
@@ -135,7 +135,7 @@ impl Trace {
     ///
     /// # Errors
     /// When the file cannot be read, is not a trace, has another format, or was not sealed to the end.
-    pub fn open(library: &Arc<Library>, path: &Path) -> Result<Trace, TraceError> {
+    pub fn open(library: &Arc<Library>, path: &Path) -> Result<Trace> {
         let exists = std::fs::metadata(path);
         exists.map_err(|source| TraceError::File { path: path.to_owned(), source })?;
         let not_a_trace = |error: EngineError| match error.as_sqlite().map(SqliteError::kind) {
@@ -159,15 +159,11 @@ impl Trace {
         Ok(Trace { database, path: path.to_owned() })
     }
 
-    pub(crate) fn named<T>(&self, result: Result<T, EngineError>) -> Result<T, TraceError> {
+    pub(crate) fn named<T>(&self, result: Result<T, EngineError>) -> Result<T> {
         result.map_err(|source| TraceError::Database { path: self.path.clone(), source })
     }
 
-    pub(crate) fn rows<T>(
-        &self,
-        sql: &str,
-        row: impl Fn(&[Value]) -> T,
-    ) -> Result<Vec<T>, TraceError> {
+    pub(crate) fn rows<T>(&self, sql: &str, row: impl Fn(&[Value]) -> T) -> Result<Vec<T>> {
         let rows = self.named(self.database.query_all(sql))?;
         Ok(rows.iter().map(|values| row(values)).collect())
     }
@@ -176,7 +172,7 @@ impl Trace {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub fn meta(&self) -> Result<Meta, TraceError> {
+    pub fn meta(&self) -> Result<Meta> {
         let facts =
             self.rows("SELECT name, value FROM meta", |row| (text(&row[0]), integer(&row[1])))?;
         let fact = |name: &str| {
@@ -197,7 +193,7 @@ impl Trace {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub fn processes(&self) -> Result<Vec<Process>, TraceError> {
+    pub fn processes(&self) -> Result<Vec<Process>> {
         let sql = "SELECT id, pid, program, arguments, ended, \
                    (SELECT group_concat(DISTINCT version) FROM library WHERE process = process.id), \
                    (SELECT min(exact_values) FROM library WHERE process = process.id) FROM process ORDER BY id";
@@ -216,7 +212,7 @@ impl Trace {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub fn connections(&self) -> Result<Vec<Connection>, TraceError> {
+    pub fn connections(&self) -> Result<Vec<Connection>> {
         let sql = "SELECT id, process, database, readonly, opened_us, closed_us FROM connection ORDER BY id";
         self.rows(sql, |row| Connection {
             id: integer(&row[0]),
@@ -232,7 +228,7 @@ impl Trace {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub fn settings(&self) -> Result<Vec<Setting>, TraceError> {
+    pub fn settings(&self) -> Result<Vec<Setting>> {
         self.settings_of("true")
     }
 
@@ -241,7 +237,7 @@ impl Trace {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub fn most_common_settings_of_files(&self) -> Result<Vec<Setting>, TraceError> {
+    pub fn most_common_settings_of_files(&self) -> Result<Vec<Setting>> {
         let mut settings = self.settings_of(
             "connection IN (SELECT id FROM connection WHERE database <> '' AND database NOT LIKE ':memory:%')",
         )?;
@@ -249,7 +245,7 @@ impl Trace {
         Ok(settings)
     }
 
-    fn settings_of(&self, which: &str) -> Result<Vec<Setting>, TraceError> {
+    fn settings_of(&self, which: &str) -> Result<Vec<Setting>> {
         let sql = format!(
             "SELECT name, value, count(*) FROM setting WHERE {which} GROUP BY name, value
              ORDER BY name, count(*) DESC, value"
@@ -265,7 +261,7 @@ impl Trace {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub fn notes(&self) -> Result<Vec<Note>, TraceError> {
+    pub fn notes(&self) -> Result<Vec<Note>> {
         self.rows("SELECT DISTINCT code, words FROM note ORDER BY code, words", |row| Note {
             code: integer(&row[0]),
             words: text(&row[1]),
@@ -276,7 +272,7 @@ impl Trace {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub fn snapshots(&self) -> Result<Vec<Snapshot>, TraceError> {
+    pub fn snapshots(&self) -> Result<Vec<Snapshot>> {
         self.rows("SELECT id, database, state, result FROM snapshot ORDER BY abs(id)", |row| {
             Snapshot {
                 id: integer(&row[0]),
@@ -291,7 +287,7 @@ impl Trace {
     ///
     /// # Errors
     /// When the trace cannot be read or its snapshot is not whole, or the file exists or cannot be written.
-    pub fn restore(&self, snapshot: i64, path: &Path) -> Result<(), TraceError> {
+    pub fn restore(&self, snapshot: i64, path: &Path) -> Result<()> {
         let failed = |source| TraceError::File { path: path.to_owned(), source };
         let mut file = File::create_new(path).map_err(failed)?;
         let mut parts = self.named(
@@ -315,7 +311,7 @@ impl Trace {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub fn statement(&self, id: i64) -> Result<String, TraceError> {
+    pub fn statement(&self, id: i64) -> Result<String> {
         self.text_of("SELECT sql FROM statement WHERE id = ?", id)
     }
 
@@ -323,7 +319,7 @@ impl Trace {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub fn values(&self, event: i64) -> Result<String, TraceError> {
+    pub fn values(&self, event: i64) -> Result<String> {
         self.text_of("SELECT \"values\" FROM event WHERE id = ?", event)
     }
 
@@ -331,15 +327,15 @@ impl Trace {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub fn long_value(&self, number: i64) -> Result<Value, TraceError> {
+    pub fn long_value(&self, number: i64) -> Result<Value> {
         self.value_of("SELECT content FROM blob WHERE id = ?", number)
     }
 
-    fn text_of(&self, sql: &str, id: i64) -> Result<String, TraceError> {
+    fn text_of(&self, sql: &str, id: i64) -> Result<String> {
         self.value_of(sql, id).map(|value| text(&value))
     }
 
-    fn value_of(&self, sql: &str, id: i64) -> Result<Value, TraceError> {
+    fn value_of(&self, sql: &str, id: i64) -> Result<Value> {
         let read = || {
             let mut statement = self.database.prepare(sql)?;
             statement.bind_i64(1, id)?;
@@ -364,7 +360,7 @@ impl Trace {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub fn normalised(&self) -> Result<Normalised, TraceError> {
+    pub fn normalised(&self) -> Result<Normalised> {
         let mut texts = Normalised::default();
         for (id, sql) in
             self.rows("SELECT id, sql FROM normalised", |row| (integer(&row[0]), text(&row[1])))?
@@ -384,7 +380,7 @@ impl Trace {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub fn for_each_event(&self, mut visit: impl FnMut(&Event)) -> Result<(), TraceError> {
+    pub fn for_each_event(&self, mut visit: impl FnMut(&Event)) -> Result<()> {
         let sql = "SELECT id, connection, statement, start_us, duration_ns, rows, changes, result, vm_steps, \
                    scan_steps, sorts, automatic_index_rows, ticket, state FROM event ORDER BY id";
         let mut read = || {

@@ -10,14 +10,14 @@ use serde_json::Value as Json;
 use crate::content::{Content, Table};
 use crate::read::{integer, optional, text};
 use crate::schema::state as bits;
-use crate::{EndOfDatabase, Text, Trace, TraceError};
+use crate::{EndOfDatabase, Result, Text, Trace, TraceError};
 
 impl Trace {
     /// Returns the texts of all statements.
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub fn texts(&self) -> Result<Vec<Text>, TraceError> {
+    pub fn texts(&self) -> Result<Vec<Text>> {
         let sql = "SELECT id, normalised, sql FROM statement ORDER BY id";
         self.rows(sql, |row| Text {
             id: integer(&row[0]),
@@ -30,7 +30,7 @@ impl Trace {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub fn further_commits(&self) -> Result<Vec<u64>, TraceError> {
+    pub fn further_commits(&self) -> Result<Vec<u64>> {
         let sql = "SELECT ticket FROM further_commit ORDER BY ticket";
         self.rows(sql, |row| integer(&row[0]).max(0) as u64)
     }
@@ -60,7 +60,7 @@ impl Trace {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub fn end_states(&self) -> Result<Vec<EndOfDatabase>, TraceError> {
+    pub fn end_states(&self) -> Result<Vec<EndOfDatabase>> {
         let sql = "SELECT database, name, rows, checksum, problem FROM end_state ORDER BY rowid";
         let mut all: Vec<EndOfDatabase> = Vec::new();
         for row in self.named(self.database.query_all(sql))? {

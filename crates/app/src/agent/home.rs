@@ -4,7 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// The file that is locked.
 const LOCK: &str = "lock";
@@ -27,7 +27,7 @@ impl Home {
     ///
     /// # Errors
     /// Another process is there, or it cannot be written.
-    pub(super) fn enter(path: PathBuf, name: &str) -> Result<Home, Error> {
+    pub(super) fn enter(path: PathBuf, name: &str) -> Result<Home> {
         let failed = |path: &Path, error: std::io::Error| Error::writing(path, error);
         fs::create_dir_all(&path).map_err(|error| failed(&path, error))?;
         let lock = File::create(path.join(LOCK)).map_err(|error| failed(&path, error))?;

@@ -13,7 +13,7 @@ use lab::record::{EngineRecord, EnvironmentFile, RunPlan};
 use runner::{Driver, End, Execution, Executor, Local, Task};
 
 use super::objects::{Acceptance, Fetched, Objects, not_accepted};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::interface::Interface;
 use crate::run::preflight::check_needs;
 use crate::{driver, engine};
@@ -62,7 +62,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    fn prepared(&mut self, card: &RunCard) -> Result<EnvironmentFile, Error> {
+    fn prepared(&mut self, card: &RunCard) -> Result<EnvironmentFile> {
         let fetched = self.objects.fetch(card, &self.acceptance)?;
         let catalogue = self.catalogue(&card.plan, &fetched)?;
         let plan = self.plan_here(&card.plan, &fetched, &catalogue)?;
@@ -93,7 +93,7 @@ impl<'a> Host<'a> {
         plan: &RunPlan,
         fetched: &Fetched,
         catalogue: &Catalogue,
-    ) -> Result<RunPlan, Error> {
+    ) -> Result<RunPlan> {
         let mut plan = plan.clone();
         for planned in &mut plan.experiments {
             planned.directory.clone_from(&self.directory);
@@ -110,7 +110,7 @@ impl<'a> Host<'a> {
     }
 
     /// Starts the drivers of a run: the installed ones, or those that were sent where one is missing.
-    fn driver_for(&self, plan: &RunPlan, fetched: &Fetched) -> Result<Driver, Error> {
+    fn driver_for(&self, plan: &RunPlan, fetched: &Fetched) -> Result<Driver> {
         let Err(missing) = driver::check_present(plan, None) else {
             return Ok(self.driver.clone());
         };
@@ -126,7 +126,7 @@ impl<'a> Host<'a> {
     }
 
     /// Returns the settings that the trials of a run may name: with the drivers that [`Host::driver_for`] starts.
-    fn catalogue(&self, plan: &RunPlan, fetched: &Fetched) -> Result<Catalogue, Error> {
+    fn catalogue(&self, plan: &RunPlan, fetched: &Fetched) -> Result<Catalogue> {
         let used = match driver::check_present(plan, None) {
             Ok(()) => None,
             Err(_) => fetched.drivers.as_deref(),
@@ -135,7 +135,7 @@ impl<'a> Host<'a> {
     }
 
     /// Refuses SQL that a driver would execute which confines none.
-    fn refuse_unconfined(&self, plan: &RunPlan, catalogue: &Catalogue) -> Result<(), Error> {
+    fn refuse_unconfined(&self, plan: &RunPlan, catalogue: &Catalogue) -> Result<()> {
         let is_unconfined = |(workload, settings): (&str, &Settings)| {
             has_sql_for_another_driver(catalogue, workload, settings)
         };
@@ -146,7 +146,7 @@ impl<'a> Host<'a> {
     }
 
     /// The engines of a run: those that were sent, and the others from this machine, built where they have to be.
-    fn engines(&self, plan: &RunPlan, fetched: &Fetched) -> Result<Vec<EngineRecord>, Error> {
+    fn engines(&self, plan: &RunPlan, fetched: &Fetched) -> Result<Vec<EngineRecord>> {
         let mut records = Vec::new();
         let mut own = Vec::new();
         for name in engine::names(plan) {

@@ -17,7 +17,7 @@ use self::home::Home;
 use self::host::Host;
 use self::objects::{Acceptance, Objects};
 use crate::doctor::NEEDED_TO_BUILD;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::fleet::objects::target;
 use crate::fleet::server::{ServerRequest, connect};
 use crate::interface::Interface;
@@ -47,7 +47,7 @@ pub struct AgentRequest {
 ///
 /// # Errors
 /// The directory, the name or the server cannot be used.
-pub fn agent(request: &AgentRequest, ui: &dyn Interface) -> Result<(), Error> {
+pub fn agent(request: &AgentRequest, ui: &dyn Interface) -> Result<()> {
     let interrupted = ui.interrupted()?;
     let directory = directories(std::slice::from_ref(&request.directory))?.remove(0);
     let driver = driver::with_bindings(None)?;
@@ -77,7 +77,7 @@ pub fn agent(request: &AgentRequest, ui: &dyn Interface) -> Result<(), Error> {
 }
 
 /// Returns what the agent says of its machine.
-fn card(request: &AgentRequest, directory: &Path, interrupted: &AtomicBool) -> Result<Card, Error> {
+fn card(request: &AgentRequest, directory: &Path, interrupted: &AtomicBool) -> Result<Card> {
     let machine = runner::machine::capture(&[directory], interrupted)?;
     let catalogue = drivers::catalogue(None)?;
     let engines = engine::available()?.into_iter();
@@ -100,7 +100,7 @@ fn card(request: &AgentRequest, directory: &Path, interrupted: &AtomicBool) -> R
 }
 
 /// Returns the given name, or that of the machine.
-fn agent_name(given: Option<&str>) -> Result<String, Error> {
+fn agent_name(given: Option<&str>) -> Result<String> {
     let Some(given) = given else {
         let name = std::fs::read_to_string("/proc/sys/kernel/hostname")
             .map_err(|error| Error::unusable(format!("cannot read the machine's name: {error}")))?;

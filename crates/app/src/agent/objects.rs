@@ -10,7 +10,7 @@ use lab::catalogue::Catalogue;
 use lab::fleet::with_paths;
 use lab::level::Settings;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::fleet::objects::target;
 
 /// From whom code is accepted.
@@ -56,7 +56,7 @@ pub(super) struct Fetched {
 impl<'a> Objects<'a> {
     /// Kept below a directory of this agent alone, with so many bytes at most. Drivers that it has left there when it was
     /// stopped are removed.
-    pub(super) fn below(root: &Path, limit: u64, server: &'a Server) -> Result<Self, Error> {
+    pub(super) fn below(root: &Path, limit: u64, server: &'a Server) -> Result<Self> {
         let drivers = root.join("drivers");
         match fs::remove_dir_all(&drivers) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -74,11 +74,7 @@ impl<'a> Objects<'a> {
     }
 
     /// Fetches what a run needs and may be used here.
-    pub(super) fn fetch(
-        &mut self,
-        card: &RunCard,
-        acceptance: &Acceptance,
-    ) -> Result<Fetched, Error> {
+    pub(super) fn fetch(&mut self, card: &RunCard, acceptance: &Acceptance) -> Result<Fetched> {
         let (usable, refused): (Vec<&Object>, Vec<&Object>) =
             card.objects.iter().partition(|object| acceptance.accepts(object));
         let (usable, foreign): (Vec<&Object>, Vec<&Object>) =
@@ -96,7 +92,7 @@ impl<'a> Objects<'a> {
         Ok(fetched)
     }
 
-    fn add(&self, run: &str, object: &Object, fetched: &mut Fetched) -> Result<(), Error> {
+    fn add(&self, run: &str, object: &Object, fetched: &mut Fetched) -> Result<()> {
         let needed = self.needed.values().flatten().cloned().collect();
         let fetch = |path: &Path| self.server.get_object(object, path);
         let path = self.cache.file(object, &needed, fetch)?;
@@ -141,7 +137,7 @@ fn with_target(object: &Object) -> Option<(String, String)> {
     }
 }
 
-fn copy(from: &Path, to: &Path, is_program: bool) -> Result<(), Error> {
+fn copy(from: &Path, to: &Path, is_program: bool) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let mode = if is_program { 0o700 } else { 0o600 };
     let folder = to.parent().unwrap_or(to);
@@ -161,7 +157,7 @@ impl Fetched {
         catalogue: &Catalogue,
         workload: &str,
         settings: &Settings,
-    ) -> Result<Settings, Error> {
+    ) -> Result<Settings> {
         let here = |path: &str| Some(self.files.get(path)?.display().to_string());
         with_paths(catalogue, workload, settings, here).map_err(|path| self.missing(&path))
     }

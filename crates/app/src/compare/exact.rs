@@ -9,7 +9,7 @@ use lab::plan::{Request, plan};
 use lab::record::PlannedExperiment;
 use runner::{Execution, Local};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::interface::Interface;
 use crate::measure::{self, Subject, Work};
 use crate::run::plan::{directories, request_for};
@@ -41,10 +41,7 @@ pub struct ExactRequest {
 ///
 /// # Errors
 /// The request is invalid, or something cannot be used.
-pub fn compare_exactly(
-    request: &ExactRequest,
-    ui: &dyn Interface,
-) -> Result<Option<Vec<Side>>, Error> {
+pub fn compare_exactly(request: &ExactRequest, ui: &dyn Interface) -> Result<Option<Vec<Side>>> {
     let experiment = experiment(request, ui)?;
     let (interrupted, driver) = (ui.interrupted()?, driver::native()?);
     let engine_of_all = match request.subject.engines.as_slice() {
@@ -77,7 +74,7 @@ pub fn compare_exactly(
 }
 
 /// Returns the experiment whose variants are the sides.
-fn experiment(request: &ExactRequest, ui: &dyn Interface) -> Result<Experiment, Error> {
+fn experiment(request: &ExactRequest, ui: &dyn Interface) -> Result<Experiment> {
     let Subject { databases, setup, .. } = &request.subject;
     let is_trace = matches!(request.subject.work, Work::Replay(_));
     if is_trace && !(databases.is_empty() && setup.is_none()) {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 pub use exact::{ExactRequest, compare_exactly};
 pub use runs::{ComparedRuns, compare_runs};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::files::begins_as_database;
 use crate::runs::is_export_database;
 
@@ -28,7 +28,7 @@ impl Compared {
     ///
     /// # Errors
     /// A path cannot be read, or they do not belong together.
-    pub fn of(paths: &[PathBuf]) -> Result<Compared, Error> {
+    pub fn of(paths: &[PathBuf]) -> Result<Compared> {
         let mut runs = 0;
         for path in paths {
             let is_run = path.is_dir() || is_export(path);
@@ -76,7 +76,7 @@ fn is_export(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "json" || extension == "csv")
 }
 
-fn is_database(path: &Path) -> Result<bool, Error> {
+fn is_database(path: &Path) -> Result<bool> {
     begins_as_database(path).map_err(|error| Error::reading(path, error))
 }
 

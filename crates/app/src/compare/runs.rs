@@ -7,7 +7,7 @@ use lab::experiment::DesignKind;
 use lab::level::level_of;
 use lab::record::PlannedExperiment;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::runs::read;
 use crate::words::shell_word;
 
@@ -25,7 +25,7 @@ pub struct ComparedRuns {
 ///
 /// # Errors
 /// There is only one run, the first cannot be read, or there are two and the second cannot be read.
-pub fn compare_runs(paths: &[PathBuf]) -> Result<ComparedRuns, Error> {
+pub fn compare_runs(paths: &[PathBuf]) -> Result<ComparedRuns> {
     let read = read(paths);
     let is_pair = read.len() == 2;
     if read.len() < 2 {

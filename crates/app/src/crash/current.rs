@@ -13,7 +13,7 @@ use trace::{Setting, Trace};
 
 use super::CrashWork;
 use crate::engine::source_in;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::files::built_in_library;
 
 /// The settings that are looked at.
@@ -25,7 +25,7 @@ pub(super) fn put_current_first(
     work: &CrashWork,
     plan: &mut RunPlan,
     engines: &[EngineRecord],
-) -> Result<(), Error> {
+) -> Result<()> {
     let current = match work {
         CrashWork::Trace { trace, .. } => of_trace(trace)?,
         CrashWork::Script { database: Some(database), .. } => {
@@ -47,7 +47,7 @@ pub(super) fn put_current_first(
 }
 
 /// Returns the settings of a connection of this engine that sets nothing: the file decides on the log, and the engine on what follows.
-fn of_connections(library: &Arc<Library>, is_in_wal_mode: bool) -> Result<Settings, Error> {
+fn of_connections(library: &Arc<Library>, is_in_wal_mode: bool) -> Result<Settings> {
     let folder = tempfile::tempdir().map_err(Error::unusable)?;
     let path = folder.path().join("made.db");
     let read = || -> Result<Settings, EngineError> {
@@ -72,7 +72,7 @@ fn settings([journal_mode, synchronous, locking_mode]: [&str; 3]) -> Settings {
 }
 
 /// Returns the settings of most connections, or `None` if no connection was closed, so that they are not known.
-fn of_trace(path: &Path) -> Result<Option<Settings>, Error> {
+fn of_trace(path: &Path) -> Result<Option<Settings>> {
     let library = built_in_library()?;
     let all = Trace::open(&library, path).and_then(|trace| trace.most_common_settings_of_files());
     let all = all.map_err(Error::unusable)?;

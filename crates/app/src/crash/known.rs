@@ -16,7 +16,7 @@ use runner::{End, RunFolder, Servers, tiers};
 
 use super::plan::{TRIAL_LIMIT_S, memory};
 use crate::engine::{self as engines, BUILT_IN};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::interface::Interface;
 use crate::run::carry_out;
 use crate::run::plan::{directories, request_for};
@@ -32,7 +32,7 @@ pub fn write_known(
     quick: bool,
     directory: Option<&Path>,
     ui: &dyn Interface,
-) -> Result<End, Error> {
+) -> Result<End> {
     let (interrupted, driver) = (ui.interrupted()?, driver::native()?);
     let catalogue = drivers::catalogue(None)?;
     let defaults = defaults(&catalogue)?;
@@ -59,7 +59,7 @@ pub fn write_known(
 
 /// Returns the sets of durability settings of all variants of the included experiments, each once: the settings that differ
 /// from the defaults.
-fn sets(catalogue: &Catalogue, defaults: &Settings) -> Result<Vec<TierSet>, Error> {
+fn sets(catalogue: &Catalogue, defaults: &Settings) -> Result<Vec<TierSet>> {
     let names = settings_that_decide(catalogue);
     let mut sets = Vec::new();
     for experiment in library::all(catalogue)? {
@@ -77,7 +77,7 @@ fn sets(catalogue: &Catalogue, defaults: &Settings) -> Result<Vec<TierSet>, Erro
 }
 
 /// Returns SQLite's defaults of the settings that decide. Each trial says whether they are those of the engine.
-fn defaults(catalogue: &Catalogue) -> Result<Settings, Error> {
+fn defaults(catalogue: &Catalogue) -> Result<Settings> {
     let names = settings_that_decide(catalogue);
     let default = |name: String| {
         let text = pragma::find(&name).and_then(|pragma| pragma.default);
@@ -88,7 +88,7 @@ fn defaults(catalogue: &Catalogue) -> Result<Settings, Error> {
 }
 
 /// Returns the level of a setting that SQLite answers like this.
-fn level(catalogue: &Catalogue, name: &str, answer: &str) -> Result<Level, Error> {
+fn level(catalogue: &Catalogue, name: &str, answer: &str) -> Result<Level> {
     let mut shared = catalogue.shared.iter();
     let accepts = shared
         .find(|parameter: &&Parameter| parameter.name == name)
@@ -111,7 +111,7 @@ fn table(
     sets: &[TierSet],
     defaults: Settings,
     ui: &dyn Interface,
-) -> Result<TierTable, Error> {
+) -> Result<TierTable> {
     let catalogue = drivers::catalogue(None)?;
     let mut found = Vec::new();
     folder.each_trial(|record| found.push((record.variant, record.outcome)))?;
@@ -139,11 +139,7 @@ fn table(
 }
 
 /// Checks that the engine has these settings, also where they were not named.
-fn check_answers(
-    catalogue: &Catalogue,
-    measured: &Measured,
-    settings: &Settings,
-) -> Result<(), Error> {
+fn check_answers(catalogue: &Catalogue, measured: &Measured, settings: &Settings) -> Result<()> {
     let answers = measured.connections.first();
     for (name, expected) in settings {
         let answer = answers.and_then(|connection| connection.pragmas.get(name));

@@ -19,7 +19,7 @@ use tuning::Analysis;
 use self::current::put_current_first;
 pub use self::known::write_known;
 use self::own::OwnScript;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::files::work_folder;
 use crate::interface::Interface;
 use crate::run::plan::folder_of;
@@ -107,7 +107,7 @@ pub enum CrashWork {
 ///
 /// # Errors
 /// The request or the script is invalid, something cannot be used, or the engine accepts none of the settings.
-pub fn crash(request: &CrashRequest, ui: &dyn Interface) -> Result<Concluded, Error> {
+pub fn crash(request: &CrashRequest, ui: &dyn Interface) -> Result<Concluded> {
     let (interrupted, driver) = (ui.interrupted()?, driver::native()?);
     // Whatever can be wrong is found before anything is written.
     let mut plan = plan::plan_of(request)?;
@@ -144,7 +144,7 @@ pub fn crash(request: &CrashRequest, ui: &dyn Interface) -> Result<Concluded, Er
 }
 
 /// Refuses a test whose engine accepted none of the settings.
-fn check_any_measured(analysis: &Analysis) -> Result<(), Error> {
+fn check_any_measured(analysis: &Analysis) -> Result<()> {
     let TrialCounts { measured, skipped, .. } = analysis.trials;
     if measured > 0 || skipped == 0 || skipped < analysis.trials.total() {
         return Ok(());
@@ -179,7 +179,7 @@ pub fn play(
     engines: &[String],
     directory: Option<&Path>,
     ui: &dyn Interface,
-) -> Result<Played, Error> {
+) -> Result<Played> {
     let [engine] = engines else {
         return Err(Error::mistake("a schedule is played with one engine at a time")
             .hint("name one --engine"));

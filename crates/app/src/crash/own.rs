@@ -13,7 +13,7 @@ use lab::record::{EngineRecord, RunPlan};
 
 use super::plan::script_files;
 use crate::engine::source_in;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::files::{read_text, work_folder};
 use crate::interface::Interface;
 
@@ -45,7 +45,7 @@ impl OwnScript<'_> {
         plan: &RunPlan,
         engines: &[EngineRecord],
         ui: &dyn Interface,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let source = source_in(engines, &plan.engine)?;
         let library = Arc::new(Library::load(&source).map_err(Error::unusable)?);
         let folder = work_folder(self.directory)?;
@@ -67,7 +67,7 @@ impl OwnScript<'_> {
     }
 
     /// Reads the script, as the trials will.
-    fn script(&self, library: &Arc<Library>, folder: &Path) -> Result<Script, Error> {
+    fn script(&self, library: &Arc<Library>, folder: &Path) -> Result<Script> {
         let files = script_files(self.files)?;
         if self.files.exists() || !files.contains([',', '@']) {
             std::fs::metadata(self.files).map_err(|error| {
@@ -86,7 +86,7 @@ impl OwnScript<'_> {
         library: &Arc<Library>,
         database: &Path,
         folder: &Path,
-    ) -> Result<InitialDatabases, Error> {
+    ) -> Result<InitialDatabases> {
         let unusable = |error: EngineError| {
             Error::unusable(format!("cannot use a copy of {}: {error}", database.display()))
         };

@@ -14,7 +14,7 @@ use lab::tier::{self, KILL, SCHEDULES, TierSet, WORKLOAD};
 
 use super::{CrashKind, CrashRequest, CrashWork, Images};
 use crate::engine::name_in_plan;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::library;
 use crate::run::plan::{directories, request_for};
 
@@ -43,7 +43,7 @@ const SURVIVING: [&str; 4] = ["delete", "truncate", "persist", "wal"];
 pub(super) const TRIAL_LIMIT_S: f64 = 7.0 * 86_400.0;
 
 /// Plans the run of a request.
-pub(super) fn plan_of(request: &CrashRequest) -> Result<RunPlan, Error> {
+pub(super) fn plan_of(request: &CrashRequest) -> Result<RunPlan> {
     let mut engines: Vec<String> = if request.every_version {
         RELEASES.iter().map(|release| release.version.to_owned()).collect()
     } else {
@@ -123,11 +123,7 @@ fn names<T: ToString>(given: &[T], otherwise: &[T]) -> Vec<String> {
 }
 
 /// Returns the variants of crash images: the settings of the request, or those of an experiment's variants.
-fn crashes_of(
-    request: &CrashRequest,
-    images: &Images,
-    engines: &[String],
-) -> Result<Vec<Variant>, Error> {
+fn crashes_of(request: &CrashRequest, images: &Images, engines: &[String]) -> Result<Vec<Variant>> {
     let is_on_database = images.is_on_database();
     let usual = match (request.quick, is_on_database) {
         (true, _) => QUICK_IMAGES,
@@ -196,7 +192,7 @@ impl Images {
 }
 
 /// Returns the scripts with their whole paths: a file, or several with their weights, as `a.sql@9,b.sql`.
-pub(super) fn script_files(files: &Path) -> Result<String, Error> {
+pub(super) fn script_files(files: &Path) -> Result<String> {
     let whole = |file: &str| {
         let path = std::path::absolute(file).map_err(Error::unusable)?;
         Ok(path.to_string_lossy().into_owned())
@@ -206,11 +202,11 @@ pub(super) fn script_files(files: &Path) -> Result<String, Error> {
         return whole(&text);
     }
     let each = text.split(',').map(|file| whole(file.trim()));
-    Ok(each.collect::<Result<Vec<_>, Error>>()?.join(","))
+    Ok(each.collect::<Result<Vec<_>>>()?.join(","))
 }
 
 /// Returns the whole path of a file as a setting, which is empty without a file.
-fn absolute(path: Option<&Path>) -> Result<Level, Error> {
+fn absolute(path: Option<&Path>) -> Result<Level> {
     let path = path.map(std::path::absolute).transpose();
     let path = path.map_err(Error::unusable)?.unwrap_or_default();
     Ok(path.to_string_lossy().as_ref().into())
@@ -276,7 +272,7 @@ fn combinations(request: &CrashRequest, is_on_database: bool) -> Vec<AllAndNamed
 
 /// Returns the settings of the variants of an experiment, each once, with their engines: those that decide what a
 /// crash can destroy. The engine's own hold where the variant names none, and others have no part in it.
-fn of_experiment(name: &str, engine: &str) -> Result<Vec<(String, AllAndNamed)>, Error> {
+fn of_experiment(name: &str, engine: &str) -> Result<Vec<(String, AllAndNamed)>> {
     let catalogue = drivers::catalogue(None)?;
     let mut deciding = settings_that_decide(&catalogue);
     deciding.push("psow".to_owned());
@@ -320,7 +316,7 @@ fn kills_of(kills: u64, request: &CrashRequest) -> (Vec<Variant>, u32) {
 }
 
 /// Returns a variant for each journal mode that has scenarios of two connections.
-fn schedules_of(limit: u64, request: &CrashRequest) -> Result<Vec<Variant>, Error> {
+fn schedules_of(limit: u64, request: &CrashRequest) -> Result<Vec<Variant>> {
     let wanted = names(&request.journal_modes, JournalMode::ALL);
     let played = crash::schedule::all().map(|(_, mode)| mode);
     let modes = distinct(played.filter(|mode| wanted.iter().any(|wanted| wanted == mode)));

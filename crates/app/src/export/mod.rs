@@ -9,7 +9,7 @@ use report::export::{self, Benchstat, Columns, Direction};
 use runner::RunFolder;
 
 pub use self::tables::{TablesForm, tables};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::report::analyse;
 
 /// Texts of one run.
@@ -35,7 +35,7 @@ pub enum TextForm {
 ///
 /// # Errors
 /// The run cannot be read, or has nothing for this form.
-pub fn text(run: &Path, form: TextForm) -> Result<String, Error> {
+pub fn text(run: &Path, form: TextForm) -> Result<String> {
     if form == TextForm::Benchstat {
         let folder = RunFolder::open(run)?;
         let mut text = Benchstat::new(&folder.plan()?);
@@ -77,7 +77,7 @@ impl Trials {
     ///
     /// # Errors
     /// There is no run.
-    pub fn open(run: &Path, columns: Columns) -> Result<Trials, Error> {
+    pub fn open(run: &Path, columns: Columns) -> Result<Trials> {
         Ok(Trials { folder: RunFolder::open(run)?, columns })
     }
 
@@ -85,7 +85,7 @@ impl Trials {
     ///
     /// # Errors
     /// The outer one: the table cannot be written. The inner one: the record cannot be read.
-    pub fn write(&self, writer: &mut dyn Write) -> io::Result<Result<(), Error>> {
+    pub fn write(&self, writer: &mut dyn Write) -> io::Result<Result<()>> {
         let plan = match self.folder.plan() {
             Ok(plan) => plan,
             Err(error) => return Ok(Err(error.into())),

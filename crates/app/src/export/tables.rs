@@ -9,7 +9,7 @@ use trace::TraceError;
 use trace::export::Type;
 use trace::export::{self as export_tables, Add, Table};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::files::{built_in_library, parent_of};
 use crate::report::analyse;
 
@@ -26,7 +26,7 @@ pub enum TablesForm {
 ///
 /// # Errors
 /// The file exists or cannot be written, or a run cannot be read.
-pub fn tables(runs: &[PathBuf], form: TablesForm, out: &Path) -> Result<(), Error> {
+pub fn tables(runs: &[PathBuf], form: TablesForm, out: &Path) -> Result<()> {
     if out.exists() {
         return Err(Error::unusable(format!("{} exists", out.display()))
             .hint("choose another name with --out"));
@@ -48,7 +48,7 @@ pub fn tables(runs: &[PathBuf], form: TablesForm, out: &Path) -> Result<(), Erro
 }
 
 /// Passes the rows of all runs.
-fn fill(runs: &[PathBuf], add: &mut Add<'_>) -> Result<(), Error> {
+fn fill(runs: &[PathBuf], add: &mut Add<'_>) -> Result<()> {
     for run in runs {
         let analysis = analyse(run)?;
         let rows = run_rows(&analysis);
@@ -59,7 +59,7 @@ fn fill(runs: &[PathBuf], add: &mut Add<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn trials(run: &Path, id: &str, add: &mut Add<'_>) -> Result<(), Error> {
+fn trials(run: &Path, id: &str, add: &mut Add<'_>) -> Result<()> {
     let (mut number, mut written) = (0, Ok(()));
     let folder = RunFolder::open(run)?;
     let read = folder.each_trial(|record| {

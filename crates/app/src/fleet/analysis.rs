@@ -16,7 +16,7 @@ use runner::RunFolder;
 
 use super::carry_out::MACHINES;
 use super::folder::FleetFolder;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::files::write_in_run;
 use crate::report::{self as of_run, PAGE};
 
@@ -31,7 +31,7 @@ pub struct Whole {
 }
 
 /// Analyses each group, writes its page, and then all together.
-pub(super) fn analyse(folder: &FleetFolder) -> Result<Whole, Error> {
+pub(super) fn analyse(folder: &FleetFolder) -> Result<Whole> {
     let card = &folder.chosen.card;
     let (mut machines, mut answers, mut pages) = (Vec::new(), Vec::new(), Vec::new());
     let mut trials = TrialCounts::default();
@@ -70,7 +70,7 @@ struct OfGroup {
     trials: TrialCounts,
 }
 
-fn group_of(folder: &FleetFolder, group: &Group) -> Result<OfGroup, Error> {
+fn group_of(folder: &FleetFolder, group: &Group) -> Result<OfGroup> {
     let own = folder.of_group(group);
     let analysis = of_run::analyse(&own)?;
     write_in_run(&own.join(PAGE), &of_run::page(&analysis)?)?;
@@ -101,7 +101,7 @@ fn ratios(experiment: &ExperimentAnalysis) -> Vec<Option<Ratio>> {
 }
 
 /// Returns what the machines of a group said of themselves: nothing before the group has ended.
-fn reported(own: &Path) -> Result<HashMap<String, EnvironmentFile>, Error> {
+fn reported(own: &Path) -> Result<HashMap<String, EnvironmentFile>> {
     let path = own.join(MACHINES);
     if !path.is_file() {
         return Ok(HashMap::new());

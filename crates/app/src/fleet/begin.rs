@@ -20,7 +20,7 @@ use super::folder::FleetFolder;
 use super::folder::is_fleet;
 use super::objects::Sent;
 use super::server::{ServerRequest, connect, recorded};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::interface::Interface;
 use crate::run::check_version;
 use crate::run::plan::{folder_of, request};
@@ -31,7 +31,7 @@ pub(super) fn begin(
     request: &FleetRequest,
     interrupted: &Arc<AtomicBool>,
     ui: &dyn Interface,
-) -> Result<(Server, FleetFolder), Error> {
+) -> Result<(Server, FleetFolder)> {
     let plan = planned(request, ui)?;
     let path = folder_of(request.run.out.as_deref(), &plan);
     RunFolder::check_free(&path)?;
@@ -55,7 +55,7 @@ fn opened(
     sent: &Sent,
     path: &Path,
     ui: &dyn Interface,
-) -> Result<FleetFolder, Error> {
+) -> Result<FleetFolder> {
     publish(server, card)?;
     sent.publish(server, ui)?;
     let card = RunCard { is_open: true, ..card.clone() };
@@ -80,7 +80,7 @@ pub(super) fn resume(
     server: &ServerRequest,
     interrupted: &Arc<AtomicBool>,
     ui: &dyn Interface,
-) -> Result<(Server, FleetFolder), Error> {
+) -> Result<(Server, FleetFolder)> {
     let folder = FleetFolder::open(path)?;
     let card = &folder.chosen.card;
     check_version(&card.plan)?;
@@ -99,7 +99,7 @@ pub(super) fn adopt(
     out: Option<&Path>,
     interrupted: &Arc<AtomicBool>,
     ui: &dyn Interface,
-) -> Result<(Server, FleetFolder), Error> {
+) -> Result<(Server, FleetFolder)> {
     let server = connect(server, name, interrupted, ui)?;
     server.make_streams()?;
     let card = find(&server, name)?;
@@ -128,7 +128,7 @@ pub(super) fn adopt(
 }
 
 /// Plans the run before any machine is examined. Each agent measures in its own directory.
-fn planned(fleet: &FleetRequest, ui: &dyn Interface) -> Result<RunPlan, Error> {
+fn planned(fleet: &FleetRequest, ui: &dyn Interface) -> Result<RunPlan> {
     let catalogue = drivers::catalogue(fleet.run.drivers.as_deref())?;
     let mut request = request(&fleet.run, &catalogue, ui)?;
     request.directories = vec![PathBuf::from(".")];
@@ -159,7 +159,7 @@ fn card(
 }
 
 /// Publishes a run so that its agents take part, and lets them take blocks.
-fn publish_all(server: &Server, card: &RunCard) -> Result<(), Error> {
+fn publish_all(server: &Server, card: &RunCard) -> Result<()> {
     publish(server, card)?;
     let patience = Duration::from_secs_f64(card.patience_s);
     for group in &card.groups {

@@ -17,7 +17,7 @@ use runner::{End, Event, Observer, RunFolder};
 
 use super::choice::usable;
 use super::folder::{Chosen, FleetFolder};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::files::write_in_run;
 use crate::interface::{Interface, Task};
 use crate::run::tiers;
@@ -37,7 +37,7 @@ pub(super) fn carry_out(
     folder: &mut FleetFolder,
     interrupted: &AtomicBool,
     ui: &dyn Interface,
-) -> Result<End, Error> {
+) -> Result<End> {
     let card = folder.chosen.card.clone();
     let board = Mutex::new(Board::new(ui, card.groups.len()));
     let agent_counts: HashMap<String, AgentCount> = card
@@ -59,7 +59,7 @@ pub(super) fn carry_out(
             })
             .collect();
         let card = watch(server, folder, &agent_counts, &threads, &board);
-        let ends: Vec<Result<End, Error>> = threads.into_iter().map(joined).collect();
+        let ends: Vec<Result<End>> = threads.into_iter().map(joined).collect();
         (ends, card)
     });
     drop(board);
@@ -77,10 +77,10 @@ pub(super) fn carry_out(
 /// How the run ended. What fails after its end is an error only where nothing else is: a run that was stopped, or
 /// that no group could measure, ended so all the same.
 fn ended(
-    end: Result<End, Error>,
-    after: impl IntoIterator<Item = Result<(), Error>>,
+    end: Result<End>,
+    after: impl IntoIterator<Item = Result<()>>,
     ui: &dyn Interface,
-) -> Result<End, Error> {
+) -> Result<End> {
     let mut failures: Vec<Error> = after.into_iter().filter_map(Result::err).collect();
     let failure = match end {
         Ok(End::Finished) if !failures.is_empty() => Some(failures.remove(0)),
@@ -93,7 +93,7 @@ fn ended(
     }
 }
 
-fn joined(thread: ScopedJoinHandle<'_, Result<End, Error>>) -> Result<End, Error> {
+fn joined(thread: ScopedJoinHandle<'_, Result<End>>) -> Result<End> {
     thread
         .join()
         .unwrap_or_else(|_| Err(Error::unusable("the thread of a group has ended by a fault")))
@@ -103,11 +103,7 @@ fn joined(thread: ScopedJoinHandle<'_, Result<End, Error>>) -> Result<End, Error
 ///
 /// # Errors
 /// No group could be measured.
-fn concluded(
-    folder: &mut FleetFolder,
-    ends: Vec<Result<End, Error>>,
-    ui: &dyn Interface,
-) -> Result<End, Error> {
+fn concluded(folder: &mut FleetFolder, ends: Vec<Result<End>>, ui: &dyn Interface) -> Result<End> {
     let Chosen { card, failed, .. } = &mut folder.chosen;
     failed.clear();
     let is_cancelled = ends.iter().any(|end| matches!(end, Ok(End::Cancelled)));
@@ -135,7 +131,7 @@ fn of_group(
     agent_count: AgentCount,
     board: &Mutex<Board>,
     (interrupted, ui): (&AtomicBool, &dyn Interface),
-) -> Result<End, Error> {
+) -> Result<End> {
     let card = &folder.chosen.card;
     let path = folder.of_group(group);
     let Some(own) = opened(server, card, group, &path, interrupted)? else {
@@ -155,7 +151,7 @@ fn of_group(
 }
 
 /// The trials that are recorded already.
-fn recorded(own: &RunFolder) -> Result<u64, Error> {
+fn recorded(own: &RunFolder) -> Result<u64> {
     let mut trials = 0;
     own.each_trial(|_| trials += 1)?;
     Ok(trials)
@@ -168,7 +164,7 @@ fn opened(
     group: &Group,
     path: &Path,
     interrupted: &AtomicBool,
-) -> Result<Option<RunFolder>, Error> {
+) -> Result<Option<RunFolder>> {
     if path.join("run.json").is_file() {
         return Ok(Some(RunFolder::open(path)?));
     }
@@ -191,7 +187,7 @@ fn first_ready(
     card: &RunCard,
     group: &Group,
     interrupted: &AtomicBool,
-) -> Result<Option<MachineReport>, Error> {
+) -> Result<Option<MachineReport>> {
     while !interrupted.load(Ordering::Relaxed) {
         let mut reports = machine_reports(server, &card.run, &group.name)?;
         let refused = reports.iter().filter(|report| report.machine.is_err()).count();
@@ -246,7 +242,7 @@ fn watch(
     server: &Server,
     folder: &FleetFolder,
     agent_counts: &HashMap<String, AgentCount>,
-    threads: &[ScopedJoinHandle<'_, Result<End, Error>>],
+    threads: &[ScopedJoinHandle<'_, Result<End>>],
     board: &Mutex<Board>,
 ) -> RunCard {
     let mut card = folder.chosen.card.clone();
@@ -284,7 +280,7 @@ fn counted(
     agent_counts: &HashMap<String, AgentCount>,
     seen: &mut HashMap<String, Instant>,
     board: &Mutex<Board>,
-) -> Result<bool, Error> {
+) -> Result<bool> {
     let on = card.on.as_deref().and_then(|on| on.parse().ok());
     let all = present(server)?;
     let mut of_kinds: HashMap<Kind, Vec<Candidate>> = HashMap::new();

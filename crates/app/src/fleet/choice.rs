@@ -9,7 +9,7 @@ use lab::fleet::{Expression, Listed};
 
 use super::FleetRequest;
 use crate::VERSION;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::interface::Interface;
 
 /// How long to wait for more agents once there are enough: they start at about the same time.
@@ -24,7 +24,7 @@ pub(super) fn choose(
     request: &FleetRequest,
     interrupted: &AtomicBool,
     ui: &dyn Interface,
-) -> Result<Vec<PresentAgent>, Error> {
+) -> Result<Vec<PresentAgent>> {
     let (on, least) = (request.on.as_ref(), request.agents);
     let began = Instant::now();
     let mut enough_since = None;

@@ -8,7 +8,7 @@ use fleet::RunCard;
 use lab::fleet::Group;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::files::write_in_run;
 
 /// The file with the choices.
@@ -44,7 +44,7 @@ pub fn is_fleet(folder: &Path) -> bool {
 
 impl FleetFolder {
     /// Makes the folder of a new run.
-    pub(super) fn create(path: &Path, server: String, card: RunCard) -> Result<Self, Error> {
+    pub(super) fn create(path: &Path, server: String, card: RunCard) -> Result<Self> {
         let folder = FleetFolder {
             path: path.to_owned(),
             chosen: Chosen { format: FORMAT, server, card, failed: BTreeMap::new() },
@@ -57,13 +57,13 @@ impl FleetFolder {
     }
 
     /// Writes the choices, which change when agents join.
-    pub(super) fn write(&self) -> Result<(), Error> {
+    pub(super) fn write(&self) -> Result<()> {
         let text = serde_json::to_string_pretty(&self.chosen).map_err(Error::unusable)?;
         write_in_run(&self.path.join(FLEET_FILE), &text)
     }
 
     /// Opens the folder of a run.
-    pub(super) fn open(path: &Path) -> Result<Self, Error> {
+    pub(super) fn open(path: &Path) -> Result<Self> {
         let file = path.join(FLEET_FILE);
         let damaged =
             |why: String| Error::unusable(format!("{} is damaged: {why}", file.display()));

@@ -19,7 +19,7 @@ pub(crate) use self::folder::FLEET_FILE;
 use self::folder::FleetFolder;
 pub use self::folder::is_fleet;
 use self::server::ServerRequest;
-use crate::error::Error;
+use crate::error::Result;
 use crate::files::write_in_run;
 use crate::interface::Interface;
 use crate::report::{PAGE, html};
@@ -60,7 +60,7 @@ pub struct FleetConcluded {
 ///
 /// # Errors
 /// The request is invalid, the server or the agents cannot be used, or the record cannot be written.
-pub fn start(request: &FleetRequest, ui: &dyn Interface) -> Result<FleetConcluded, Error> {
+pub fn start(request: &FleetRequest, ui: &dyn Interface) -> Result<FleetConcluded> {
     let interrupted = ui.interrupted()?;
     let begun = begin::begin(request, &interrupted, ui)?;
     finish(begun, ui)
@@ -70,11 +70,7 @@ pub fn start(request: &FleetRequest, ui: &dyn Interface) -> Result<FleetConclude
 ///
 /// # Errors
 /// As [`start`].
-pub fn resume(
-    folder: &Path,
-    server: &ServerRequest,
-    ui: &dyn Interface,
-) -> Result<FleetConcluded, Error> {
+pub fn resume(folder: &Path, server: &ServerRequest, ui: &dyn Interface) -> Result<FleetConcluded> {
     let interrupted = ui.interrupted()?;
     finish(begin::resume(folder, server, &interrupted, ui)?, ui)
 }
@@ -88,7 +84,7 @@ pub fn adopt(
     server: &ServerRequest,
     out: Option<&Path>,
     ui: &dyn Interface,
-) -> Result<FleetConcluded, Error> {
+) -> Result<FleetConcluded> {
     let interrupted = ui.interrupted()?;
     finish(begin::adopt(run, server, out, &interrupted, ui)?, ui)
 }
@@ -96,7 +92,7 @@ pub fn adopt(
 fn finish(
     (server, mut folder): (Server, FleetFolder),
     ui: &dyn Interface,
-) -> Result<FleetConcluded, Error> {
+) -> Result<FleetConcluded> {
     let interrupted = ui.interrupted()?;
     let end = carry_out::carry_out(&server, &mut folder, &interrupted, ui)?;
     let whole = analysis::analyse(&folder)?;
@@ -108,6 +104,6 @@ fn finish(
 ///
 /// # Errors
 /// The record cannot be read.
-pub fn analyse(folder: &Path) -> Result<Whole, Error> {
+pub fn analyse(folder: &Path) -> Result<Whole> {
     analysis::analyse(&FleetFolder::open(folder)?)
 }

@@ -11,7 +11,7 @@ use lab::record::RunPlan;
 use lab::trial::DRIVER;
 
 use super::FleetRequest;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::interface::Interface;
 use crate::{driver, engine};
 
@@ -43,7 +43,7 @@ impl Sent {
         plan: &RunPlan,
         interrupted: &AtomicBool,
         ui: &dyn Interface,
-    ) -> Result<Sent, Error> {
+    ) -> Result<Sent> {
         let signer = request.sign_with.as_deref().map(Signer::from_file);
         let mut sent = Sent { objects: Vec::new(), signer: signer.transpose()? };
         let catalogue = drivers::catalogue(request.run.drivers.as_deref())?;
@@ -70,7 +70,7 @@ impl Sent {
     }
 
     /// Stores them on the server.
-    pub(super) fn publish(&self, server: &Server, ui: &dyn Interface) -> Result<(), Error> {
+    pub(super) fn publish(&self, server: &Server, ui: &dyn Interface) -> Result<()> {
         for (object, path) in &self.objects {
             server.put_object(object, path)?;
         }
@@ -81,17 +81,12 @@ impl Sent {
         Ok(())
     }
 
-    fn add_file(&mut self, name: &str, path: &Path, content: Content) -> Result<(), Error> {
+    fn add_file(&mut self, name: &str, path: &Path, content: Content) -> Result<()> {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         self.add(name, (path, &file), content)
     }
 
-    fn add(
-        &mut self,
-        name: &str,
-        (path, file): (&Path, &str),
-        content: Content,
-    ) -> Result<(), Error> {
+    fn add(&mut self, name: &str, (path, file): (&Path, &str), content: Content) -> Result<()> {
         let object = Object::of_file(name, path, file, content, self.signer.as_ref())?;
         self.objects.push((object, path.to_owned()));
         Ok(())
@@ -103,7 +98,7 @@ impl Sent {
         plan: &RunPlan,
         interrupted: &AtomicBool,
         ui: &dyn Interface,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let names = engine::names(plan).into_iter().filter(|name| can_be_sent(name));
         let names: Vec<String> = names.collect();
         let driver = driver::native()?;
@@ -125,7 +120,7 @@ impl Sent {
     }
 
     /// The user's own drivers that run where they are. Others have to be installed on the machines.
-    fn add_drivers(&mut self, drivers: Option<&Path>, plan: &RunPlan) -> Result<(), Error> {
+    fn add_drivers(&mut self, drivers: Option<&Path>, plan: &RunPlan) -> Result<()> {
         let named = plan.settings().filter_map(|settings| settings.get(DRIVER)?.as_text());
         let named = distinct(named);
         let registry = driver::registry(drivers)?;
@@ -155,7 +150,7 @@ fn can_be_sent(name: &str) -> bool {
 }
 
 /// Refuses a database whose latest transactions are in a log or a journal, which would not be sent.
-fn check_settled(path: &Path) -> Result<(), Error> {
+fn check_settled(path: &Path) -> Result<()> {
     for ending in ["-wal", "-journal"] {
         let mut log = path.as_os_str().to_owned();
         log.push(ending);
@@ -173,7 +168,7 @@ fn check_settled(path: &Path) -> Result<(), Error> {
 }
 
 /// The files below a folder, and whether each is a program.
-fn below(folder: &Path) -> Result<Vec<(PathBuf, bool)>, Error> {
+fn below(folder: &Path) -> Result<Vec<(PathBuf, bool)>> {
     use std::os::unix::fs::PermissionsExt;
     let unreadable = |error: std::io::Error| Error::reading(folder, error);
     let mut files = Vec::new();

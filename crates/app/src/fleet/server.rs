@@ -9,7 +9,7 @@ use fleet::{
 };
 use lab::fleet::Progress;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::interface::Interface;
 
 /// A server, and how to get access to it.
@@ -43,7 +43,7 @@ pub struct RunStatus {
 ///
 /// # Errors
 /// The server cannot be used.
-pub fn status(request: &ServerRequest, ui: &dyn Interface) -> Result<Status, Error> {
+pub fn status(request: &ServerRequest, ui: &dyn Interface) -> Result<Status> {
     let server = connect(request, "status", &ui.interrupted()?, ui)?;
     server.make_streams()?;
     let agents = present(&server)?;
@@ -57,7 +57,7 @@ pub fn status(request: &ServerRequest, ui: &dyn Interface) -> Result<Status, Err
     Ok(Status { agents, runs })
 }
 
-fn status_of(server: &Server, card: RunCard) -> Result<RunStatus, Error> {
+fn status_of(server: &Server, card: RunCard) -> Result<RunStatus> {
     if card.finished || !card.is_open {
         return Ok(RunStatus { card, progress: None, queues: Vec::new() });
     }
@@ -71,11 +71,7 @@ fn status_of(server: &Server, card: RunCard) -> Result<RunStatus, Error> {
 ///
 /// # Errors
 /// An agent is not present, or the server cannot be used.
-pub fn drain(
-    request: &ServerRequest,
-    names: &[String],
-    ui: &dyn Interface,
-) -> Result<Vec<String>, Error> {
+pub fn drain(request: &ServerRequest, names: &[String], ui: &dyn Interface) -> Result<Vec<String>> {
     let server = connect(request, "drain", &ui.interrupted()?, ui)?;
     server.make_streams()?;
     let all: Vec<String> = present(&server)?.into_iter().map(|agent| agent.card.agent).collect();
@@ -94,12 +90,7 @@ pub fn drain(
 ///
 /// # Errors
 /// There is no such run, another process records it, or the server cannot be used.
-pub fn purge(
-    request: &ServerRequest,
-    run: &str,
-    force: bool,
-    ui: &dyn Interface,
-) -> Result<(), Error> {
+pub fn purge(request: &ServerRequest, run: &str, force: bool, ui: &dyn Interface) -> Result<()> {
     let server = connect(request, "purge", &ui.interrupted()?, ui)?;
     server.make_streams()?;
     if !force && has_coordinator(&server, run)? {
@@ -125,7 +116,7 @@ pub(crate) fn connect(
     name: &str,
     interrupted: &Arc<AtomicBool>,
     ui: &dyn Interface,
-) -> Result<Server, Error> {
+) -> Result<Server> {
     let address: Address = request.address.as_deref().unwrap_or_default().parse()?;
     let say = ui.voice();
     let waiting = move |link| match link {

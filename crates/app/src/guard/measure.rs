@@ -19,7 +19,7 @@ use lab::trial::{DRIVER, Measured, NATIVE, Outcome};
 use runner::{Execution, Sides, side_record};
 
 use super::side::Planned;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::interface::Interface;
 use crate::run::plan::request_for;
 use crate::run::preflight::check_needs;
@@ -58,7 +58,7 @@ impl<'a> Measurement<'a> {
         directory: &Path,
         seed: u64,
         (interrupted, ui): (&'a AtomicBool, &'a dyn Interface),
-    ) -> Result<Measurement<'a>, Error> {
+    ) -> Result<Measurement<'a>> {
         let request = request(&sides, directory, seed);
         let [base, new] = sides;
         let catalogue = new.catalogue;
@@ -91,7 +91,7 @@ impl<'a> Measurement<'a> {
     }
 
     /// The machine and the libraries.
-    pub(super) fn environment(&self) -> Result<EnvironmentFile, Error> {
+    pub(super) fn environment(&self) -> Result<EnvironmentFile> {
         let engines = self.engines.clone();
         let environment = runner::survey(&self.plan, engines, 0.0, self.interrupted, || ())?;
         Ok(environment)
@@ -101,7 +101,7 @@ impl<'a> Measurement<'a> {
     pub(super) fn counted(
         &self,
         names: &[String; 2],
-    ) -> Result<(ExactComparison, Vec<TrialRecord>), Error> {
+    ) -> Result<(ExactComparison, Vec<TrialRecord>)> {
         let counted = self.sides().count(&self.counters, REPETITIONS as usize)?;
         let mut both = counted.ok_or_else(|| Error::interrupted("stopped while counting"))?;
         if let Some(why) = self.why_uncounted(&both) {
@@ -173,7 +173,7 @@ impl<'a> Measurement<'a> {
         budgets: &mut [Timed],
         limit: Duration,
         records: &mut Vec<TrialRecord>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let mut sides = self.sides();
         let (start, mut said) = (Instant::now(), Instant::now());
         for round in 0_u32.. {
@@ -227,7 +227,7 @@ fn block(
     round: u32,
     sides: &mut Sides<'_>,
     records: &mut Vec<TrialRecord>,
-) -> Result<[Measured; 2], Error> {
+) -> Result<[Measured; 2]> {
     let stopped = || Error::interrupted("stopped while measuring");
     let mut measured = [None, None];
     for record in sides.block(planned, round)?.ok_or_else(stopped)? {

@@ -19,7 +19,7 @@ use self::measure::Measurement;
 use self::repository::{Repository, Workspace};
 use self::side::Side;
 use crate::engine;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::files::write_in_run;
 use crate::interface::Interface;
 use crate::report::{PAGE, html};
@@ -73,7 +73,7 @@ impl Guarded {
     ///
     /// # Errors
     /// A figure cannot be written as JSON.
-    pub fn json(&self) -> Result<String, Error> {
+    pub fn json(&self) -> Result<String> {
         let json = serde_json::to_string_pretty(self).map_err(Error::unusable)?;
         Ok(format!("{json}\n"))
     }
@@ -83,7 +83,7 @@ impl Guarded {
 ///
 /// # Errors
 /// The request is invalid, or a side cannot be built or measured.
-pub fn guard(request: &GuardRequest, ui: &dyn Interface) -> Result<Guarded, Error> {
+pub fn guard(request: &GuardRequest, ui: &dyn Interface) -> Result<Guarded> {
     let interrupted = ui.interrupted()?;
     if let Some(folder) = &request.out {
         RunFolder::check_free(folder)?;
@@ -102,7 +102,7 @@ fn measure_sides(
     sides: &[Side; 2],
     workspace: &Workspace<'_>,
     (interrupted, ui): (&AtomicBool, &dyn Interface),
-) -> Result<Guarded, Error> {
+) -> Result<Guarded> {
     let directory = workspace.path();
     let names = [0, 1].map(|side| format!("{}: {}", sides[side].role, sides[side].name));
     let [base, new] = [&sides[0], &sides[1]].map(|side| side.planned(directory, interrupted));
@@ -141,7 +141,7 @@ fn keep(
     plan: &RunPlan,
     trials: &[TrialRecord],
     guarded: &Guarded,
-) -> Result<(), Error> {
+) -> Result<()> {
     let run = RunFolder::create(folder, plan, &measurement.environment()?)?;
     let mut appender = run.appender()?;
     for trial in trials {
@@ -159,7 +159,7 @@ struct Project {
 }
 
 impl Project {
-    fn of(config: &Path) -> Result<Project, Error> {
+    fn of(config: &Path) -> Result<Project> {
         let whole = config.canonicalize().map_err(|error| {
             Error::reading(config, error)
                 .hint("write pragmark-guard.toml, such as: work = { scripts = \"queries.sql\", database = \"app.db\" }")
@@ -176,7 +176,7 @@ fn sides(
     project: &Project,
     repository: &Repository,
     workspace: &Workspace<'_>,
-) -> Result<(Guard, [Side; 2]), Error> {
+) -> Result<(Guard, [Side; 2])> {
     let checked_out = |revision: &str, role: &str| {
         let (directory, commit) = repository.check_out(workspace, revision, role)?;
         Ok::<_, Error>((directory, format!("{revision} at {commit}")))
@@ -214,7 +214,7 @@ fn side(
     number: usize,
     (directory, name): (PathBuf, String),
     work: Work,
-) -> Result<Side, Error> {
+) -> Result<Side> {
     let engine = request.engines.get(number).or(request.engines.first());
     let database = request.databases.get(number).or(request.databases.first());
     let database =
@@ -237,7 +237,7 @@ fn side(
 }
 
 /// Reads what is guarded.
-fn guard_of(path: &Path) -> Result<Guard, Error> {
+fn guard_of(path: &Path) -> Result<Guard> {
     let wrong = |why: String| Error::mistake(format!("{}: {why}", path.display()));
     let guard = Guard::read(&read(path)?).map_err(wrong)?;
     if let Some(directory) = &guard.work.drivers {
@@ -249,18 +249,18 @@ fn guard_of(path: &Path) -> Result<Guard, Error> {
 }
 
 /// Reads the work in the file of the base; its budgets do not count.
-fn work_of_base(path: &Path, name: &str) -> Result<Work, Error> {
+fn work_of_base(path: &Path, name: &str) -> Result<Work> {
     let file = path.file_name().unwrap_or_default().display().to_string();
     Work::parse(&read(path)?)
         .map_err(|why| Error::unusable(format!("{file} of the base side ({name}): {why}")))
 }
 
-fn read(path: &Path) -> Result<String, Error> {
+fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).map_err(|error| Error::reading(path, error))
 }
 
 /// Refuses budgets of statements and of kinds of files that do not exist.
-fn check_names(guard: &Guard, comparison: &ExactComparison) -> Result<(), Error> {
+fn check_names(guard: &Guard, comparison: &ExactComparison) -> Result<()> {
     match unknown_part(guard, comparison) {
         None => Ok(()),
         Some(name) => Err(Error::unusable(format!(

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::git::git;
 use crate::interface::Interface;
 
@@ -53,7 +53,7 @@ const LOCK: &str = "lock";
 
 impl Repository {
     /// Finds the repository that holds a directory, if one does.
-    pub(super) fn of(directory: &Path) -> Result<Repository, Error> {
+    pub(super) fn of(directory: &Path) -> Result<Repository> {
         let mut repository =
             Repository { directory: directory.to_owned(), prefix: PathBuf::new(), git: None };
         let Ok(common) =
@@ -67,7 +67,7 @@ impl Repository {
     }
 
     /// Makes a new folder, after what killed processes left was removed.
-    pub(super) fn workspace<'a>(&self, ui: &'a dyn Interface) -> Result<Workspace<'a>, Error> {
+    pub(super) fn workspace<'a>(&self, ui: &'a dyn Interface) -> Result<Workspace<'a>> {
         let (path, name) = match &self.git {
             Some(git) => (git.clone(), FOLDERS.to_owned()),
             None => (self.directory.clone(), format!(".{FOLDERS}")),
@@ -94,7 +94,7 @@ impl Repository {
         workspace: &Workspace<'_>,
         revision: &str,
         name: &str,
-    ) -> Result<(PathBuf, String), Error> {
+    ) -> Result<(PathBuf, String)> {
         if self.git.is_none() {
             return Err(Error::mistake(format!(
                 "{} is in no git repository, so there is no revision {revision}",

@@ -13,7 +13,7 @@ use process::{End, Group, Limits};
 use runner::Driver;
 
 use crate::driver;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::files::level_of_path;
 use crate::library;
 use crate::measure::checked;
@@ -51,11 +51,7 @@ const DATABASE: &str = "PRAGMARK_DATABASE";
 
 impl Side {
     /// Builds it, and describes its work as an experiment with what carries it out.
-    pub(super) fn planned(
-        &self,
-        workspace: &Path,
-        interrupted: &AtomicBool,
-    ) -> Result<Planned, Error> {
+    pub(super) fn planned(&self, workspace: &Path, interrupted: &AtomicBool) -> Result<Planned> {
         let made = workspace.join(format!("{}.db", self.role));
         if let Some(build) = &self.work.build {
             self.build(build, &made, interrupted)?;
@@ -76,7 +72,7 @@ impl Side {
     }
 
     /// Returns the experiment of a file, with further settings in its baseline.
-    fn of_file(&self, file: &str, catalogue: &Catalogue) -> Result<Experiment, Error> {
+    fn of_file(&self, file: &str, catalogue: &Catalogue) -> Result<Experiment> {
         let path = self.path(file)?.to_string();
         let mut experiment = library::named(&[path], catalogue)?.remove(0);
         let mut set = |name: &str, level: Level| {
@@ -95,7 +91,7 @@ impl Side {
     }
 
     /// Returns scripts or a trace as an experiment.
-    fn own(&self, made: &Path, catalogue: &Catalogue) -> Result<Experiment, Error> {
+    fn own(&self, made: &Path, catalogue: &Catalogue) -> Result<Experiment> {
         let work = &self.work;
         let workload = match work.trace {
             Some(_) => "replay",
@@ -117,7 +113,7 @@ impl Side {
     }
 
     /// Returns the settings that the file names, and those of its PRAGMA statements.
-    fn settings_of_user(&self) -> Result<Settings, Error> {
+    fn settings_of_user(&self) -> Result<Settings> {
         let work = &self.work;
         let mut settings = work.settings.clone();
         if let Some(pragmas) = &work.pragmas {
@@ -131,7 +127,7 @@ impl Side {
     }
 
     /// Executes the build in the directory of the side.
-    fn build(&self, build: &str, database: &Path, interrupted: &AtomicBool) -> Result<(), Error> {
+    fn build(&self, build: &str, database: &Path, interrupted: &AtomicBool) -> Result<()> {
         let mut command = Command::new("sh");
         command.args(["-c", build]).current_dir(&self.directory).env(DATABASE, database);
         let built = process::run(&mut command, Group::Own, &Limits::cancelled(interrupted))
@@ -143,7 +139,7 @@ impl Side {
         }
     }
 
-    fn settings(&self, work: &Work, made: &Path) -> Result<Settings, Error> {
+    fn settings(&self, work: &Work, made: &Path) -> Result<Settings> {
         let mut settings = self.settings_of_user()?;
         let mut set = |name: &str, level: Level| settings.insert(name.to_owned(), level);
         if let Some(trace) = &work.trace {
@@ -173,7 +169,7 @@ impl Side {
     }
 
     /// Returns a file of the side, from the root.
-    fn path(&self, relative: &str) -> Result<Level, Error> {
+    fn path(&self, relative: &str) -> Result<Level> {
         let path = self.directory.join(relative);
         let whole = path.canonicalize();
         let whole = whole.map_err(|error| self.failed(&format!("has no {relative}"), error))?;
@@ -181,7 +177,7 @@ impl Side {
     }
 
     /// Returns a list of scripts with weights, each from the root.
-    fn scripts(&self, list: &str) -> Result<Level, Error> {
+    fn scripts(&self, list: &str) -> Result<Level> {
         let whole = list.split(',').map(|script| {
             let (name, weight) = match script.trim().rsplit_once('@') {
                 Some((name, weight)) => (name, format!("@{weight}")),
@@ -189,11 +185,11 @@ impl Side {
             };
             Ok(format!("{}{weight}", self.path(name)?))
         });
-        Ok(Level::Text(whole.collect::<Result<Vec<_>, Error>>()?.join(",")))
+        Ok(Level::Text(whole.collect::<Result<Vec<_>>>()?.join(",")))
     }
 
     /// Returns the settings that a file of PRAGMA statements makes.
-    fn pragmas(&self, file: &str) -> Result<Vec<(String, Level)>, Error> {
+    fn pragmas(&self, file: &str) -> Result<Vec<(String, Level)>> {
         let path = self.directory.join(file);
         let text = std::fs::read_to_string(&path);
         let text = text.map_err(|error| self.failed(&format!("has no {file}"), error))?;

@@ -13,7 +13,7 @@ use trace::seal::{Sealed, seal};
 
 use self::signals::Signals;
 pub use self::signals::listen;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::files::{built_in_library, refuse_existing};
 
 /// A recording.
@@ -40,7 +40,7 @@ pub struct Recorded {
 ///
 /// # Errors
 /// The trace exists, the program cannot be started, or the trace cannot be written.
-pub fn record(request: &RecordRequest, ready: impl FnOnce(&Path)) -> Result<Recorded, Error> {
+pub fn record(request: &RecordRequest, ready: impl FnOnce(&Path)) -> Result<Recorded> {
     let out = &request.out;
     refuse_existing(out)?;
     let folder = Folder::create(&recording_of(out), &request.options)
@@ -54,7 +54,7 @@ pub fn record(request: &RecordRequest, ready: impl FnOnce(&Path)) -> Result<Reco
 ///
 /// # Errors
 /// The folder holds no recording, a process still records there, or the trace cannot be written.
-pub fn seal_again(folder: &Path, out: &Path) -> Result<Sealed, Error> {
+pub fn seal_again(folder: &Path, out: &Path) -> Result<Sealed> {
     let folder = Folder::existing(folder);
     if !folder.raw().exists() {
         let message = format!("{} holds no recording", folder.path().display());
@@ -103,7 +103,7 @@ fn holder(out: &Path) -> Option<u32> {
 }
 
 /// Keeps others from sealing the recording until the value is dropped.
-fn hold(folder: &Folder) -> Result<Held, Error> {
+fn hold(folder: &Folder) -> Result<Held> {
     let held = folder.hold().map_err(|error| {
         let path = folder.path().display();
         Error::unusable(format!("cannot use {path}: {error}"))
@@ -123,7 +123,7 @@ fn run(
     request: &RecordRequest,
     folder: &Folder,
     ready: impl FnOnce(&Path),
-) -> Result<Option<ExitStatus>, Error> {
+) -> Result<Option<ExitStatus>> {
     let mut signals = Signals::watch()?;
     if request.extension {
         ready(&folder.object());
@@ -141,7 +141,7 @@ fn run(
 }
 
 /// Seals the recording. An empty trace is removed: it would look like an application without statements.
-fn finish(folder: &Folder, out: &Path) -> Result<Sealed, Error> {
+fn finish(folder: &Folder, out: &Path) -> Result<Sealed> {
     let library = built_in_library().map_err(|error| error.hint(kept(folder)))?;
     let copy = |from: &Path, to: &Path| {
         bench::copy_database(&library, from, to).map_err(|error| error.to_string())

@@ -16,7 +16,7 @@ use std::time::Duration;
 use process::{Group, Limits, Process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::signals::ignored_signals;
 
 /// The signals with which people and supervisors end programs, or ask them for something.
@@ -37,7 +37,7 @@ pub(super) struct Signals {
 
 impl Signals {
     /// Watches for all signals that this process does not ignore.
-    pub(super) fn watch() -> Result<Signals, Error> {
+    pub(super) fn watch() -> Result<Signals> {
         let is_ignored = ignored_signals();
         let mut signals = Signals { any: Arc::default(), each: Vec::new() };
         signals.add(|signal| !is_ignored(signal))?;
@@ -46,12 +46,12 @@ impl Signals {
 
     /// Watches for the others too, once the program runs: a new program ignores what this process ignores, as it would
     /// without being recorded, but not what this process watches for.
-    fn watch_ignored(&mut self) -> Result<(), Error> {
+    fn watch_ignored(&mut self) -> Result<()> {
         let known: Vec<c_int> = self.each.iter().map(|(signal, _)| *signal).collect();
         self.add(|signal| !known.contains(&signal))
     }
 
-    fn add(&mut self, wanted: impl Fn(c_int) -> bool) -> Result<(), Error> {
+    fn add(&mut self, wanted: impl Fn(c_int) -> bool) -> Result<()> {
         for signal in SIGNALS.into_iter().filter(|signal| wanted(*signal)) {
             self.each.push((signal, watched(signal, Arc::default())?));
             watched(signal, Arc::clone(&self.any))?;
@@ -75,14 +75,14 @@ impl Signals {
 }
 
 /// A flag that becomes true when a signal arrives.
-fn watched(signal: c_int, flag: Arc<AtomicBool>) -> Result<Arc<AtomicBool>, Error> {
+fn watched(signal: c_int, flag: Arc<AtomicBool>) -> Result<Arc<AtomicBool>> {
     signal_hook::flag::register(signal, Arc::clone(&flag))
         .map(|_| flag)
         .map_err(|error| Error::unusable(format!("cannot watch for signals: {error}")))
 }
 
 /// Runs a program to its end, and passes on the signals that reach this process alone.
-pub(super) fn run(command: &mut Command, signals: &mut Signals) -> Result<ExitStatus, Error> {
+pub(super) fn run(command: &mut Command, signals: &mut Signals) -> Result<ExitStatus> {
     let mut listener = Listener::start()?;
     let mut process = Process::start(command, Group::Shared).map_err(not_started)?;
     signals.watch_ignored()?;
@@ -115,7 +115,7 @@ struct Listener {
 }
 
 impl Listener {
-    fn start() -> Result<Listener, Error> {
+    fn start() -> Result<Listener> {
         let program = std::env::current_exe().map_err(Error::unusable)?;
         let mut command = Command::new(program);
         command.arg(LISTENER).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -138,7 +138,7 @@ impl Listener {
 ///
 /// # Errors
 /// Signals cannot be watched for, or the answers cannot be written.
-pub fn listen(input: impl BufRead, mut out: impl Write) -> Result<(), Error> {
+pub fn listen(input: impl BufRead, mut out: impl Write) -> Result<()> {
     let mut flags = Vec::new();
     for signal in SIGNALS {
         flags.push((signal, watched(signal, Arc::default())?));

@@ -8,7 +8,7 @@ use lab::tier::MayLose;
 use runner::{End, RunFolder};
 use tuning::Analysis;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::files::write_in_run;
 use crate::report::{PAGE, analyse, page};
 use crate::words::shell_path;
@@ -63,7 +63,7 @@ impl Concluded {
 ///
 /// # Errors
 /// The record cannot be read, or its folder cannot be written.
-pub fn conclude(folder: &Path, end: End) -> Result<Concluded, Error> {
+pub fn conclude(folder: &Path, end: End) -> Result<Concluded> {
     let analysis = analyse(folder)?;
     write_in_run(&folder.join(PAGE), &page(&analysis)?)?;
     if analysis.tuning.is_some()
@@ -79,7 +79,7 @@ pub fn conclude(folder: &Path, end: End) -> Result<Concluded, Error> {
 }
 
 /// Returns whether a trial met a mistake in the user's SQL: a trial of a variant, or any.
-fn has_mistake(folder: &Path, variant: Option<&str>) -> Result<bool, Error> {
+fn has_mistake(folder: &Path, variant: Option<&str>) -> Result<bool> {
     let mut is_mistake = false;
     RunFolder::open(folder)?.each_trial(|record| {
         let is_meant = variant.is_none_or(|label| record.variant == label);
@@ -115,7 +115,7 @@ fn why_all_skipped(analysis: &Analysis) -> Option<&str> {
 }
 
 /// Refuses a run in which the baseline could not be measured: there is nothing to report.
-pub(super) fn check_measured(folder: &Path, analysis: &Analysis) -> Result<(), Error> {
+pub(super) fn check_measured(folder: &Path, analysis: &Analysis) -> Result<()> {
     let variants = analysis.experiments.iter().flat_map(|experiment| experiment.variants.first());
     let mut unmeasured = variants.filter(|variant| variant.unmeasured());
     let Some((variant, problem)) =

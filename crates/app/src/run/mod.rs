@@ -25,7 +25,7 @@ use self::conclusion::check_measured;
 pub use self::conclusion::{Concluded, Conclusion, conclude, recommends_settings, resume_hint};
 pub use self::text::TextRequest;
 use self::watched::{Watched, warn_of_newer};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::interface::Interface;
 use crate::words::humanly;
 use crate::{VERSION, driver, engine};
@@ -160,7 +160,7 @@ pub enum Ended {
 ///
 /// # Errors
 /// The request is invalid, something that the run needs cannot be used, or the record cannot be written.
-pub fn start(request: &RunRequest, ui: &dyn Interface) -> Result<Ended, Error> {
+pub fn start(request: &RunRequest, ui: &dyn Interface) -> Result<Ended> {
     let interrupted = ui.interrupted()?;
     let driver = driver::with_bindings(request.drivers.as_deref())?;
     let Some(folder) = begin(request, &driver, &interrupted, ui)? else {
@@ -186,7 +186,7 @@ pub fn start(request: &RunRequest, ui: &dyn Interface) -> Result<Ended, Error> {
 ///
 /// # Errors
 /// The run is not trusted, its engines, drivers or server changed, or the record cannot be read or written.
-pub fn resume(request: &ResumeRequest, ui: &dyn Interface) -> Result<Ended, Error> {
+pub fn resume(request: &ResumeRequest, ui: &dyn Interface) -> Result<Ended> {
     let interrupted = ui.interrupted()?;
     let driver = driver::with_bindings(request.drivers.as_deref())?;
     let path = request.folder.canonicalize().unwrap_or_else(|_| request.folder.clone());
@@ -209,7 +209,7 @@ pub fn resume(request: &ResumeRequest, ui: &dyn Interface) -> Result<Ended, Erro
 ///
 /// # Errors
 /// As [`resume`].
-pub fn repeat(request: &RepeatRequest, ui: &dyn Interface) -> Result<Ended, Error> {
+pub fn repeat(request: &RepeatRequest, ui: &dyn Interface) -> Result<Ended> {
     let interrupted = ui.interrupted()?;
     let earlier = &request.earlier;
     let driver = driver::with_bindings(earlier.drivers.as_deref())?;
@@ -253,7 +253,7 @@ fn finish(
     postgres: Option<&str>,
     interrupted: &AtomicBool,
     ui: &dyn Interface,
-) -> Result<Concluded, Error> {
+) -> Result<Concluded> {
     let plan = folder.plan()?;
     let end = carry_out(folder, driver, servers(postgres), interrupted, ui);
     tidy_server(postgres, &plan, ui);
@@ -275,7 +275,7 @@ pub(crate) fn carry_out(
     servers: Servers,
     interrupted: &AtomicBool,
     ui: &dyn Interface,
-) -> Result<End, Error> {
+) -> Result<End> {
     let plan = folder.plan()?;
     let engines = folder.environment()?.engines;
     let mut executor = Local::new(driver, &plan.id, &engines, interrupted)
@@ -311,7 +311,7 @@ fn go_back(plan: &RunPlan, ui: &dyn Interface) {
 }
 
 /// Refuses to go on with another version of pragmark: it may measure in another way.
-pub(crate) fn check_version(plan: &RunPlan) -> Result<(), Error> {
+pub(crate) fn check_version(plan: &RunPlan) -> Result<()> {
     if plan.pragmark == VERSION {
         return Ok(());
     }
@@ -323,7 +323,7 @@ pub(crate) fn check_version(plan: &RunPlan) -> Result<(), Error> {
 }
 
 /// Refuses to go on with another kind of server than the run began with: the figures of both would be compared.
-fn check_server(plan: &RunPlan, given: bool) -> Result<(), Error> {
+fn check_server(plan: &RunPlan, given: bool) -> Result<()> {
     if given == plan.postgres_given || !plan.drives_postgres() {
         return Ok(());
     }
@@ -363,7 +363,7 @@ fn begin(
     driver: &Driver,
     interrupted: &AtomicBool,
     ui: &dyn Interface,
-) -> Result<Option<RunFolder>, Error> {
+) -> Result<Option<RunFolder>> {
     let catalogue = drivers::catalogue(request.drivers.as_deref())?;
     let planned = plan::request(request, &catalogue, ui)?;
     let mut plan = lab::plan::plan(planned.clone(), &catalogue);
@@ -402,7 +402,7 @@ fn begin(
 }
 
 /// Leaves out of a search the settings that may lose more than is accepted.
-fn exclude_unsafe(plan: &mut RunPlan) -> Result<(), Error> {
+fn exclude_unsafe(plan: &mut RunPlan) -> Result<()> {
     tuning::exclude_unsafe(plan).map_err(|reasons| {
         Error::unusable(format!("no settings are known to lose so little:\n{reasons}")).hint(
             "--may-lose recent accepts more; `pragmark run pragma-journal-sync --engine ENGINE` measures what can be lost with an engine, once",
@@ -417,7 +417,7 @@ fn survey(
     probe_s: f64,
     interrupted: &AtomicBool,
     ui: &dyn Interface,
-) -> Result<Option<EnvironmentFile>, Error> {
+) -> Result<Option<EnvironmentFile>> {
     let environment = runner::survey(plan, engines, probe_s, interrupted, || {
         tell!(ui, "looking at the noise of the machine: {}", humanly(probe_s));
     })?;
@@ -431,7 +431,7 @@ fn open_record(
     plan: &RunPlan,
     environment: &EnvironmentFile,
     ui: &dyn Interface,
-) -> Result<RunFolder, Error> {
+) -> Result<RunFolder> {
     trust::note(plan, environment, ui);
     let folder = RunFolder::create(path, plan, environment)?;
     let version = environment.engines.first().map_or("", |engine| engine.version.as_str());

@@ -10,7 +10,7 @@ use lab::record::RunPlan;
 use lab::seed::Seed;
 
 use super::{Experiments, RunRequest, text};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::files::or_here;
 use crate::interface::Interface;
 use crate::library::{self, RUNS, TOUR};
@@ -48,7 +48,7 @@ pub(crate) fn request(
     run: &RunRequest,
     catalogue: &Catalogue,
     ui: &dyn Interface,
-) -> Result<Request, Error> {
+) -> Result<Request> {
     let mut experiments = chosen(&run.experiments, catalogue)?;
     let scale = match run.scale {
         Some(scale) => scale,
@@ -69,7 +69,7 @@ pub(crate) fn request(
     })
 }
 
-fn chosen(experiments: &Experiments, catalogue: &Catalogue) -> Result<Vec<Experiment>, Error> {
+fn chosen(experiments: &Experiments, catalogue: &Catalogue) -> Result<Vec<Experiment>> {
     match experiments {
         Experiments::Made(made) => Ok(vec![made.experiment.clone()]),
         Experiments::Tour => {
@@ -87,7 +87,7 @@ fn chosen(experiments: &Experiments, catalogue: &Catalogue) -> Result<Vec<Experi
 }
 
 /// Returns the directories to measure in, from the root, each once.
-pub(crate) fn directories(given: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+pub(crate) fn directories(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut directories = Vec::new();
     for path in or_here(given) {
         let directory = path.canonicalize().map_err(|error| {

@@ -11,13 +11,13 @@ use lab::plan::{Request, shared_memory_pilots};
 use lab::record::{EnvironmentFile, PlannedExperiment, RunPlan};
 use runner::{Executor, run_pilots};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::interface::Interface;
 use crate::words::humanly;
 
 /// Refuses a run if a trial needs more than the system allows, and names every limit that is too low, with the command that
 /// raises it.
-pub(crate) fn check_needs(plan: &RunPlan) -> Result<(), Error> {
+pub(crate) fn check_needs(plan: &RunPlan) -> Result<()> {
     for planned in &plan.experiments {
         let workload = &planned.experiment.workload;
         let of_variants =
@@ -58,7 +58,7 @@ pub(crate) fn check_shared_memory(
     run: &RunPlan,
     executor: &mut dyn Executor,
     catalogue: &Catalogue,
-) -> Result<bool, Error> {
+) -> Result<bool> {
     let pilots = shared_memory_pilots(request, run, catalogue)
         .map_err(|problems| Error::mistake(problems.to_string()))?;
     for planned in &pilots.experiments {
@@ -100,7 +100,7 @@ impl Paper<'_> {
         executor: &mut dyn Executor,
         confirmed: bool,
         ui: &dyn Interface,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         tell!(ui, "judging time and size: each variant once at the quick scale");
         let mut seconds = 0.0;
         for (planned, piloted) in self.plan.experiments.iter().zip(&self.quick.experiments) {
@@ -121,7 +121,7 @@ impl Paper<'_> {
         Ok(confirmed || ui.confirm("begin?")?)
     }
 
-    fn check_space(&self, planned: &PlannedExperiment, forecast: &Forecast) -> Result<(), Error> {
+    fn check_space(&self, planned: &PlannedExperiment, forecast: &Forecast) -> Result<()> {
         let volume = self.environment.machine.volume(&planned.directory);
         match volume.and_then(|volume| volume.free_bytes) {
             Some(free) if (free as f64) < forecast.bytes => Err(Error::unusable(format!(
@@ -146,7 +146,7 @@ fn describe(forecast: &Forecast) -> String {
 }
 
 /// Refuses trials that would all be stopped at their limit: hours for nothing.
-fn check_limit(key: &str, longest_s: f64, limit_s: f64) -> Result<(), Error> {
+fn check_limit(key: &str, longest_s: f64, limit_s: f64) -> Result<()> {
     if longest_s <= limit_s {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use bench::{DocumentQueries, ImportError, TextFile, TextOptions, TextSummary};
 use lab::catalogue::Catalogue;
 use lab::experiment::{Experiment, Scale};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::interface::Interface;
 
 /// The user's own documents, and queries on them.
@@ -37,7 +37,7 @@ pub(crate) fn apply(
     scale: Scale,
     catalogue: &Catalogue,
     ui: &dyn Interface,
-) -> Result<(), Error> {
+) -> Result<()> {
     let Some(request) = request else {
         return apply_own_files(experiments, scale, catalogue, ui);
     };
@@ -67,7 +67,7 @@ fn apply_own_files(
     scale: Scale,
     catalogue: &Catalogue,
     ui: &dyn Interface,
-) -> Result<(), Error> {
+) -> Result<()> {
     for experiment in experiments {
         let text = bench::text_of(experiment).map_err(Error::mistake)?;
         if let Some((path, options)) =
@@ -81,7 +81,7 @@ fn apply_own_files(
     Ok(())
 }
 
-fn check_takes_text(experiment: &Experiment, catalogue: &Catalogue) -> Result<(), Error> {
+fn check_takes_text(experiment: &Experiment, catalogue: &Catalogue) -> Result<()> {
     bench::check_takes_text(experiment, catalogue).map_err(|error| {
         Error::mistake(format!("{error}, so --text does not apply to it"))
             .hint("`pragmark list` shows the experiments on full-text search; those with the workloads fts-insert, fts-query and fts-overlap take --text")
@@ -93,7 +93,7 @@ fn unusable(error: ImportError) -> Error {
 }
 
 impl Text {
-    fn read(path: &Path, options: TextOptions, ui: &dyn Interface) -> Result<Text, Error> {
+    fn read(path: &Path, options: TextOptions, ui: &dyn Interface) -> Result<Text> {
         let path = path.canonicalize().map_err(|error| {
             Error::reading(path, error)
                 .hint("--text, and `text_file` in an experiment file, name an existing file")
@@ -119,7 +119,7 @@ impl Text {
         queries: Option<&Path>,
         scale: Scale,
         catalogue: &Catalogue,
-    ) -> Result<Vec<String>, Error> {
+    ) -> Result<Vec<String>> {
         let (options, summary) = (&self.options, &self.summary);
         let used = bench::use_text(experiment, &self.path, options, summary, scale, catalogue);
         let mut notes = vec![format!("{} uses {used} at the scale {scale}", experiment.id)];

@@ -7,7 +7,7 @@ use engine::build::Cache;
 use lab::record::{EngineRecord, EnvironmentFile, RunPlan, engine_to_load};
 use runner::{RunFolder, TrustedRuns};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::interface::Interface;
 
 /// Notes that the user begins this run.
@@ -16,7 +16,7 @@ pub(crate) fn note(plan: &RunPlan, environment: &EnvironmentFile, ui: &dyn Inter
 }
 
 /// Says what follows if a run has no note. The run goes on.
-fn warn(noted: Result<(), Error>, ui: &dyn Interface) {
+fn warn(noted: Result<()>, ui: &dyn Interface) {
     if let Err(failure) = noted {
         tell!(ui, "warning: {}; to resume this run again, use --trust", failure.words());
     }
@@ -29,7 +29,7 @@ pub(crate) fn check(
     plan: &RunPlan,
     trusted: bool,
     ui: &dyn Interface,
-) -> Result<(), Error> {
+) -> Result<()> {
     let own = own_runs();
     if let Ok(own) = &own
         && own.contain(folder)?
@@ -44,7 +44,7 @@ pub(crate) fn check(
     Ok(())
 }
 
-fn ask_for_trust(folder: &RunFolder, does: &str, ui: &dyn Interface) -> Result<(), Error> {
+fn ask_for_trust(folder: &RunFolder, does: &str, ui: &dyn Interface) -> Result<()> {
     let path = folder.path().display();
     let refusal = format!(
         "the run in {path} was not begun by you on this machine, or its plan was changed\n{does}"
@@ -79,7 +79,7 @@ fn libraries(plan: &RunPlan, engines: &[EngineRecord]) -> BTreeSet<String> {
     named.chain(recorded).map(loaded).chain(extensions).collect()
 }
 
-fn own_runs() -> Result<TrustedRuns, Error> {
+fn own_runs() -> Result<TrustedRuns> {
     Ok(TrustedRuns::below(Cache::of_user()?.root()))
 }
 

@@ -12,7 +12,7 @@ use runner::{Removal, RunFolder};
 
 pub use self::read::{of_notes, read};
 pub use self::tables::{Read, is_export_database};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::fleet::FLEET_FILE;
 use crate::library::RUNS;
 use crate::report::PAGE;
@@ -38,7 +38,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    fn of(folder: &Path) -> Result<Kept, Error> {
+    fn of(folder: &Path) -> Result<Kept> {
         let created = RunFolder::open(folder)?.plan()?.created;
         let created = humantime::parse_rfc3339(&created)
             .map_err(|error| Error::unusable(format!("when it began is not known: {error}")))?;
@@ -54,7 +54,7 @@ impl Kept {
     ///
     /// # Errors
     /// The run is in use, or cannot be removed.
-    pub fn remove(&self) -> Result<Removal, Error> {
+    pub fn remove(&self) -> Result<Removal> {
         Ok(RunFolder::open(&self.folder)?.remove(&WRITTEN)?)
     }
 }
@@ -72,7 +72,7 @@ pub struct Listing {
 ///
 /// # Errors
 /// A folder cannot be read.
-pub fn list(folders: &[PathBuf]) -> Result<Listing, Error> {
+pub fn list(folders: &[PathBuf]) -> Result<Listing> {
     let mut listing = Listing::default();
     let found = find(folders)?.into_iter().filter(|found| found.is_run);
     for folder in found.map(|found| found.path) {
@@ -89,7 +89,7 @@ pub fn list(folders: &[PathBuf]) -> Result<Listing, Error> {
 ///
 /// # Errors
 /// There is none, or the folder cannot be read.
-pub fn latest(folder: &Path) -> Result<PathBuf, Error> {
+pub fn latest(folder: &Path) -> Result<PathBuf> {
     let folders = [folder.to_owned()];
     let latest = list(&folders)?.runs.into_iter().next().map(|run| run.folder);
     latest.ok_or_else(|| no_run(&folders))
@@ -111,7 +111,7 @@ pub(crate) struct RunOrExport {
 }
 
 /// Finds all runs and exports below these folders, each of which may be a run itself. Links are not followed.
-pub(crate) fn find(folders: &[PathBuf]) -> Result<Vec<RunOrExport>, Error> {
+pub(crate) fn find(folders: &[PathBuf]) -> Result<Vec<RunOrExport>> {
     let mut all = Vec::new();
     for folder in folders {
         add(folder, DEPTH, &mut all).map_err(|error| unreadable(folder, &error))?;

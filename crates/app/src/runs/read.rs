@@ -8,7 +8,7 @@ use std::thread;
 use report::export::run_of_trials_csv;
 
 use super::tables::{self, Read};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::git::git;
 use crate::report::analyse;
 
@@ -44,7 +44,7 @@ fn all(path: &Path) -> Vec<Read> {
 }
 
 /// Reads the run in a folder or in an export.
-fn one(path: &Path) -> Result<RunDigest, Error> {
+fn one(path: &Path) -> Result<RunDigest> {
     if path.is_dir() {
         return analyse(path).map(RunDigest::from);
     }
@@ -59,7 +59,7 @@ fn one(path: &Path) -> Result<RunDigest, Error> {
     })
 }
 
-fn of_export(name: &str, text: &str) -> Result<RunDigest, Error> {
+fn of_export(name: &str, text: &str) -> Result<RunDigest> {
     RunDigest::of_export(text).map_err(|why| {
         Error::unusable(format!("{name} is no JSON export of a run: {why}"))
             .hint("`pragmark report RUN --format json --out FILE` writes one")
@@ -70,7 +70,7 @@ fn of_export(name: &str, text: &str) -> Result<RunDigest, Error> {
 ///
 /// # Errors
 /// git fails.
-pub fn of_notes(directory: &Path, name: &str) -> Result<Vec<Read>, Error> {
+pub fn of_notes(directory: &Path, name: &str) -> Result<Vec<Read>> {
     let reference = format!("--ref={name}");
     let list = git(directory, &["notes", &reference, "list"])?;
     let notes = list.lines().filter_map(|line| line.split_once(' '));

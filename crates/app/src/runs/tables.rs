@@ -9,11 +9,11 @@ use engine::{Connection, EngineError, Library, OpenFlags, Value};
 use load::{Opening, Request, Table};
 use report::export::{Datum, NEEDED_TABLES, RunOfTables, TABLES, TableForm};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::files::built_in_library;
 
 /// A run that was read or cannot be, with its name.
-pub type Read = (String, Result<RunDigest, Error>);
+pub type Read = (String, Result<RunDigest>);
 
 /// Returns whether a folder is an export as Parquet files.
 pub(super) fn is_folder(path: &Path) -> bool {
@@ -24,7 +24,7 @@ pub(super) fn is_folder(path: &Path) -> bool {
 ///
 /// # Errors
 /// It cannot be opened.
-pub fn is_export_database(path: &Path) -> Result<bool, Error> {
+pub fn is_export_database(path: &Path) -> Result<bool> {
     let connection = open(&built_in_library()?, path)?;
     // Whoever reads what is no database says why.
     let known = names(&connection).unwrap_or_default();
@@ -32,7 +32,7 @@ pub fn is_export_database(path: &Path) -> Result<bool, Error> {
 }
 
 /// Reads the runs in an export, the oldest first, with the name of each.
-pub(super) fn read(path: &Path) -> Result<Vec<Read>, Error> {
+pub(super) fn read(path: &Path) -> Result<Vec<Read>> {
     let library = built_in_library()?;
     if path.is_file() {
         return runs(path, &open(&library, path)?);
@@ -56,12 +56,12 @@ fn file_of(form: &TableForm) -> String {
     format!("{}.parquet", form.name)
 }
 
-fn open(library: &Arc<Library>, path: &Path) -> Result<Connection, Error> {
+fn open(library: &Arc<Library>, path: &Path) -> Result<Connection> {
     let flags = OpenFlags::READ_ONLY;
     Connection::open(library, path, flags, None).map_err(|error| Error::reading(path, error))
 }
 
-fn names(connection: &Connection) -> Result<Vec<String>, Error> {
+fn names(connection: &Connection) -> Result<Vec<String>> {
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table'";
     let rows = connection.query_all(sql).map_err(Error::unusable)?;
     let texts = rows.into_iter().flatten().filter_map(text);
@@ -78,7 +78,7 @@ fn text(value: Value) -> Option<String> {
 /// The rowids between which the rows of each run are, by table.
 type Places = HashMap<(usize, String), (i64, i64)>;
 
-fn runs(path: &Path, connection: &Connection) -> Result<Vec<Read>, Error> {
+fn runs(path: &Path, connection: &Connection) -> Result<Vec<Read>> {
     let sql = "SELECT run FROM run ORDER BY created, run";
     let ids = connection.query_all(sql).map_err(Error::unusable)?;
     let places = places(connection).map_err(Error::unusable)?;

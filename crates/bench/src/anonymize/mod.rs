@@ -17,7 +17,7 @@ use lab::experiment::nearest;
 
 use self::disguise::Disguise;
 use self::source::{Form, Original, OwnTable, Table};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::examination::{copied, literal, quoted, words};
 
 /// Contents of an anonymized copy.
@@ -53,7 +53,7 @@ pub fn anonymize(
     keep: &[String],
     directory: &Path,
     out: &Path,
-) -> Result<Anonymized, TrialError> {
+) -> Result<Anonymized> {
     let library = Arc::new(Library::load(&Source::Embedded)?);
     let copy = copied(&library, database, directory)?;
     let cannot = |doing: &'static str, path: &Path| {
@@ -112,10 +112,7 @@ impl From<EngineError> for Failed {
 }
 
 /// Returns the columns to keep as pairs of table and column; each must exist.
-fn columns_to_keep(
-    original: &Original<'_>,
-    keep: &[String],
-) -> Result<Vec<(String, String)>, TrialError> {
+fn columns_to_keep(original: &Original<'_>, keep: &[String]) -> Result<Vec<(String, String)>> {
     let all: Vec<(String, String)> = original.columns().collect();
     let is = |name: &str, (table, column): &(String, String)| {
         name.eq_ignore_ascii_case(&format!("{table}.{column}"))

@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, scope};
 use std::time::Instant;
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::locks::locked;
 use crate::workload::common::Stopwatch;
 
@@ -79,7 +79,7 @@ impl Gate {
     }
 
     /// Waits until all are ready and lets them begin. Returns the moment.
-    pub(crate) fn begin(&self) -> Result<Instant, TrialError> {
+    pub(crate) fn begin(&self) -> Result<Instant> {
         self.wait_until_ready();
         let began = Instant::now();
         self.open(began);
@@ -87,7 +87,7 @@ impl Gate {
     }
 
     /// Waits until all are ready, starts the clock and lets them begin.
-    pub(crate) fn start_clock(&self) -> Result<Stopwatch, TrialError> {
+    pub(crate) fn start_clock(&self) -> Result<Stopwatch> {
         self.wait_until_ready();
         let watch = Stopwatch::start()?;
         self.open(watch.started());
@@ -146,9 +146,9 @@ impl Drop for FailureGuard<'_> {
 /// The first error in the order of the parts; a thread cannot be started; or the error of `coordinate`.
 pub(crate) fn run_threads<P: Send, R: Send, S>(
     parts: Vec<P>,
-    coordinate: impl FnOnce(&Gate) -> Result<S, TrialError>,
-    work: impl Fn(P, &Gate) -> Result<R, TrialError> + Sync,
-) -> Result<(Vec<R>, S), TrialError> {
+    coordinate: impl FnOnce(&Gate) -> Result<S>,
+    work: impl Fn(P, &Gate) -> Result<R> + Sync,
+) -> Result<(Vec<R>, S)> {
     let threads = parts.len();
     let (gate, work) = (&Gate::new(threads), &work);
     scope(|scope| {

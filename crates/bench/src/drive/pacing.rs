@@ -10,7 +10,7 @@ use lab::seed::{Seed, SplitMix64};
 use serde::{Deserialize, Serialize};
 
 use super::clock::{Clock, Nanos};
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::measure::LatencyHistogram;
 
 /// Parts that the time of the work is divided into, for the throughput over time.
@@ -115,8 +115,8 @@ pub(crate) fn run_task(
     clock: &impl Clock,
     task: &Task,
     first: u64,
-    operation: impl FnMut(u64, Nanos) -> Result<Ended, TrialError>,
-) -> Result<Progress, TrialError> {
+    operation: impl FnMut(u64, Nanos) -> Result<Ended>,
+) -> Result<Progress> {
     let mut running = Loop {
         clock,
         task,
@@ -184,8 +184,8 @@ struct Loop<'a, C, F> {
     progress: Progress,
 }
 
-impl<C: Clock, F: FnMut(u64, Nanos) -> Result<Ended, TrialError>> Loop<'_, C, F> {
-    fn closed(&mut self) -> Result<(), TrialError> {
+impl<C: Clock, F: FnMut(u64, Nanos) -> Result<Ended>> Loop<'_, C, F> {
+    fn closed(&mut self) -> Result<()> {
         let mut now = self.clock.now();
         // A worker that is woken after the end does one operation, so that every trial has a rate.
         while self.progress.offered == 0
@@ -201,7 +201,7 @@ impl<C: Clock, F: FnMut(u64, Nanos) -> Result<Ended, TrialError>> Loop<'_, C, F>
         Ok(())
     }
 
-    fn open(&mut self, arrivals: Arrivals) -> Result<(), TrialError> {
+    fn open(&mut self, arrivals: Arrivals) -> Result<()> {
         let (start, end) = (self.task.start, self.task.end);
         let arrivals = arrivals.map(|after| start.saturating_add(after));
         for intended in arrivals.take_while(|intended| *intended < end) {
@@ -226,7 +226,7 @@ impl<C: Clock, F: FnMut(u64, Nanos) -> Result<Ended, TrialError>> Loop<'_, C, F>
     }
 
     /// Carries out one operation, timed from `intended`. Returns the moment of its end.
-    fn attempt(&mut self, intended: Nanos, now: Nanos) -> Result<Nanos, TrialError> {
+    fn attempt(&mut self, intended: Nanos, now: Nanos) -> Result<Nanos> {
         let number = self.first + self.progress.attempted;
         self.progress.attempted += 1;
         let Ended { done, at } = (self.operation)(number, now)?;

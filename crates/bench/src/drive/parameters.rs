@@ -5,7 +5,7 @@ use std::time::Duration;
 use lab::catalogue::Parameter;
 use lab::level::Settings;
 
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::target::sqlite;
 
 choice! {
@@ -27,7 +27,7 @@ impl crate::parameters::Parameters for BusyTimeout {
         Vec::new()
     }
 
-    fn read(settings: &Settings) -> Result<BusyTimeout, TrialError> {
+    fn read(settings: &Settings) -> Result<BusyTimeout> {
         Ok(BusyTimeout(sqlite::busy_timeout(settings)))
     }
 }

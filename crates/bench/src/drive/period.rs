@@ -8,7 +8,7 @@ use super::clock::{Clock, Monotonic, Nanos};
 use super::messages::{BusyCounts, TaskReport};
 use super::pacing::{Progress, SLOTS, Task};
 use super::pool::WorkerPool;
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::measure::{CpuTime, LatencyHistogram};
 use crate::workload::common::{add, set};
 
@@ -32,11 +32,7 @@ pub(crate) struct Period {
 impl Period {
     /// Lets each worker do its task, all from the same moment on. `duration` is zero if a number of operations ends the
     /// work.
-    pub(crate) fn run(
-        pool: &mut WorkerPool,
-        tasks: &[Task],
-        duration: Duration,
-    ) -> Result<Period, TrialError> {
+    pub(crate) fn run(pool: &mut WorkerPool, tasks: &[Task], duration: Duration) -> Result<Period> {
         let cpu = CpuTime::now()?;
         let reports = pool.work(tasks)?;
         Ok(Period {

@@ -16,7 +16,7 @@ use super::child::{ChildWorker, read_message};
 use super::messages::{Request, Response, TaskReport, WorkerSpec};
 use super::pacing::Task;
 use super::worker::{Exchange, PrepareClient, serve};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::workload::common::add;
 
 /// The hidden subcommand of pragmark that runs a worker process.
@@ -53,7 +53,7 @@ impl WorkerPool {
         specs: Vec<WorkerSpec>,
         library: &Arc<Library>,
         prepare: PrepareClient,
-    ) -> Result<WorkerPool, TrialError> {
+    ) -> Result<WorkerPool> {
         let mut pool = WorkerPool(Vec::with_capacity(specs.len()));
         for spec in specs {
             let name = spec.name();
@@ -78,7 +78,7 @@ impl WorkerPool {
     ///
     /// # Errors
     /// The error of the first worker that failed.
-    pub(crate) fn work(&mut self, tasks: &[Task]) -> Result<Vec<TaskReport>, TrialError> {
+    pub(crate) fn work(&mut self, tasks: &[Task]) -> Result<Vec<TaskReport>> {
         for (worker, task) in self.0.iter_mut().zip(tasks) {
             worker.send(Request::Work(*task))?;
         }
@@ -94,7 +94,7 @@ impl WorkerPool {
     ///
     /// # Errors
     /// The error of the first worker that could not close.
-    pub(crate) fn finish(mut self, measured: &mut Measured) -> Result<(), TrialError> {
+    pub(crate) fn finish(mut self, measured: &mut Measured) -> Result<()> {
         for worker in &mut self.0 {
             worker.send(Request::Finish)?;
             let closing = match worker.receive()? {
@@ -145,7 +145,7 @@ fn start_thread(
 }
 
 impl Worker {
-    fn send(&mut self, request: Request) -> Result<(), TrialError> {
+    fn send(&mut self, request: Request) -> Result<()> {
         let sent = match &mut self.link {
             Link::Thread { requests, .. } => {
                 requests.as_ref().is_some_and(|requests| requests.send(request).is_ok())
@@ -160,7 +160,7 @@ impl Worker {
         Err(self.unexpected(response))
     }
 
-    fn receive(&mut self) -> Result<Response, TrialError> {
+    fn receive(&mut self) -> Result<Response> {
         let why = match &mut self.link {
             Link::Thread { responses, .. } => match responses.recv() {
                 Ok(response) => return Ok(response),

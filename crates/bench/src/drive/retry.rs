@@ -7,7 +7,7 @@ use lab::seed::{Seed, SplitMix64};
 
 use super::clock::{Clock, Nanos};
 use super::messages::BusyCounts;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 
 /// Why an attempt failed.
 pub(crate) enum AttemptError {
@@ -63,7 +63,7 @@ impl Retries {
         error: AttemptError,
         failures: usize,
         clock: &impl Clock,
-    ) -> Result<bool, TrialError> {
+    ) -> Result<bool> {
         let (since, snapshot) = match error {
             AttemptError::Busy { since, snapshot } => (since, snapshot),
             AttemptError::Failed(error) => return Err(error),

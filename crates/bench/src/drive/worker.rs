@@ -15,7 +15,7 @@ use super::messages::{
     BusyCounts, PartReport, Request, Response, TaskReport, WorkerClosing, WorkerSpec,
 };
 use super::pacing::{Ended, run_task};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::measure::{CpuTime, peak_memory_bytes};
 use crate::target::sqlite::{self, Counts};
 use crate::trial::Trial;
@@ -26,7 +26,7 @@ pub(crate) const DATABASE: &str = "test.db";
 /// The operations of a worker.
 pub(crate) trait Client {
     /// Carries out operation `number`, which begins now. Returns how it ended.
-    fn operate(&mut self, number: u64, now: Nanos) -> Result<Ended, TrialError>;
+    fn operate(&mut self, number: u64, now: Nanos) -> Result<Ended>;
 
     /// Returns how often locks stood in the way since the last call.
     fn take_busy(&mut self) -> BusyCounts;
@@ -39,7 +39,7 @@ pub(crate) trait Client {
 
 /// Prepares the client of a worker on its connection.
 pub(crate) type PrepareClient =
-    for<'c> fn(&'c Connection, &WorkerSpec) -> Result<Box<dyn Client + 'c>, TrialError>;
+    for<'c> fn(&'c Connection, &WorkerSpec) -> Result<Box<dyn Client + 'c>>;
 
 /// Length of a pause of the even busy handler.
 const EVEN_PAUSE: Duration = Duration::from_millis(1);
@@ -116,7 +116,7 @@ fn work(
     library: &Arc<Library>,
     prepare: PrepareClient,
     exchange: &mut impl Exchange,
-) -> Result<Option<WorkerClosing>, TrialError> {
+) -> Result<Option<WorkerClosing>> {
     request_precise_wakeups();
     let counter =
         spec.counting.then(|| CountingVfs::register(library).map(Arc::new)).transpose()?;
@@ -136,7 +136,7 @@ fn work(
 /// Reads back the settings in force on the connection. Where the application has a busy handler of its own, the PRAGMA
 /// `busy_timeout` returns 0 (<https://sqlite.org/c3ref/busy_handler.html>: one replaces the other), and the limit that the
 /// handler keeps is in force.
-fn read_back(spec: &WorkerSpec, connection: &Connection) -> Result<ReadBack, TrialError> {
+fn read_back(spec: &WorkerSpec, connection: &Connection) -> Result<ReadBack> {
     let mut read_back = sqlite::read_back(&spec.name(), connection)?;
     if spec.waits_evenly {
         let limit = sqlite::busy_timeout(&spec.settings).as_millis().to_string();
@@ -149,7 +149,7 @@ fn open(
     spec: &WorkerSpec,
     library: &Arc<Library>,
     counter: Option<Arc<CountingVfs>>,
-) -> Result<Connection, TrialError> {
+) -> Result<Connection> {
     let trial = Trial { counter, ..Trial::detached(&spec.settings, library, &spec.directory) };
     let mut connection = sqlite::open(&trial, &spec.directory.join(DATABASE))?;
     if spec.waits_evenly {
@@ -172,7 +172,7 @@ fn carry_out_requests(
     counter: Option<&Arc<CountingVfs>>,
     mut client: Box<dyn Client + '_>,
     exchange: &mut impl Exchange,
-) -> Result<bool, TrialError> {
+) -> Result<bool> {
     let unsent = |error: io::Error| TrialError::Measuring(error.to_string());
     exchange.respond(Response::Ready).map_err(unsent)?;
     let mut attempted = 0;

@@ -10,7 +10,7 @@ use engine::{Connection, EngineError, Library, OpenFlags, Source, pragma};
 use serde::Serialize;
 
 use super::{Examination, Finding, copied, or_why, words};
-use crate::error::TrialError;
+use crate::error::Result;
 
 /// The settings of a connection that applications meet first.
 const SETTINGS: [&str; 7] = [
@@ -91,11 +91,7 @@ pub fn of_connection(
 ///
 /// # Errors
 /// The library cannot be loaded, or the database not be copied.
-pub fn with_library(
-    source: &Source,
-    database: &Path,
-    directory: &Path,
-) -> Result<LibraryReport, TrialError> {
+pub fn with_library(source: &Source, database: &Path, directory: &Path) -> Result<LibraryReport> {
     let library = Arc::new(Library::load(source)?);
     let copy = copied(&library, database, directory)?;
     Ok(LibraryReport {

@@ -20,7 +20,7 @@ use engine::{Connection, EngineError, Library, OpenFlags, Source, Value};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::workload::sql::snapshot;
 
 pub use library::{LibraryReport, WalReset, of_connection, with_library};
@@ -102,7 +102,7 @@ pub fn or_why<T: Serialize, S: Serializer>(
 ///
 /// # Errors
 /// It is not a database, cannot be read or copied, stays locked, or its schema is damaged.
-pub fn examine(database: &Path, directory: &Path, check: bool) -> Result<Examination, TrialError> {
+pub fn examine(database: &Path, directory: &Path, check: bool) -> Result<Examination> {
     let library = Arc::new(Library::load(&Source::Embedded)?);
     let copy = copied(&library, database, directory)?;
     let in_database = |error: EngineError| {
@@ -120,11 +120,7 @@ pub fn examine(database: &Path, directory: &Path, check: bool) -> Result<Examina
 ///
 /// # Errors
 /// It is not a database, cannot be read or copied, or stays locked.
-pub fn copied(
-    library: &Arc<Library>,
-    database: &Path,
-    directory: &Path,
-) -> Result<PathBuf, TrialError> {
+pub fn copied(library: &Arc<Library>, database: &Path, directory: &Path) -> Result<PathBuf> {
     let copy = directory.join("copy.db");
     snapshot::take(library, database, &copy)?;
     Ok(copy)

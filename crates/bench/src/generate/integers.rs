@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use lab::seed::Seed;
 use memmap2::MmapMut;
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 
 choice! {
     /// Which integers a table is filled with.
@@ -32,7 +32,7 @@ impl Values {
     ///
     /// # Errors
     /// As for [`Integers::zeroed`].
-    pub fn generate(self, count: usize, seed: Seed) -> Result<Integers, TrialError> {
+    pub fn generate(self, count: usize, seed: Seed) -> Result<Integers> {
         let mut data = Integers::zeroed(count)?;
         self.fill(&mut data, seed);
         Ok(data)
@@ -72,7 +72,7 @@ impl Integers {
     ///
     /// # Errors
     /// The memory is exhausted.
-    pub fn zeroed(count: usize) -> Result<Integers, TrialError> {
+    pub fn zeroed(count: usize) -> Result<Integers> {
         let bytes = count.max(1).saturating_mul(size_of::<i64>());
         let memory = MmapMut::map_anon(bytes).map_err(|error| {
             TrialError::cannot_run(format!("{count} integers do not fit into memory: {error}"))

@@ -12,7 +12,7 @@ use hdrhistogram::serialization::{self, Serializer as _, V2DeflateSerializer};
 use lab::trial::Latency;
 use serde::{Deserialize, Serialize};
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 
 /// The longest latency reported apart: one day, in nanoseconds. Longer ones count as this. A histogram then
 /// takes 311 kB; one that ends at a minute takes 221 kB.
@@ -152,7 +152,7 @@ impl LatencyHistogram {
     }
 
     /// Reads the interchange form.
-    pub(crate) fn read(latency: &Latency) -> Result<LatencyHistogram, TrialError> {
+    pub(crate) fn read(latency: &Latency) -> Result<LatencyHistogram> {
         let bytes = base64::engine::general_purpose::STANDARD
             .decode(&latency.histogram)
             .map_err(measuring)?;
@@ -167,7 +167,7 @@ impl LatencyHistogram {
     }
 
     /// Returns the histogram in its interchange form.
-    pub(crate) fn latency(&self) -> Result<Latency, TrialError> {
+    pub(crate) fn latency(&self) -> Result<Latency> {
         let mut bytes = Vec::new();
         let mut stored = Histogram::<u64>::new_with_bounds(1, LONGEST_NS, 3).map_err(measuring)?;
         for (cell, count) in self.recorded() {

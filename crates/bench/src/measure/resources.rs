@@ -3,7 +3,7 @@
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 
 /// CPU time used so far, in seconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,16 +14,16 @@ pub(crate) struct CpuTime {
 
 impl CpuTime {
     /// Returns the CPU time of all threads of this process so far.
-    pub(crate) fn now() -> Result<CpuTime, TrialError> {
+    pub(crate) fn now() -> Result<CpuTime> {
         CpuTime::of(UsageWho::RUSAGE_SELF)
     }
 
     /// Returns the CPU time of the processes that this one has started and waited for so far, including their own processes.
-    pub(crate) fn of_children() -> Result<CpuTime, TrialError> {
+    pub(crate) fn of_children() -> Result<CpuTime> {
         CpuTime::of(UsageWho::RUSAGE_CHILDREN)
     }
 
-    fn of(who: UsageWho) -> Result<CpuTime, TrialError> {
+    fn of(who: UsageWho) -> Result<CpuTime> {
         let usage =
             getrusage(who).map_err(|error| TrialError::Measuring(format!("getrusage: {error}")))?;
         Ok(CpuTime { user: seconds(usage.user_time()), system: seconds(usage.system_time()) })

@@ -13,7 +13,7 @@ use std::ops::{Bound, RangeBounds};
 use lab::catalogue::{Accepts, Parameter, Scope};
 use lab::level::{Level, Settings};
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 
 pub(crate) use kinds::{
     Bytes, DatabasePath, ExtensionPath, FilePath, Limit, Micros, Millis, Percent, Rows, RowsOrAll,
@@ -84,7 +84,7 @@ pub(crate) trait Parameters: Sized {
     ///
     /// # Errors
     /// The first setting that is missing or not accepted.
-    fn read(settings: &Settings) -> Result<Self, TrialError>;
+    fn read(settings: &Settings) -> Result<Self>;
 }
 
 /// No parameters.
@@ -93,7 +93,7 @@ impl Parameters for () {
         Vec::new()
     }
 
-    fn read(_: &Settings) -> Result<(), TrialError> {
+    fn read(_: &Settings) -> Result<()> {
         Ok(())
     }
 }
@@ -160,11 +160,7 @@ pub(crate) fn setting(name: &str, accepts: Accepts, scope: Scope, about: String)
 ///
 /// # Errors
 /// It is missing or not accepted.
-pub(crate) fn read<K: Kind>(
-    settings: &Settings,
-    name: &str,
-    bounds: Bounds,
-) -> Result<K::Value, TrialError> {
+pub(crate) fn read<K: Kind>(settings: &Settings, name: &str, bounds: Bounds) -> Result<K::Value> {
     let (level, accepts) = (settings.get(name), K::accepts(bounds));
     level
         .is_none_or(|level| accepts.allows(level))

@@ -11,7 +11,7 @@ use postgres::config::Config;
 use postgres::types::{FromSqlOwned, ToSql};
 use postgres::{Client, NoTls};
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::parameters::Choice;
 
 /// The setting that decides whether a commit waits for its log.
@@ -70,7 +70,7 @@ impl Server {
     pub(crate) fn of(
         address: Option<&str>,
         synchronous_commit: SynchronousCommit,
-    ) -> Result<Server, TrialError> {
+    ) -> Result<Server> {
         let address = address.ok_or_else(|| {
             TrialError::cannot_run("the specification names no PostgreSQL server (`postgres`)")
         })?;
@@ -84,7 +84,7 @@ impl Server {
     ///
     /// # Errors
     /// The server cannot be reached or refuses, or another trial uses it.
-    pub(crate) fn begin(&self) -> Result<Workspace, TrialError> {
+    pub(crate) fn begin(&self) -> Result<Workspace> {
         let mut client = self.connect()?;
         lock(&mut client)?;
         let make = format!(
@@ -95,7 +95,7 @@ impl Server {
     }
 
     /// Removes the schema if it exists, once no trial uses it.
-    fn tidy(&self) -> Result<(), TrialError> {
+    fn tidy(&self) -> Result<()> {
         let mut client = self.connect()?;
         lock(&mut client)?;
         let left = Workspace { client, is_there: true };
@@ -106,7 +106,7 @@ impl Server {
     ///
     /// # Errors
     /// The server cannot be reached or refuses.
-    pub(crate) fn connect(&self) -> Result<Client, TrialError> {
+    pub(crate) fn connect(&self) -> Result<Client> {
         let mut client = self.config.connect(NoTls).map_err(failed("connect to the server"))?;
         client
             .batch_execute(&format!(
@@ -130,7 +130,7 @@ impl Server {
     ///
     /// # Errors
     /// The server has no setting of this name.
-    pub(crate) fn setting(&self, client: &mut Client, name: &str) -> Result<String, TrialError> {
+    pub(crate) fn setting(&self, client: &mut Client, name: &str) -> Result<String> {
         value(client, "SELECT current_setting($1)", &[&name], "read a setting")
     }
 
@@ -138,7 +138,7 @@ impl Server {
     ///
     /// # Errors
     /// The server cannot be asked.
-    pub(crate) fn settings(&self, client: &mut Client) -> Result<Vec<Vec<String>>, TrialError> {
+    pub(crate) fn settings(&self, client: &mut Client) -> Result<Vec<Vec<String>>> {
         let read = |name: &&str| Ok(vec![(*name).to_owned(), self.setting(client, name)?]);
         REPORTED.iter().map(read).collect()
     }
@@ -149,7 +149,7 @@ impl Server {
     ///
     /// # Errors
     /// The server cannot be asked.
-    pub(crate) fn log_syncs(&self, client: &mut Client) -> Result<Option<u64>, TrialError> {
+    pub(crate) fn log_syncs(&self, client: &mut Client) -> Result<Option<u64>> {
         let version = "SELECT current_setting('server_version_num')::int";
         let number: i32 = value(client, version, &[], "read the server's version")?;
         let method = self.setting(client, "wal_sync_method")?;
@@ -166,7 +166,7 @@ impl Server {
     ///
     /// # Errors
     /// The server cannot be asked.
-    pub(crate) fn left_over(&self) -> Result<usize, TrialError> {
+    pub(crate) fn left_over(&self) -> Result<usize> {
         const RELATIONS: &str =
             "SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace($1)";
         let mut client = self.connect()?;
@@ -176,7 +176,7 @@ impl Server {
     }
 
     /// Waits until the server has noticed the end of the other sessions. Returns the number of sessions that remain.
-    fn wait_for_others(&self, client: &mut Client) -> Result<i64, TrialError> {
+    fn wait_for_others(&self, client: &mut Client) -> Result<i64> {
         const OTHERS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()";
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -194,7 +194,7 @@ impl Server {
 ///
 /// # Errors
 /// The server cannot be reached, refuses or does not answer, or another trial uses it.
-pub fn remove_trial_schema(address: &str) -> Result<(), TrialError> {
+pub fn remove_trial_schema(address: &str) -> Result<()> {
     match Server::of(Some(address), SynchronousCommit::On) {
         Ok(server) => remove_within(REMOVAL, server),
         Err(_) => Ok(()),
@@ -202,7 +202,7 @@ pub fn remove_trial_schema(address: &str) -> Result<(), TrialError> {
 }
 
 /// Uses a thread of its own, because a server that hangs accepts a connection and then sends nothing.
-fn remove_within(limit: Duration, server: Server) -> Result<(), TrialError> {
+fn remove_within(limit: Duration, server: Server) -> Result<()> {
     let (sender, removed) = channel();
     thread::spawn(move || {
         // Nobody receives the result after the limit.
@@ -217,7 +217,7 @@ fn remove_within(limit: Duration, server: Server) -> Result<(), TrialError> {
 }
 
 /// Takes the lock of the schema. A killed trial holds it until the server notices its end.
-fn lock(client: &mut Client) -> Result<(), TrialError> {
+fn lock(client: &mut Client) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let lock = "SELECT pg_try_advisory_lock($1)";
@@ -245,7 +245,7 @@ impl Workspace {
     ///
     /// # Errors
     /// The server refuses.
-    pub(crate) fn end(mut self) -> Result<(), TrialError> {
+    pub(crate) fn end(mut self) -> Result<()> {
         self.is_there = false;
         self.remove().map_err(failed("remove the schema"))
     }
@@ -285,7 +285,7 @@ pub(crate) fn value<T: FromSqlOwned>(
     sql: &str,
     parameters: &[&(dyn ToSql + Sync)],
     doing: &'static str,
-) -> Result<T, TrialError> {
+) -> Result<T> {
     let row = client.query_one(sql, parameters);
     row.and_then(|row| row.try_get(0)).map_err(failed(doing))
 }

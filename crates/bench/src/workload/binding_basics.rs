@@ -13,7 +13,7 @@ use engine::{Connection, Statement, Step};
 use lab::level::{Level, Settings};
 use lab::trial::{BindingMark, Measured};
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::parameters::Rows;
 use crate::target::sqlite;
 use crate::trial::Trial;
@@ -57,7 +57,7 @@ parameters! {
 }
 
 /// The drivers begin transactions with BEGIN alone; only some could begin them in another way.
-fn refuse_another_begin(settings: &Settings) -> Result<(), TrialError> {
+fn refuse_another_begin(settings: &Settings) -> Result<()> {
     match settings.get("transaction").and_then(Level::as_text) {
         None | Some("deferred") => Ok(()),
         Some(other) => Err(TrialError::CannotRun(format!(
@@ -74,7 +74,7 @@ impl Declared for BindingBasics {
     const CHECKED_FIRST: bool = true;
     type Parameters = Parameters;
 
-    fn check(parameters: &Parameters, settings: &Settings) -> Result<(), TrialError> {
+    fn check(parameters: &Parameters, settings: &Settings) -> Result<()> {
         refuse_another_begin(settings)?;
         if parameters.rows.is_multiple_of(BATCH) {
             Ok(())
@@ -86,7 +86,7 @@ impl Declared for BindingBasics {
         }
     }
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         (trial.phase)("generate");
         let generating = Instant::now();
         let data = Data::new(parameters, trial.seed.0);
@@ -113,11 +113,7 @@ impl Declared for BindingBasics {
 }
 
 /// Does each part under a clock of its own.
-fn time_parts(
-    trial: &mut Trial<'_>,
-    connection: &Connection,
-    data: &Data,
-) -> Result<Measured, TrialError> {
+fn time_parts(trial: &mut Trial<'_>, connection: &Connection, data: &Data) -> Result<Measured> {
     let mut all = Elapsed::default();
     let mut measured = Measured::default();
     for part in PARTS {
@@ -242,7 +238,7 @@ const STATEMENTS: usize = 13;
 
 const ITEMS: [&str; 3] = ["single", "reused", "batch"];
 
-fn create_tables(connection: &Connection) -> Result<(), TrialError> {
+fn create_tables(connection: &Connection) -> Result<()> {
     for table in ITEMS {
         connection.execute(&format!(
             "CREATE TABLE {table}(id INTEGER PRIMARY KEY, number INTEGER NOT NULL, name TEXT NOT NULL, price REAL NOT NULL)"
@@ -264,7 +260,7 @@ struct Done {
 }
 
 /// Does one part.
-fn carry_out(part: &str, connection: &Connection, data: &Data) -> Result<Done, TrialError> {
+fn carry_out(part: &str, connection: &Connection, data: &Data) -> Result<Done> {
     let mut found = Sums::default();
     let rows = match part {
         "insert-single" => in_transaction(connection, || insert_single(connection, data))?,
@@ -278,7 +274,7 @@ fn carry_out(part: &str, connection: &Connection, data: &Data) -> Result<Done, T
 }
 
 /// Checks what a part has read.
-fn verify_read(part: &str, done: &Done, data: &Data) -> Result<(), TrialError> {
+fn verify_read(part: &str, done: &Done, data: &Data) -> Result<()> {
     match part {
         "point-read" => check("point reads", done.found, data.read()),
         "range-scan" => check("range scans", done.found, data.scanned()),
@@ -286,22 +282,14 @@ fn verify_read(part: &str, done: &Done, data: &Data) -> Result<(), TrialError> {
     }
 }
 
-fn in_transaction(
-    connection: &Connection,
-    work: impl FnOnce() -> Result<usize, TrialError>,
-) -> Result<usize, TrialError> {
+fn in_transaction(connection: &Connection, work: impl FnOnce() -> Result<usize>) -> Result<usize> {
     connection.execute("BEGIN")?;
     let rows = work()?;
     connection.execute("COMMIT")?;
     Ok(rows)
 }
 
-fn bind<'d>(
-    statement: &mut Statement<'_, 'd>,
-    first: i32,
-    key: usize,
-    row: &'d Row,
-) -> Result<(), TrialError> {
+fn bind<'d>(statement: &mut Statement<'_, 'd>, first: i32, key: usize, row: &'d Row) -> Result<()> {
     statement.bind_i64(first, key as i64)?;
     statement.bind_i64(first + 1, row.number)?;
     statement.bind_text_borrowed(first + 2, &row.name)?;
@@ -309,7 +297,7 @@ fn bind<'d>(
     Ok(())
 }
 
-fn insert_single(connection: &Connection, data: &Data) -> Result<usize, TrialError> {
+fn insert_single(connection: &Connection, data: &Data) -> Result<usize> {
     for (place, row) in data.rows.iter().enumerate() {
         let mut insert = connection.prepare("INSERT INTO single VALUES (?, ?, ?, ?)")?;
         bind(&mut insert, 1, place + 1, row)?;
@@ -318,7 +306,7 @@ fn insert_single(connection: &Connection, data: &Data) -> Result<usize, TrialErr
     Ok(data.rows.len())
 }
 
-fn insert_reused(connection: &Connection, data: &Data) -> Result<usize, TrialError> {
+fn insert_reused(connection: &Connection, data: &Data) -> Result<usize> {
     let mut insert = connection.prepare("INSERT INTO reused VALUES (?, ?, ?, ?)")?;
     for (place, row) in data.rows.iter().enumerate() {
         bind(&mut insert, 1, place + 1, row)?;
@@ -327,7 +315,7 @@ fn insert_reused(connection: &Connection, data: &Data) -> Result<usize, TrialErr
     Ok(data.rows.len())
 }
 
-fn insert_batch(connection: &Connection, data: &Data) -> Result<usize, TrialError> {
+fn insert_batch(connection: &Connection, data: &Data) -> Result<usize> {
     let values = vec!["(?, ?, ?, ?)"; BATCH].join(", ");
     let mut insert = connection.prepare(&format!("INSERT INTO batch VALUES {values}"))?;
     for (batch, rows) in data.rows.chunks_exact(BATCH).enumerate() {
@@ -340,7 +328,7 @@ fn insert_batch(connection: &Connection, data: &Data) -> Result<usize, TrialErro
 }
 
 /// A row as it is read: every column is looked at, as any program would that asked for it.
-fn add(sums: &mut Sums, row: &Statement<'_, '_>, first: i32) -> Result<(), TrialError> {
+fn add(sums: &mut Sums, row: &Statement<'_, '_>, first: i32) -> Result<()> {
     let [rows, numbers, characters, quarters] = sums;
     *rows += 1;
     *numbers += row.column_i64(first);
@@ -349,7 +337,7 @@ fn add(sums: &mut Sums, row: &Statement<'_, '_>, first: i32) -> Result<(), Trial
     Ok(())
 }
 
-fn point_read(connection: &Connection, data: &Data, sums: &mut Sums) -> Result<usize, TrialError> {
+fn point_read(connection: &Connection, data: &Data, sums: &mut Sums) -> Result<usize> {
     let mut select = connection.prepare("SELECT number, name, price FROM reused WHERE id = ?")?;
     for key in &data.keys {
         select.bind_i64(1, *key)?;
@@ -361,7 +349,7 @@ fn point_read(connection: &Connection, data: &Data, sums: &mut Sums) -> Result<u
     Ok(data.keys.len())
 }
 
-fn range_scan(connection: &Connection, data: &Data, sums: &mut Sums) -> Result<usize, TrialError> {
+fn range_scan(connection: &Connection, data: &Data, sums: &mut Sums) -> Result<usize> {
     let mut select = connection
         .prepare("SELECT id, number, name, price FROM reused WHERE id >= ? AND id < ?")?;
     for start in &data.starts {
@@ -378,7 +366,7 @@ fn range_scan(connection: &Connection, data: &Data, sums: &mut Sums) -> Result<u
 }
 
 /// Runs the life cycle of each task: inserted, taken up, written to ten times, deleted.
-fn live(connection: &Connection, data: &Data) -> Result<usize, TrialError> {
+fn live(connection: &Connection, data: &Data) -> Result<usize> {
     let mut insert = connection
         .prepare("INSERT INTO tasks(id, status, cmd, args) VALUES (?, 'pending', 'example', ?)")?;
     let mut take = connection.prepare("UPDATE tasks SET status = 'processing' WHERE id = ?")?;
@@ -406,7 +394,7 @@ fn live(connection: &Connection, data: &Data) -> Result<usize, TrialError> {
 }
 
 /// Checks what the tables hold.
-fn verify(connection: &Connection, data: &Data) -> Result<(), TrialError> {
+fn verify(connection: &Connection, data: &Data) -> Result<()> {
     for table in ITEMS {
         let ending = format!(" of the table {table}");
         check_sums(connection, &SUMS, (table, &ending), &data.sums())?;
@@ -415,7 +403,7 @@ fn verify(connection: &Connection, data: &Data) -> Result<(), TrialError> {
     expect("the tasks left", left, 0)
 }
 
-fn check(what: &str, found: Sums, wanted: Sums) -> Result<(), TrialError> {
+fn check(what: &str, found: Sums, wanted: Sums) -> Result<()> {
     for (((sum, _), found), wanted) in SUMS.iter().zip(found).zip(wanted) {
         expect(&format!("{sum} of {what}"), found, wanted)?;
     }

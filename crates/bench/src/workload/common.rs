@@ -8,7 +8,7 @@ use std::time::Instant;
 use engine::Connection;
 use lab::trial::Measured;
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::measure::{CpuTime, LatencyHistogram, peak_memory_bytes};
 use crate::target::sqlite::{self, Counts};
 use crate::trial::Trial;
@@ -18,7 +18,7 @@ use crate::trial::Trial;
 pub(crate) const MAX_HOST_PARAMETERS: usize = 32_766;
 
 /// Refuses a statement of more host parameters than there can be.
-pub(crate) fn check_host_parameters(values: usize, rows: &str) -> Result<(), TrialError> {
+pub(crate) fn check_host_parameters(values: usize, rows: &str) -> Result<()> {
     if values > MAX_HOST_PARAMETERS {
         Err(TrialError::cannot_run(format!(
             "{rows} need {values} parameters, but a statement can have {MAX_HOST_PARAMETERS}"
@@ -46,7 +46,7 @@ pub(crate) struct Elapsed {
 
 impl Stopwatch {
     /// Starts; the clock is read last.
-    pub(crate) fn start() -> Result<Stopwatch, TrialError> {
+    pub(crate) fn start() -> Result<Stopwatch> {
         let cpu = CpuTime::now()?;
         Ok(Stopwatch { cpu, start: Instant::now() })
     }
@@ -57,7 +57,7 @@ impl Stopwatch {
     }
 
     /// Stops; the clock is read first.
-    pub(crate) fn stop(self) -> Result<Elapsed, TrialError> {
+    pub(crate) fn stop(self) -> Result<Elapsed> {
         // Work shorter than the clock can tell has no rate; a nanosecond keeps it finite.
         let seconds = self.start.elapsed().as_secs_f64().max(1e-9);
         Ok(Elapsed { seconds, cpu: CpuTime::now()?.since(self.cpu) })
@@ -128,7 +128,7 @@ pub(crate) fn set_counts(
     measured: &mut Measured,
     counts: Option<Counts>,
     connection: &Connection,
-) -> Result<(), TrialError> {
+) -> Result<()> {
     if let Some(counts) = counts {
         measured.metrics.extend(counts.end(connection)?);
     }
@@ -136,21 +136,14 @@ pub(crate) fn set_counts(
 }
 
 /// Notes latencies: percentiles, and the whole distribution.
-pub(crate) fn set_latency(
-    measured: &mut Measured,
-    histogram: &LatencyHistogram,
-) -> Result<(), TrialError> {
+pub(crate) fn set_latency(measured: &mut Measured, histogram: &LatencyHistogram) -> Result<()> {
     measured.metrics.extend(histogram.metrics());
     measured.latency = Some(histogram.latency()?);
     Ok(())
 }
 
 /// Checks a part of the result: fast but wrong is a failed trial.
-pub(crate) fn expect<T: PartialEq + Display>(
-    what: &str,
-    found: T,
-    wanted: T,
-) -> Result<(), TrialError> {
+pub(crate) fn expect<T: PartialEq + Display>(what: &str, found: T, wanted: T) -> Result<()> {
     if found == wanted {
         return Ok(());
     }
@@ -163,7 +156,7 @@ pub(crate) fn close(
     connection: Connection,
     file: Option<&Path>,
     measured: &mut Measured,
-) -> Result<(), TrialError> {
+) -> Result<()> {
     let read_back = sqlite::read_back("writer", &connection)?;
     measured.connections.push(read_back);
     if let Some(path) = file {
@@ -185,7 +178,7 @@ pub(crate) fn close_all(
     connections: Vec<Connection>,
     files: &[impl AsRef<Path>],
     measured: &mut Measured,
-) -> Result<(), TrialError> {
+) -> Result<()> {
     let several = connections.len() > 1;
     let mut sums: [(&str, f64); 3] = [("wal_bytes", 0.0), ("close_s", 0.0), ("db_bytes", 0.0)];
     for (number, (connection, file)) in connections.into_iter().zip(files).enumerate() {
@@ -207,12 +200,12 @@ pub(crate) fn close_all(
 }
 
 /// Refuses a counting trial of work that does not go through SQLite's file system.
-pub(crate) fn refuse_counting(trial: &Trial<'_>, why: &str) -> Result<(), TrialError> {
+pub(crate) fn refuse_counting(trial: &Trial<'_>, why: &str) -> Result<()> {
     if trial.counter.is_some() { Err(TrialError::cannot_run(why)) } else { Ok(()) }
 }
 
 /// Refuses an engine that allows one connection at a time.
-pub(crate) fn refuse_single_threaded(trial: &Trial<'_>) -> Result<(), TrialError> {
+pub(crate) fn refuse_single_threaded(trial: &Trial<'_>) -> Result<()> {
     match trial.library.identity().threadsafe {
         0 => Err(TrialError::cannot_run(
             "this engine was compiled with THREADSAFE=0, which allows one connection per process at a time",
@@ -233,10 +226,7 @@ pub(super) mod tests {
     use std::sync::Arc;
 
     /// Runs a workload with its defaults and these settings on top.
-    pub(in crate::workload) fn run(
-        workload: &str,
-        over: &[(&str, Level)],
-    ) -> Result<Measured, TrialError> {
+    pub(in crate::workload) fn run(workload: &str, over: &[(&str, Level)]) -> Result<Measured> {
         run_with(workload, over, |_| None)
     }
 
@@ -244,7 +234,7 @@ pub(super) mod tests {
     pub(in crate::workload) fn run_counting(
         workload: &str,
         over: &[(&str, Level)],
-    ) -> Result<Measured, TrialError> {
+    ) -> Result<Measured> {
         run_with(workload, over, |library| Some(Arc::new(CountingVfs::register(library).unwrap())))
     }
 
@@ -252,7 +242,7 @@ pub(super) mod tests {
         workload: &str,
         over: &[(&str, Level)],
         counter: impl Fn(&Arc<Library>) -> Option<Arc<CountingVfs>>,
-    ) -> Result<Measured, TrialError> {
+    ) -> Result<Measured> {
         let directory = tempfile::tempdir().unwrap();
         let catalogue = catalogue();
         let mut settings = catalogue.defaults(catalogue.workload(workload).unwrap());

@@ -8,7 +8,7 @@ use lab::trial::Measured;
 
 use super::common::refuse_counting;
 use crate::descriptors::allow_open_files;
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::parameters::Parameters;
 use crate::trial::Trial;
 
@@ -29,7 +29,7 @@ pub trait Workload: Sync {
     ///
     /// # Errors
     /// Why the variant can never run.
-    fn check(&self, _settings: &Settings) -> Result<(), TrialError> {
+    fn check(&self, _settings: &Settings) -> Result<()> {
         Ok(())
     }
 
@@ -37,7 +37,7 @@ pub trait Workload: Sync {
     ///
     /// # Errors
     /// When the variant cannot run here, something failed, or the result is wrong.
-    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError>;
+    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured>;
 }
 
 /// A workload with declared parameters. Its catalogue entry, the reading and checking of its settings, and the needs
@@ -68,7 +68,7 @@ pub(crate) trait Declared: Sync {
     ///
     /// # Errors
     /// Why the variant can never run.
-    fn check(_: &Self::Parameters, _: &Settings) -> Result<(), TrialError> {
+    fn check(_: &Self::Parameters, _: &Settings) -> Result<()> {
         Ok(())
     }
 
@@ -81,11 +81,11 @@ pub(crate) trait Declared: Sync {
     ///
     /// # Errors
     /// When the variant cannot run here, something failed, or the result is wrong.
-    fn run(trial: &mut Trial<'_>, parameters: &Self::Parameters) -> Result<Measured, TrialError>;
+    fn run(trial: &mut Trial<'_>, parameters: &Self::Parameters) -> Result<Measured>;
 }
 
 /// Reads and checks the parameters of a workload. Parameters that a trial leaves out have their defaults.
-fn read<W: Declared>(settings: &Settings) -> Result<W::Parameters, TrialError> {
+fn read<W: Declared>(settings: &Settings) -> Result<W::Parameters> {
     let parameters = W::Parameters::read(&overlaid(&W::Parameters::defaults(), settings))?;
     W::check(&parameters, settings)?;
     Ok(parameters)
@@ -113,11 +113,11 @@ impl<W: Declared> Workload for W {
         read::<W>(settings).map_or_else(|_| Needs::default(), |read| W::needs(&read, settings))
     }
 
-    fn check(&self, settings: &Settings) -> Result<(), TrialError> {
+    fn check(&self, settings: &Settings) -> Result<()> {
         if W::CHECKED_FIRST { read::<W>(settings).map(drop) } else { Ok(()) }
     }
 
-    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
+    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured> {
         if !W::COUNTS {
             refuse_counting(trial, &format!("{} cannot count file operations", W::NAME))?;
         }

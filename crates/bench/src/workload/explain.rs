@@ -8,7 +8,7 @@ use lab::trial::{DataTable, Measured};
 
 use super::common::{Stopwatch, close, expect, set};
 use super::declared::Declared;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::target::sqlite;
 use crate::trial::Trial;
 
@@ -44,7 +44,7 @@ impl Declared for Explain {
     const COUNTS: bool = false;
     type Parameters = Parameters;
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         let subject = match parameters.statement {
             Statement::Insert => Subject::Insert(parameters.table),
             Statement::Join => Subject::Join(parameters.joined),
@@ -102,7 +102,7 @@ fn table(
 
 /// Every program of SQLite begins with Init and halts somewhere
 /// (<https://sqlite.org/opcode.html>).
-fn check_bytecode(bytecode: &DataTable) -> Result<(), TrialError> {
+fn check_bytecode(bytecode: &DataTable) -> Result<()> {
     let opcodes: Vec<&str> = bytecode.rows.iter().map(|row| row[1].as_str()).collect();
     expect("the heading of the second column", bytecode.columns[1].as_str(), "opcode")?;
     expect("the first instruction", opcodes.first().copied().unwrap_or("none"), "Init")?;
@@ -152,7 +152,7 @@ const RIGHT: [i64; 3] = [1, 2, 3];
 
 impl Subject {
     /// Refuses a join of arrays on an engine without carray.
-    fn check_engine(self, library: &Library) -> Result<(), TrialError> {
+    fn check_engine(self, library: &Library) -> Result<()> {
         if self == Subject::Join(Joined::Carrays) && !library.has_carray() {
             return Err(TrialError::cannot_run("this engine lacks carray"));
         }
@@ -199,7 +199,7 @@ impl Subject {
     }
 
     /// Runs the statement and checks what comes of it.
-    fn check_result(self, connection: &Connection) -> Result<(), TrialError> {
+    fn check_result(self, connection: &Connection) -> Result<()> {
         match self {
             Subject::Insert(_) => {
                 connection.execute(self.sql())?;

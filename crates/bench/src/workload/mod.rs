@@ -29,7 +29,7 @@ use lab::trial::Measured;
 use self::declared::{Declared, Workload};
 use crate::drive::messages::Role;
 use crate::drive::worker;
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::trial::Trial;
 
 /// Every workload.
@@ -85,7 +85,7 @@ impl Declared for Empty {
     const COUNTS: bool = false;
     type Parameters = ();
 
-    fn run(_: &mut Trial<'_>, (): &()) -> Result<Measured, TrialError> {
+    fn run(_: &mut Trial<'_>, (): &()) -> Result<Measured> {
         let metrics = [("seconds".to_owned(), 0.0)].into();
         Ok(Measured { metrics, ..Measured::default() })
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use engine::{Connection, Library, OpenFlags, pragma};
 use lab::level::Settings;
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 
 /// The settings that change only when an existing file is rewritten.
 const OF_FILE: [&str; 2] = ["page_size", "auto_vacuum"];
@@ -35,7 +35,7 @@ impl Preparation<'_> {
     ///
     /// # Errors
     /// SQLite refuses a change, or the disk is full.
-    pub(super) fn apply(&self, library: &Arc<Library>, path: &Path) -> Result<(), TrialError> {
+    pub(super) fn apply(&self, library: &Arc<Library>, path: &Path) -> Result<()> {
         if !self.vacuum && !self.changes_schema() {
             return Ok(());
         }
@@ -65,7 +65,7 @@ pub(super) fn apply_file_settings(
     library: &Arc<Library>,
     settings: &Settings,
     path: &Path,
-) -> Result<(), TrialError> {
+) -> Result<()> {
     if !OF_FILE.iter().any(|name| settings.contains_key(*name)) {
         return Ok(());
     }
@@ -78,10 +78,7 @@ pub(super) fn apply_file_settings(
 }
 
 /// Returns the settings of the file that have to change, as statements.
-fn changed_settings(
-    connection: &Connection,
-    settings: &Settings,
-) -> Result<Vec<String>, TrialError> {
+fn changed_settings(connection: &Connection, settings: &Settings) -> Result<Vec<String>> {
     let mut statements = Vec::new();
     for name in OF_FILE {
         let Some((entry, level)) = pragma::find(name).zip(settings.get(name)) else {
@@ -96,7 +93,7 @@ fn changed_settings(
     Ok(statements)
 }
 
-fn rewrite(connection: &Connection, settings: &[String]) -> Result<(), TrialError> {
+fn rewrite(connection: &Connection, settings: &[String]) -> Result<()> {
     let journal_mode = pragma::read(connection, "journal_mode")?;
     if journal_mode == "wal" {
         pragma::apply(connection, "journal_mode", "delete")?;

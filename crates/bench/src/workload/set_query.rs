@@ -13,7 +13,7 @@ use lab::level::Settings;
 use lab::seed::{Seed, SplitMix64};
 use lab::trial::Measured;
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::measure::{LatencyHistogram, Windows};
 use crate::parameters::{Limit, Rows};
 use crate::target::sqlite;
@@ -31,11 +31,11 @@ impl Declared for SetQuery {
     const ABOUT: &'static str = "Counts and sums the rows whose key is in a set held by the program, half of which is in the table.";
     type Parameters = Parameters;
 
-    fn check(parameters: &Parameters, _: &Settings) -> Result<(), TrialError> {
+    fn check(parameters: &Parameters, _: &Settings) -> Result<()> {
         parameters.check()
     }
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         parameters.check_engine(&trial.library)?;
         (trial.phase)("generate");
         let generating = Instant::now();
@@ -66,7 +66,7 @@ fn run_queries(
     connection: &Connection,
     parameters: &Parameters,
     sets: &[Set],
-) -> Result<(Vec<Answer>, Measured), TrialError> {
+) -> Result<(Vec<Answer>, Measured)> {
     let mut query = Query::prepare(connection, parameters)?;
     let mut histogram = LatencyHistogram::new();
     let mut windows = Windows::new(parameters.queries, 1, parameters.stop_after);
@@ -96,7 +96,7 @@ fn run_queries(
 }
 
 /// Checks that every answer belongs to its set.
-fn check(answers: &[Answer], sets: &[Set]) -> Result<(), TrialError> {
+fn check(answers: &[Answer], sets: &[Set]) -> Result<()> {
     for (number, (answer, set)) in answers.iter().zip(sets.iter().cycle()).enumerate() {
         let what = |of: &str| format!("the {of} in the answer of query {}", number + 1);
         expect(&what("count"), answer.count, set.answer.count)?;
@@ -164,7 +164,7 @@ parameters! {
 
 impl Parameters {
     /// The rules between parameters.
-    fn check(&self) -> Result<(), TrialError> {
+    fn check(&self) -> Result<()> {
         let (size, rows) = (self.set_size, self.rows);
         let why = if self.method == Method::InList && size > MAX_HOST_PARAMETERS {
             format!(
@@ -185,7 +185,7 @@ impl Parameters {
         Err(TrialError::CannotRun(why))
     }
 
-    fn check_engine(&self, library: &Library) -> Result<(), TrialError> {
+    fn check_engine(&self, library: &Library) -> Result<()> {
         if self.method == Method::Carray && !library.has_carray() {
             Err(TrialError::cannot_run("this engine lacks carray"))
         } else {
@@ -212,10 +212,7 @@ struct TempTable<'c, 'd> {
 }
 
 impl<'c, 'd> Query<'c, 'd> {
-    fn prepare(
-        connection: &'c Connection,
-        parameters: &Parameters,
-    ) -> Result<Query<'c, 'd>, TrialError> {
+    fn prepare(connection: &'c Connection, parameters: &Parameters) -> Result<Query<'c, 'd>> {
         Ok(match parameters.method {
             Method::Carray => Query::Carray(connection.prepare(&select("carray(?1)"))?),
             Method::TempTable => Query::TempTable(TempTable::prepare(connection, parameters.kind)?),
@@ -227,7 +224,7 @@ impl<'c, 'd> Query<'c, 'd> {
     }
 
     /// Queries the rows whose key is in the set.
-    fn run(&mut self, set: &'d Set) -> Result<Answer, TrialError> {
+    fn run(&mut self, set: &'d Set) -> Result<Answer> {
         match self {
             Query::Carray(query) => query_carray(query, &set.keys),
             Query::TempTable(table) => table.run(&set.keys),
@@ -243,7 +240,7 @@ impl<'c, 'd> Query<'c, 'd> {
     }
 }
 
-fn query_carray(query: &mut Statement<'_, '_>, keys: &Keys) -> Result<Answer, TrialError> {
+fn query_carray(query: &mut Statement<'_, '_>, keys: &Keys) -> Result<Answer> {
     Ok(match keys {
         Keys::Integers(keys) => {
             query.with_array(1, Array::I64(keys), |query| read_answer(query))?
@@ -260,7 +257,7 @@ fn query_carray(query: &mut Statement<'_, '_>, keys: &Keys) -> Result<Answer, Tr
 }
 
 /// Prepares a statement for each query, because the length of the list is in its SQL.
-fn query_list(connection: &Connection, keys: &Keys) -> Result<Answer, TrialError> {
+fn query_list(connection: &Connection, keys: &Keys) -> Result<Answer> {
     let places = vec!["?"; keys.len()].join(",");
     let mut query = connection.prepare(&select(&format!("({places})")))?;
     for number in 0..keys.len() {
@@ -269,7 +266,7 @@ fn query_list(connection: &Connection, keys: &Keys) -> Result<Answer, TrialError
     Ok(read_answer(&mut query)?)
 }
 
-fn json(keys: &Keys) -> Result<String, TrialError> {
+fn json(keys: &Keys) -> Result<String> {
     let text = match keys {
         Keys::Integers(keys) => serde_json::to_string(keys),
         Keys::Texts(keys) => serde_json::to_string(&keys.iter().map(as_str).collect::<Vec<_>>()),
@@ -279,7 +276,7 @@ fn json(keys: &Keys) -> Result<String, TrialError> {
 }
 
 impl<'c, 'd> TempTable<'c, 'd> {
-    fn prepare(connection: &'c Connection, kind: Type) -> Result<TempTable<'c, 'd>, TrialError> {
+    fn prepare(connection: &'c Connection, kind: Type) -> Result<TempTable<'c, 'd>> {
         let without_rowid = match kind {
             Type::Integer => "",
             Type::Text | Type::Blob => "WITHOUT ROWID",
@@ -297,7 +294,7 @@ impl<'c, 'd> TempTable<'c, 'd> {
         })
     }
 
-    fn run(&mut self, keys: &'d Keys) -> Result<Answer, TrialError> {
+    fn run(&mut self, keys: &'d Keys) -> Result<Answer> {
         self.begin.run()?;
         self.clear.run()?;
         for number in 0..keys.len() {
@@ -454,7 +451,7 @@ fn as_str(text: &CString) -> &str {
 }
 
 /// Makes the table and fills it.
-fn fill(connection: &Connection, parameters: &Parameters) -> Result<(), TrialError> {
+fn fill(connection: &Connection, parameters: &Parameters) -> Result<()> {
     let declaration = Keys::declaration(parameters.kind);
     let (schema, index) = match parameters.lookup {
         Lookup::PrimaryKey => {

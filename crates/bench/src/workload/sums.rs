@@ -5,7 +5,7 @@ use std::array::from_fn;
 use engine::{Connection, Value};
 
 use super::common::expect;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 
 /// The name of a sum, and SQLite's expression for it.
 pub(super) type Sum = (&'static str, &'static str);
@@ -22,7 +22,7 @@ pub(super) fn check_sums(
     sums: &[Sum],
     (from, ending): (&str, &str),
     wanted: &[i64],
-) -> Result<(), TrialError> {
+) -> Result<()> {
     let columns: Vec<&str> = sums.iter().map(|(_, sql)| *sql).collect();
     let sql = format!("SELECT {} FROM {from}", columns.join(", "));
     let found = connection.query_all(&sql)?.into_iter().flatten();

@@ -14,7 +14,7 @@ use std::time::Instant;
 use lab::seed::Seed;
 use lab::trial::Measured;
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::generate::Values;
 use crate::measure::Windows;
 use crate::parameters::{Bytes, Rows};
@@ -63,7 +63,7 @@ impl Declared for UpperBounds {
     const COUNTS: bool = false;
     type Parameters = Parameters;
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         let in_memory = |trial: &mut Trial<'_>, fill| keep(trial, parameters, fill);
         match parameters.kind {
             Kind::Generate => generate(trial, parameters),
@@ -77,7 +77,7 @@ impl Declared for UpperBounds {
 }
 
 /// Makes the integers, within the measured time.
-fn generate(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+fn generate(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
     (trial.phase)("generate");
     let watch = Stopwatch::start()?;
     let data = black_box(parameters.values.generate(parameters.rows, trial.seed)?);
@@ -91,7 +91,7 @@ fn generate(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, 
 }
 
 /// The integers must be those that a trial of `bulk-insert` would get.
-fn check_generated(data: &[i64], parameters: &Parameters, seed: Seed) -> Result<(), TrialError> {
+fn check_generated(data: &[i64], parameters: &Parameters, seed: Seed) -> Result<()> {
     expect("the count of integers", data.len(), parameters.rows)?;
     let again = parameters.values.generate(parameters.rows, seed)?;
     let differing = data.iter().zip(again.iter()).filter(|(a, b)| a != b).count();
@@ -106,11 +106,7 @@ const BLOCK: usize = 64 * 1024;
 const BLOCKS: usize = 64;
 
 /// Writes the file and, where `synced`, waits until the device has it.
-fn write(
-    trial: &mut Trial<'_>,
-    parameters: &Parameters,
-    synced: bool,
-) -> Result<Measured, TrialError> {
+fn write(trial: &mut Trial<'_>, parameters: &Parameters, synced: bool) -> Result<Measured> {
     (trial.phase)("generate");
     let bytes = bytes(trial.seed);
     let total = parameters.rows.saturating_mul(parameters.bytes_per_row);
@@ -157,7 +153,7 @@ fn blocks(bytes: &[u8], total: usize) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Checks the size of the file and every byte in it.
-fn check_file(file: &mut File, path: &Path, bytes: &[u8], total: usize) -> Result<(), TrialError> {
+fn check_file(file: &mut File, path: &Path, bytes: &[u8], total: usize) -> Result<()> {
     let length = file.metadata().map_err(TrialError::io("look at", path))?.len();
     expect("the size of the file", length, total as u64)?;
     file.rewind().map_err(TrialError::io("read", path))?;
@@ -171,7 +167,7 @@ fn check_file(file: &mut File, path: &Path, bytes: &[u8], total: usize) -> Resul
     expect("the count of wrong blocks in the file", wrong, 0)
 }
 
-fn create(path: &Path) -> Result<File, TrialError> {
+fn create(path: &Path) -> Result<File> {
     OpenOptions::new()
         .read(true)
         .write(true)
@@ -192,7 +188,7 @@ fn keep(
     trial: &mut Trial<'_>,
     parameters: &Parameters,
     fill: fn(&[i64], &mut Windows) -> Filled,
-) -> Result<Measured, TrialError> {
+) -> Result<Measured> {
     (trial.phase)("generate");
     let generating = Instant::now();
     let data = parameters.values.generate(parameters.rows, trial.seed)?;
@@ -252,7 +248,7 @@ fn each_row(data: &[i64], windows: &mut Windows, mut insert: impl FnMut(usize, i
 }
 
 /// Checks the length, and that every value is there with the last row that has it.
-fn check_container(filled: &Filled, data: &[i64]) -> Result<(), TrialError> {
+fn check_container(filled: &Filled, data: &[i64]) -> Result<()> {
     let (length, wanted) = match filled {
         Filled::Vec(rows) => (rows.len(), data.len()),
         Filled::BTree(rows) => (rows.len(), distinct(data)),

@@ -16,7 +16,7 @@ use runner::machine::ToolQuery;
 use serde::Deserialize;
 
 use crate::command;
-use crate::error::DriverError;
+use crate::error::{DriverError, Result};
 use crate::home::{Home, filled};
 use crate::manifest::{self, Manifest};
 
@@ -76,11 +76,7 @@ impl Registry {
     ///
     /// # Errors
     /// When a manifest cannot be read.
-    pub fn new(
-        directory: Option<&Path>,
-        home: Home,
-        program: PathBuf,
-    ) -> Result<Registry, DriverError> {
+    pub fn new(directory: Option<&Path>, home: Home, program: PathBuf) -> Result<Registry> {
         let found = manifest::discover(directory, &bench::catalogue())?;
         Ok(Registry {
             manifests: found.manifests,
@@ -117,7 +113,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`DriverError::Unknown`] with the names that there are.
-    pub fn find(&self, name: &str) -> Result<&Manifest, DriverError> {
+    pub fn find(&self, name: &str) -> Result<&Manifest> {
         let found = self.manifests.iter().find(|known| known.name == name);
         found.ok_or_else(|| DriverError::Unknown {
             name: name.to_owned(),
@@ -130,11 +126,7 @@ impl Registry {
     /// # Errors
     /// When a command of the installation fails or is cancelled, or the driver does not work
     /// afterwards; nothing is left of it then. One that is only slow to describe itself is kept.
-    pub fn install(
-        &self,
-        manifest: &Manifest,
-        cancelled: &AtomicBool,
-    ) -> Result<Description, DriverError> {
+    pub fn install(&self, manifest: &Manifest, cancelled: &AtomicBool) -> Result<Description> {
         if manifest.runs_in().is_some() {
             return self.describe(manifest);
         }
@@ -156,7 +148,7 @@ impl Registry {
         &self,
         manifest: &Manifest,
         cancelled: &AtomicBool,
-    ) -> Result<Description, DriverError> {
+    ) -> Result<Description> {
         self.home.install(manifest, cancelled)?;
         let described = self.describe(manifest);
         if let Err(error) = &described
@@ -171,7 +163,7 @@ impl Registry {
     ///
     /// # Errors
     /// When it cannot be removed.
-    pub fn remove(&self, manifest: &Manifest) -> Result<bool, DriverError> {
+    pub fn remove(&self, manifest: &Manifest) -> Result<bool> {
         self.home.remove(manifest)
     }
 
@@ -183,7 +175,7 @@ impl Registry {
         }
     }
 
-    fn describe(&self, manifest: &Manifest) -> Result<Description, DriverError> {
+    fn describe(&self, manifest: &Manifest) -> Result<Description> {
         let (home, mut command) = self.command(manifest)?;
         command.arg(DESCRIBE);
         let finished = command::run(&mut command, &home, self.describe_limit, &NEVER)?;
@@ -201,13 +193,13 @@ impl Registry {
     }
 
     /// Returns the home of a driver and the command that starts it there.
-    fn command(&self, manifest: &Manifest) -> Result<(PathBuf, Command), DriverError> {
+    fn command(&self, manifest: &Manifest) -> Result<(PathBuf, Command)> {
         let home = self.home_of(manifest)?;
         let command = filled(manifest, &manifest.run, &home)?;
         Ok((home, command))
     }
 
-    fn home_of(&self, manifest: &Manifest) -> Result<PathBuf, DriverError> {
+    fn home_of(&self, manifest: &Manifest) -> Result<PathBuf> {
         if let Some(folder) = manifest.runs_in() {
             return Ok(folder.to_owned());
         }

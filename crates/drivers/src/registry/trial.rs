@@ -14,7 +14,7 @@ use process::{Group, Limits};
 use runner::{Bindings, Prepared};
 
 use super::{DESCRIBE_LIMIT, Registry};
-use crate::error::DriverError;
+use crate::error::{DriverError, Result};
 use crate::manifest::Library;
 use crate::preload::preload;
 use crate::workload;
@@ -46,11 +46,7 @@ impl Bindings for Registry {
 }
 
 impl Registry {
-    fn try_prepare(
-        &self,
-        spec: &TrialSpec,
-        binding: &BindingSpec,
-    ) -> Result<Prepared, DriverError> {
+    fn try_prepare(&self, spec: &TrialSpec, binding: &BindingSpec) -> Result<Prepared> {
         let manifest = self.find(&binding.driver)?;
         if spec.counting {
             let why = "drivers in other languages cannot count file operations";

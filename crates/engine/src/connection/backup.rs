@@ -1,7 +1,7 @@
 //! Copying a database that others may use (<https://sqlite.org/backup.html>).
 
 use super::Connection;
-use crate::error::{During, EngineError, unsupported};
+use crate::error::{During, Result, unsupported};
 use crate::ffi;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ impl Connection {
     ///
     /// # Errors
     /// SQLite's; busy, if a lock stayed in the way; an engine without backups; connections of two libraries.
-    pub fn copy_to(&self, target: &Connection) -> Result<(), EngineError> {
+    pub fn copy_to(&self, target: &Connection) -> Result<()> {
         const ALL_PAGES: c_int = -1;
         self.copy(target, ALL_PAGES)
     }
@@ -22,12 +22,12 @@ impl Connection {
     ///
     /// # Errors
     /// As [`copy_to`](Self::copy_to).
-    pub fn copy_by_pages(&self, target: &Connection) -> Result<(), EngineError> {
+    pub fn copy_by_pages(&self, target: &Connection) -> Result<()> {
         self.copy(target, 1)
     }
 
     /// Copies this number of pages at a time.
-    fn copy(&self, target: &Connection, pages: c_int) -> Result<(), EngineError> {
+    fn copy(&self, target: &Connection, pages: c_int) -> Result<()> {
         let api = self.handle.api();
         let missing = |what| unsupported(what, "sqlite3_backup_init");
         if !Arc::ptr_eq(self.library(), target.library()) {

@@ -1,7 +1,7 @@
 //! Writing into a value without a statement (<https://sqlite.org/c3ref/blob_open.html>).
 
 use super::Connection;
-use crate::error::{EngineError, unsupported};
+use crate::error::{Result, unsupported};
 use crate::text::{SQL, c_string};
 use std::ffi::c_int;
 use std::ptr::null_mut;
@@ -22,12 +22,7 @@ impl Connection {
     ///
     /// # Errors
     /// SQLite's; an engine without such handles.
-    pub fn write_blob(
-        &self,
-        at: BlobAt<'_>,
-        offset: usize,
-        bytes: &[u8],
-    ) -> Result<(), EngineError> {
+    pub fn write_blob(&self, at: BlobAt<'_>, offset: usize, bytes: &[u8]) -> Result<()> {
         let api = self.handle.api();
         let missing = || unsupported("handles of values", "sqlite3_blob_open");
         let open = api.blob_open.ok_or(missing())?;

@@ -3,7 +3,7 @@
 //! It stands apart because SQLite calls the handler through a raw pointer, whose lifetime is argued for here.
 
 use super::Connection;
-use crate::error::EngineError;
+use crate::error::Result;
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 use std::time::Duration;
@@ -33,7 +33,7 @@ impl Connection {
     ///
     /// # Errors
     /// SQLite's, which knows none at present.
-    pub fn busy_timeout(&self, timeout: Duration) -> Result<(), EngineError> {
+    pub fn busy_timeout(&self, timeout: Duration) -> Result<()> {
         let milliseconds = c_int::try_from(timeout.as_millis()).unwrap_or(c_int::MAX);
         // SAFETY: the handle is open.
         let code = unsafe { (self.handle.api().busy_timeout)(self.as_ptr(), milliseconds) };
@@ -53,7 +53,7 @@ impl Connection {
     pub fn busy_handler(
         &mut self,
         handler: impl FnMut(u32) -> bool + Send + 'static,
-    ) -> Result<(), EngineError> {
+    ) -> Result<()> {
         let boxed: Box<BusyHandler> = Box::new(Box::new(handler));
         let installed = Installed(NonNull::from(Box::leak(boxed)));
         let argument = installed.0.as_ptr().cast();

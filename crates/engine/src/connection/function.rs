@@ -6,7 +6,7 @@
 //! own, which knows its library.
 
 use super::Connection;
-use crate::error::{EngineError, unsupported};
+use crate::error::{Result, unsupported};
 use crate::ffi::{self, Api};
 use crate::library::Library;
 use crate::text::c_string;
@@ -56,7 +56,7 @@ impl Connection {
         name: &str,
         arguments: u8,
         predicate: impl Fn(&[Option<&str>]) -> Result<bool, String> + Send + 'static,
-    ) -> Result<(), EngineError> {
+    ) -> Result<()> {
         let unsupported = |what| unsupported(what, "sqlite3_create_function_v2");
         let api = self.handle.api();
         let create = api.create_function_v2.ok_or(unsupported("functions of the application"))?;

@@ -12,7 +12,7 @@ pub use status::{Checkpoint, CheckpointMode, DbStatus, Status};
 
 use self::busy::Installed;
 use crate::columns;
-use crate::error::{During, EngineError, SqliteError, shortened, unsupported};
+use crate::error::{During, EngineError, Result, SqliteError, shortened, unsupported};
 use crate::ffi;
 use crate::handle::DatabaseHandle;
 use crate::library::Library;
@@ -91,7 +91,7 @@ impl Connection {
         path: &Path,
         flags: OpenFlags,
         vfs: Option<&str>,
-    ) -> Result<Connection, EngineError> {
+    ) -> Result<Connection> {
         let name = c_string(path.as_os_str().as_bytes(), "path of the database")?;
         let vfs = vfs.map(|vfs| c_string(vfs, VFS_NAME)).transpose()?;
         let handle = DatabaseHandle::open(library, &name, path, flags.bits(), vfs.as_deref())?;
@@ -107,7 +107,7 @@ impl Connection {
     ///
     /// # Errors
     /// The first failing statement's, naming `sql`; the statements before it took effect.
-    pub fn execute(&self, sql: &str) -> Result<(), EngineError> {
+    pub fn execute(&self, sql: &str) -> Result<()> {
         self.handle.exec(&c_string(sql, SQL)?)
     }
 
@@ -115,7 +115,7 @@ impl Connection {
     ///
     /// # Errors
     /// SQLite's, or [`EngineError::NotOneStatement`].
-    pub fn prepare<'d>(&self, sql: &str) -> Result<Statement<'_, 'd>, EngineError> {
+    pub fn prepare<'d>(&self, sql: &str) -> Result<Statement<'_, 'd>> {
         let not_one = |found| EngineError::NotOneStatement { found, sql: shortened(sql) };
         let text = c_string(sql, SQL)?;
         let (statement, tail) = Statement::first_of(&self.handle, &text)?;
@@ -132,7 +132,7 @@ impl Connection {
     ///
     /// # Errors
     /// SQLite's, or [`EngineError::NoRow`].
-    pub fn query_value(&self, sql: &str) -> Result<Value, EngineError> {
+    pub fn query_value(&self, sql: &str) -> Result<Value> {
         let mut statement = self.prepare(sql)?;
         match statement.step()? {
             Step::Row => Ok(statement.column_value(0)),
@@ -144,7 +144,7 @@ impl Connection {
     ///
     /// # Errors
     /// As [`query_value`](Self::query_value), or [`EngineError::WrongType`].
-    pub fn query_i64(&self, sql: &str) -> Result<i64, EngineError> {
+    pub fn query_i64(&self, sql: &str) -> Result<i64> {
         match self.query_value(sql)? {
             Value::Integer(value) => Ok(value),
             other => Err(wrong_type("integer", &other)),
@@ -155,7 +155,7 @@ impl Connection {
     ///
     /// # Errors
     /// As [`query_i64`](Self::query_i64).
-    pub fn query_text(&self, sql: &str) -> Result<String, EngineError> {
+    pub fn query_text(&self, sql: &str) -> Result<String> {
         match self.query_value(sql)? {
             Value::Text(text) => Ok(text),
             other => Err(wrong_type("text", &other)),
@@ -166,7 +166,7 @@ impl Connection {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn query_all(&self, sql: &str) -> Result<Vec<Vec<Value>>, EngineError> {
+    pub fn query_all(&self, sql: &str) -> Result<Vec<Vec<Value>>> {
         let mut rows = Vec::new();
         self.for_each_row(sql, |row| {
             let columns = 0..row.column_count();
@@ -183,8 +183,8 @@ impl Connection {
     pub fn for_each_row(
         &self,
         sql: &str,
-        mut visit: impl FnMut(&Statement<'_, '_>) -> Result<(), EngineError>,
-    ) -> Result<u64, EngineError> {
+        mut visit: impl FnMut(&Statement<'_, '_>) -> Result<()>,
+    ) -> Result<u64> {
         let mut statement = self.prepare(sql)?;
         let mut rows = 0;
         while statement.step()? == Step::Row {
@@ -200,7 +200,7 @@ impl Connection {
     ///
     /// # Errors
     /// SQLite's, such as for a table that does not exist.
-    pub fn query_plan(&self, sql: &str) -> Result<Vec<String>, EngineError> {
+    pub fn query_plan(&self, sql: &str) -> Result<Vec<String>> {
         let mut depths: Vec<(i64, usize)> = vec![(0, 0)];
         let mut lines = Vec::new();
         for row in self.query_all(&format!("EXPLAIN QUERY PLAN {sql}"))? {
@@ -223,7 +223,7 @@ impl Connection {
     ///
     /// # Errors
     /// The engine was compiled without progress handlers.
-    pub fn limit_steps(&self, steps: u32) -> Result<(), EngineError> {
+    pub fn limit_steps(&self, steps: u32) -> Result<()> {
         unsafe extern "C" fn interrupt(_: *mut c_void) -> c_int {
             1
         }
@@ -243,7 +243,7 @@ impl Connection {
     /// # Errors
     /// [`EngineError::Unsupported`] where the engine has no virtual tables or cannot bind pointers
     /// (before SQLite 3.20); SQLite's, above all more columns than it allows.
-    pub fn create_columns_function(&self, name: &str, columns: usize) -> Result<(), EngineError> {
+    pub fn create_columns_function(&self, name: &str, columns: usize) -> Result<()> {
         columns::create_function(&self.handle, name, columns)
     }
 
@@ -302,7 +302,7 @@ impl Connection {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn device_characteristics(&self) -> Result<Option<i32>, EngineError> {
+    pub fn device_characteristics(&self) -> Result<Option<i32>> {
         let mut file: *mut ffi::sqlite3_file = std::ptr::null_mut();
         // SAFETY: the handle is open; this control writes one pointer, to a file that lives as long as
         // the connection.
@@ -331,7 +331,7 @@ impl Connection {
     /// # Errors
     /// An engine that cannot load extensions, a file that is not one, or what its entry point says;
     /// each names the path.
-    pub fn load_extension(&self, path: &Path) -> Result<(), EngineError> {
+    pub fn load_extension(&self, path: &Path) -> Result<()> {
         let api = self.handle.api();
         let (Some(enable), Some(load)) = (api.enable_load_extension, api.load_extension) else {
             return Err(unsupported("loadable extensions", "sqlite3_load_extension"));
@@ -366,7 +366,7 @@ impl Connection {
     /// # Errors
     /// SQLite's, if a statement was leaked or a backup runs; the connection is then closed as soon as
     /// that ends.
-    pub fn close(self) -> Result<(), EngineError> {
+    pub fn close(self) -> Result<()> {
         self.handle.close()
     }
 

@@ -1,7 +1,7 @@
 //! Checkpoints and the counters of a connection.
 
 use super::Connection;
-use crate::error::{EngineError, unsupported};
+use crate::error::{Result, unsupported};
 use crate::ffi;
 use std::ffi::c_int;
 
@@ -57,7 +57,7 @@ impl Connection {
     ///
     /// # Errors
     /// Busy, if a lock prevented the mode; SQLite's others; an engine without WAL.
-    pub fn checkpoint(&self, mode: CheckpointMode) -> Result<Option<Checkpoint>, EngineError> {
+    pub fn checkpoint(&self, mode: CheckpointMode) -> Result<Option<Checkpoint>> {
         let checkpoint = self.handle.api().wal_checkpoint_v2;
         let checkpoint =
             checkpoint.ok_or(unsupported("write-ahead log", "sqlite3_wal_checkpoint_v2"))?;
@@ -77,7 +77,7 @@ impl Connection {
     ///
     /// # Errors
     /// The engine is too old to know the counter.
-    pub fn db_status(&self, counter: DbStatus, reset: bool) -> Result<Status, EngineError> {
+    pub fn db_status(&self, counter: DbStatus, reset: bool) -> Result<Status> {
         let api = self.handle.api();
         let reset = c_int::from(reset);
         let mut status = Status { current: 0, highwater: 0 };

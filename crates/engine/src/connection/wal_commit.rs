@@ -4,7 +4,7 @@
 //! It stands apart because SQLite calls it through a raw pointer.
 
 use super::Connection;
-use crate::error::{EngineError, unsupported};
+use crate::error::{Result, unsupported};
 use crate::ffi::{self, WalCheckpoint};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::{NonNull, null_mut};
@@ -44,7 +44,7 @@ impl Connection {
         &mut self,
         pages: u32,
         handler: impl FnMut() + Send + 'static,
-    ) -> Result<(), EngineError> {
+    ) -> Result<()> {
         let api = self.handle.api();
         let install = api.wal_hook.zip(api.wal_checkpoint_v2);
         let (install, checkpoint) =

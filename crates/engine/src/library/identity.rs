@@ -1,6 +1,6 @@
 //! Which library to load, and the identity of a loaded one.
 
-use crate::error::EngineError;
+use crate::error::{EngineError, Result};
 use crate::ffi::Api;
 use crate::text::copied;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub enum Source {
 impl FromStr for Source {
     type Err = EngineError;
 
-    fn from_str(text: &str) -> Result<Source, EngineError> {
+    fn from_str(text: &str) -> Result<Source> {
         match text {
             "" => Err(EngineError::EmptySource),
             "default" => Ok(Source::Embedded),
@@ -40,7 +40,7 @@ impl FromStr for Source {
 impl TryFrom<String> for Source {
     type Error = EngineError;
 
-    fn try_from(text: String) -> Result<Source, EngineError> {
+    fn try_from(text: String) -> Result<Source> {
         text.parse()
     }
 }

@@ -4,7 +4,7 @@
 
 use super::{Origin, Source, soname};
 use crate::build::provenance;
-use crate::error::EngineError;
+use crate::error::{EngineError, Result};
 use libloading::os::unix::{Library as Mapped, RTLD_LOCAL, RTLD_NOW};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ impl Source {
     ///
     /// # Errors
     /// The file is unreadable, or not the one that was kept.
-    pub fn bytes(&self) -> Result<Option<Cow<'static, [u8]>>, EngineError> {
+    pub fn bytes(&self) -> Result<Option<Cow<'static, [u8]>>> {
         match self {
             Source::Embedded => Ok(Some(Cow::Borrowed(DEFAULT_ENGINE))),
             Source::Path(path) => read(path).map(|bytes| Some(Cow::Owned(bytes))),
@@ -28,7 +28,7 @@ impl Source {
 }
 
 /// Reads a library, which must be the one that was kept.
-fn read(path: &Path) -> Result<Vec<u8>, EngineError> {
+fn read(path: &Path) -> Result<Vec<u8>> {
     let bytes = std::fs::read(path)
         .map_err(|source| EngineError::Unreadable { path: path.to_owned(), source })?;
     provenance::check(path, &bytes)?;
@@ -45,7 +45,7 @@ pub(super) struct Image {
 }
 
 impl Image {
-    pub(super) fn load(source: &Source) -> Result<Image, EngineError> {
+    pub(super) fn load(source: &Source) -> Result<Image> {
         match source {
             Source::Embedded => Image::from_bytes(Cow::Borrowed(DEFAULT_ENGINE), Origin::Embedded),
             Source::Path(path) => {
@@ -55,7 +55,7 @@ impl Image {
         }
     }
 
-    fn from_bytes(mut bytes: Cow<'_, [u8]>, origin: Origin) -> Result<Image, EngineError> {
+    fn from_bytes(mut bytes: Cow<'_, [u8]>, origin: Origin) -> Result<Image> {
         let path = path_of(&origin).to_owned();
         // The loader would otherwise find this copy when the system's library is requested.
         if let Some(offset) = soname::offset(&bytes) {
@@ -158,7 +158,7 @@ mod system {
     #[cfg(not(target_os = "macos"))]
     const NAMES: &[&str] = &["libsqlite3.so.0", "libsqlite3.so"];
 
-    pub(super) fn load() -> Result<Image, EngineError> {
+    pub(super) fn load() -> Result<Image> {
         let mut reason = String::new();
         for name in NAMES {
             match open(Path::new(name)) {
@@ -171,7 +171,7 @@ mod system {
 
     /// Loads a fresh copy of the file that the loader chose.
     #[cfg(target_os = "linux")]
-    fn image(mapped: Mapped, name: &'static str) -> Result<Image, EngineError> {
+    fn image(mapped: Mapped, name: &'static str) -> Result<Image> {
         let path = mapped_file(&mapped).ok_or_else(|| EngineError::NoSystemLibrary {
             names: vec![name],
             reason: "it was loaded, but its file is not among the mapped ones".to_owned(),
@@ -184,7 +184,7 @@ mod system {
     /// Keeps the library that the loader chose: the system's own may exist in the loader's cache only,
     /// without a file to copy.
     #[cfg(not(target_os = "linux"))]
-    fn image(mapped: Mapped, name: &'static str) -> Result<Image, EngineError> {
+    fn image(mapped: Mapped, name: &'static str) -> Result<Image> {
         Ok(Image { mapped, origin: Origin::System(PathBuf::from(name)), _copy: None })
     }
 

@@ -9,7 +9,7 @@ mod soname;
 
 pub use identity::{Identity, Origin, Source};
 
-use crate::error::{EngineError, unsupported};
+use crate::error::{EngineError, Result, unsupported};
 use crate::ffi::{self, Api};
 use crate::text::{SQL, c_string, copied};
 use image::Image;
@@ -54,7 +54,7 @@ impl Library {
     /// # Errors
     /// The file is missing or unreadable, differs from the recorded one, is not a shared library, is not
     /// SQLite, is older than 3.8.8, lacks a function that every build has, or cannot be initialised.
-    pub fn load(source: &Source) -> Result<Library, EngineError> {
+    pub fn load(source: &Source) -> Result<Library> {
         let image = Image::load(source)?;
         let path = image.path().to_owned();
         check_is_sqlite(&image, &path)?;
@@ -103,7 +103,7 @@ impl Library {
     ///
     /// # Errors
     /// The engine was compiled without that function, or the text holds a NUL byte.
-    pub fn is_complete(&self, sql: &str) -> Result<bool, EngineError> {
+    pub fn is_complete(&self, sql: &str) -> Result<bool> {
         let what = "function that finds the end of a statement";
         let complete = (self.api.complete).ok_or(unsupported(what, "sqlite3_complete"))?;
         let sql = c_string(sql, SQL)?;
@@ -118,7 +118,7 @@ impl Library {
     }
 
     /// Takes the only permit of a single-threaded library; other libraries have any number.
-    pub(crate) fn enter(&self) -> Result<(), EngineError> {
+    pub(crate) fn enter(&self) -> Result<()> {
         if self.single_threaded && self.in_use.swap(true, Ordering::Acquire) {
             return Err(EngineError::SingleThreaded);
         }
@@ -143,7 +143,7 @@ impl std::fmt::Debug for Library {
 }
 
 /// Checks the two functions every SQLite has before any other symbol is trusted.
-fn check_is_sqlite(image: &Image, path: &Path) -> Result<(), EngineError> {
+fn check_is_sqlite(image: &Image, path: &Path) -> Result<()> {
     type Version = unsafe extern "C" fn() -> *const std::ffi::c_char;
     type Number = unsafe extern "C" fn() -> std::ffi::c_int;
     let not_sqlite = |_| EngineError::NotSqlite(path.to_owned());

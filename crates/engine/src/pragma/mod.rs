@@ -10,7 +10,7 @@ pub use crate::error::PragmaError;
 pub use catalogue::{Access, CATALOGUE, Pragma, Scope, Timing, Values, find};
 
 use crate::connection::Connection;
-use crate::error::EngineError;
+use crate::error::{EngineError, Result};
 use crate::statement::Step;
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 ///
 /// # Errors
 /// Any [`PragmaError`]; [`EngineError::is_busy`] is true if another connection held a lock.
-pub fn apply(connection: &Connection, name: &str, value: &str) -> Result<String, EngineError> {
+pub fn apply(connection: &Connection, name: &str, value: &str) -> Result<String> {
     let pragma = known(name)?;
     settable(pragma)?;
     let wanted = pragma.normalise(value)?;
@@ -45,7 +45,7 @@ pub fn apply(connection: &Connection, name: &str, value: &str) -> Result<String,
 /// # Errors
 /// [`PragmaError::Unknown`]; [`PragmaError::NotReadable`]; [`PragmaError::NotInEngine`], also for a
 /// setting which the kind of database lacks (`mmap_size` in memory); SQLite's.
-pub fn read(connection: &Connection, name: &str) -> Result<String, EngineError> {
+pub fn read(connection: &Connection, name: &str) -> Result<String> {
     let pragma = known(name)?;
     if matches!(pragma.access, Access::WriteOnly | Access::Work) {
         let pragma = pragma.name;
@@ -60,7 +60,7 @@ pub fn read(connection: &Connection, name: &str) -> Result<String, EngineError> 
 ///
 /// # Errors
 /// SQLite's, such as busy.
-pub fn read_back(connection: &Connection) -> Result<BTreeMap<String, String>, EngineError> {
+pub fn read_back(connection: &Connection) -> Result<BTreeMap<String, String>> {
     read_header(connection)?;
     let readable = |pragma: &&Pragma| matches!(pragma.access, Access::ReadWrite | Access::ReadOnly);
     let mut values = BTreeMap::new();
@@ -86,12 +86,12 @@ fn settable(pragma: &Pragma) -> Result<(), PragmaError> {
 }
 
 /// Makes the connection read the header of its file, without parsing the schema.
-fn read_header(connection: &Connection) -> Result<(), EngineError> {
+fn read_header(connection: &Connection) -> Result<()> {
     connection.execute("PRAGMA schema_version")
 }
 
 /// Returns the value in force after setting: read, or observed for the write-only setting.
-fn effective(connection: &Connection, pragma: &'static Pragma) -> Result<String, EngineError> {
+fn effective(connection: &Connection, pragma: &'static Pragma) -> Result<String> {
     if pragma.name == "case_sensitive_like" {
         let ignores_case = connection.query_i64("SELECT 'a' LIKE 'A'")? == 1;
         return Ok(if ignores_case { "off" } else { "on" }.to_owned());
@@ -100,7 +100,7 @@ fn effective(connection: &Connection, pragma: &'static Pragma) -> Result<String,
 }
 
 /// Returns the value SQLite reports, in its normal spelling; `None` where it reports none.
-fn current(connection: &Connection, pragma: &Pragma) -> Result<Option<String>, EngineError> {
+fn current(connection: &Connection, pragma: &Pragma) -> Result<Option<String>> {
     // Without the schema, locking_mode would report the mode meant for databases attached later.
     let mut statement = connection.prepare(&format!("PRAGMA main.{}", pragma.name))?;
     if statement.step()? == Step::Done {
@@ -151,7 +151,7 @@ struct Situation {
 }
 
 impl Situation {
-    fn of(connection: &Connection) -> Result<Situation, EngineError> {
+    fn of(connection: &Connection) -> Result<Situation> {
         let file = "SELECT coalesce(file, '') FROM pragma_database_list WHERE name = 'main'";
         Ok(Situation {
             journal_mode: connection.query_text("PRAGMA journal_mode")?,
@@ -164,12 +164,7 @@ impl Situation {
 
 /// Returns why a setting did not take effect, as far as the connection knows. The rules are in
 /// <https://sqlite.org/pragma.html>, and in SQLite's `pragma.c` where the page is silent.
-fn why_not(
-    connection: &Connection,
-    pragma: &Pragma,
-    wanted: &str,
-    got: &str,
-) -> Result<String, EngineError> {
+fn why_not(connection: &Connection, pragma: &Pragma, wanted: &str, got: &str) -> Result<String> {
     let situation = Situation::of(connection)?;
     let reason = match pragma.name {
         "page_size" => page_size(&situation),

@@ -3,7 +3,7 @@
 use super::Statement;
 use crate::array::Array;
 use crate::columns::{BoundColumns, Columns};
-use crate::error::{EngineError, unsupported};
+use crate::error::{EngineError, Result, unsupported};
 use crate::ffi;
 use crate::text::copied;
 use crate::value::Value;
@@ -28,7 +28,7 @@ impl<'d> Statement<'_, 'd> {
     /// # Errors
     /// No such parameter, or the statement is running; so for every binding.
     #[inline]
-    pub fn bind_i64(&mut self, index: i32, value: i64) -> Result<(), EngineError> {
+    pub fn bind_i64(&mut self, index: i32, value: i64) -> Result<()> {
         // SAFETY: the statement is alive; SQLite checks the index, here and below.
         self.check(unsafe { (self.api.bind_int64)(self.as_ptr(), index, value) })
     }
@@ -38,7 +38,7 @@ impl<'d> Statement<'_, 'd> {
     /// # Errors
     /// As [`bind_i64`](Self::bind_i64).
     #[inline]
-    pub fn bind_f64(&mut self, index: i32, value: f64) -> Result<(), EngineError> {
+    pub fn bind_f64(&mut self, index: i32, value: f64) -> Result<()> {
         // SAFETY: as in `bind_i64`.
         self.check(unsafe { (self.api.bind_double)(self.as_ptr(), index, value) })
     }
@@ -48,7 +48,7 @@ impl<'d> Statement<'_, 'd> {
     /// # Errors
     /// As [`bind_i64`](Self::bind_i64).
     #[inline]
-    pub fn bind_null(&mut self, index: i32) -> Result<(), EngineError> {
+    pub fn bind_null(&mut self, index: i32) -> Result<()> {
         // SAFETY: as in `bind_i64`.
         self.check(unsafe { (self.api.bind_null)(self.as_ptr(), index) })
     }
@@ -58,7 +58,7 @@ impl<'d> Statement<'_, 'd> {
     /// # Errors
     /// As [`bind_i64`](Self::bind_i64), or the text is longer than the engine allows.
     #[inline]
-    pub fn bind_text(&mut self, index: i32, text: &str) -> Result<(), EngineError> {
+    pub fn bind_text(&mut self, index: i32, text: &str) -> Result<()> {
         // SAFETY: SQLite copies the text before the call returns.
         unsafe { self.bind_text_with(index, text, ffi::SQLITE_TRANSIENT) }
     }
@@ -68,7 +68,7 @@ impl<'d> Statement<'_, 'd> {
     /// # Errors
     /// As [`bind_text`](Self::bind_text).
     #[inline]
-    pub fn bind_blob(&mut self, index: i32, bytes: &[u8]) -> Result<(), EngineError> {
+    pub fn bind_blob(&mut self, index: i32, bytes: &[u8]) -> Result<()> {
         // SAFETY: SQLite copies the bytes before the call returns.
         unsafe { self.bind_blob_with(index, bytes, ffi::SQLITE_TRANSIENT) }
     }
@@ -78,7 +78,7 @@ impl<'d> Statement<'_, 'd> {
     /// # Errors
     /// As [`bind_text`](Self::bind_text).
     #[inline]
-    pub fn bind_text_borrowed(&mut self, index: i32, text: &'d str) -> Result<(), EngineError> {
+    pub fn bind_text_borrowed(&mut self, index: i32, text: &'d str) -> Result<()> {
         // SAFETY: 'd outlives the statement, or `with_borrowed` clears the binding before 'd ends.
         unsafe { self.bind_text_with(index, text, ffi::SQLITE_STATIC) }
     }
@@ -88,7 +88,7 @@ impl<'d> Statement<'_, 'd> {
     /// # Errors
     /// As [`bind_text`](Self::bind_text).
     #[inline]
-    pub fn bind_blob_borrowed(&mut self, index: i32, bytes: &'d [u8]) -> Result<(), EngineError> {
+    pub fn bind_blob_borrowed(&mut self, index: i32, bytes: &'d [u8]) -> Result<()> {
         // SAFETY: as in `bind_text_borrowed`.
         unsafe { self.bind_blob_with(index, bytes, ffi::SQLITE_STATIC) }
     }
@@ -102,7 +102,7 @@ impl<'d> Statement<'_, 'd> {
         index: i32,
         text: &str,
         destructor: ffi::Destructor,
-    ) -> Result<(), EngineError> {
+    ) -> Result<()> {
         let start = text.as_ptr().cast();
         // SAFETY: as in `bind_i64`; the memory is valid for the length, afterwards by the caller's word.
         self.check(unsafe {
@@ -125,7 +125,7 @@ impl<'d> Statement<'_, 'd> {
         index: i32,
         bytes: &[u8],
         destructor: ffi::Destructor,
-    ) -> Result<(), EngineError> {
+    ) -> Result<()> {
         let start = bytes.as_ptr().cast();
         // SAFETY: as in `bind_text_with`. An empty slice has a dangling but non-null pointer, which makes
         // an empty blob rather than NULL.
@@ -138,7 +138,7 @@ impl<'d> Statement<'_, 'd> {
     ///
     /// # Errors
     /// As [`bind_text`](Self::bind_text).
-    pub fn bind_value(&mut self, index: i32, value: &Value) -> Result<(), EngineError> {
+    pub fn bind_value(&mut self, index: i32, value: &Value) -> Result<()> {
         match value {
             Value::Null => self.bind_null(index),
             Value::Integer(value) => self.bind_i64(index, *value),
@@ -153,7 +153,7 @@ impl<'d> Statement<'_, 'd> {
     /// # Errors
     /// [`EngineError::Unsupported`] where the engine has no carray,
     /// [`EngineError::ArrayTooLong`], and as [`bind_i64`](Self::bind_i64).
-    pub fn bind_array(&mut self, index: i32, array: Array<'d>) -> Result<(), EngineError> {
+    pub fn bind_array(&mut self, index: i32, array: Array<'d>) -> Result<()> {
         let bind = self.api.carray_bind;
         let bind = bind.ok_or(unsupported("carray", "sqlite3_carray_bind"))?;
         let array = array.raw();
@@ -172,11 +172,7 @@ impl<'d> Statement<'_, 'd> {
     /// # Errors
     /// [`EngineError::Unsupported`] where the engine cannot bind pointers (before SQLite 3.20), and as
     /// [`bind_i64`](Self::bind_i64).
-    pub fn bind_columns(
-        &mut self,
-        index: i32,
-        columns: &'d dyn Columns,
-    ) -> Result<(), EngineError> {
+    pub fn bind_columns(&mut self, index: i32, columns: &'d dyn Columns) -> Result<()> {
         let bind = self.api.bind_pointer;
         let bind = bind.ok_or(unsupported("binding of pointers", "sqlite3_bind_pointer"))?;
         // SAFETY: as in `bind_text_borrowed`.

@@ -4,7 +4,7 @@
 //! the statement exclusively, and conversions that could are refused.
 
 use super::Statement;
-use crate::error::EngineError;
+use crate::error::{EngineError, Result};
 use crate::ffi;
 use crate::text::copied;
 use crate::value::{Value, ValueRef};
@@ -58,7 +58,7 @@ impl Statement<'_, '_> {
     /// # Errors
     /// [`EngineError::WrongType`] unless the column holds a text; [`EngineError::NotUtf8`].
     #[inline]
-    pub fn column_text(&self, column: i32) -> Result<&str, EngineError> {
+    pub fn column_text(&self, column: i32) -> Result<&str> {
         std::str::from_utf8(self.column_text_bytes(column)?)
             .map_err(|_| EngineError::NotUtf8(column))
     }
@@ -68,7 +68,7 @@ impl Statement<'_, '_> {
     /// # Errors
     /// [`EngineError::WrongType`] unless the column holds a text.
     #[inline]
-    pub fn column_text_bytes(&self, column: i32) -> Result<&[u8], EngineError> {
+    pub fn column_text_bytes(&self, column: i32) -> Result<&[u8]> {
         self.text(column).ok_or_else(|| self.wrong_type(column, "text"))
     }
 
@@ -77,7 +77,7 @@ impl Statement<'_, '_> {
     /// # Errors
     /// [`EngineError::WrongType`] unless the column holds a blob.
     #[inline]
-    pub fn column_blob(&self, column: i32) -> Result<&[u8], EngineError> {
+    pub fn column_blob(&self, column: i32) -> Result<&[u8]> {
         self.blob(column).ok_or_else(|| self.wrong_type(column, "blob"))
     }
 
@@ -104,7 +104,7 @@ impl Statement<'_, '_> {
     /// # Errors
     /// [`EngineError::NotUtf8`].
     #[inline]
-    pub fn column_value_ref(&self, column: i32) -> Result<ValueRef<'_>, EngineError> {
+    pub fn column_value_ref(&self, column: i32) -> Result<ValueRef<'_>> {
         Ok(match self.column_type(column) {
             ffi::SQLITE_INTEGER => ValueRef::Integer(self.column_i64(column)),
             ffi::SQLITE_FLOAT => ValueRef::Real(self.column_f64(column)),

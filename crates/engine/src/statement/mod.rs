@@ -4,7 +4,7 @@ mod bind;
 mod columns;
 
 use crate::array::Array;
-use crate::error::{During, EngineError};
+use crate::error::{During, EngineError, Result};
 use crate::ffi::{self, Api};
 use crate::handle::DatabaseHandle;
 use crate::text::copied;
@@ -46,7 +46,7 @@ pub enum StatementCounter {
 ///
 /// ```compile_fail,E0597
 /// # use pragmark_engine::{Connection, EngineError};
-/// # fn bind(connection: &Connection) -> Result<(), EngineError> {
+/// # fn bind(connection: &Connection) -> Result<()> {
 /// let mut statement = connection.prepare("SELECT ?")?;
 /// {
 ///     let text = String::from("too short a life");
@@ -95,7 +95,7 @@ impl<'c, 'd> Statement<'c, 'd> {
     pub(crate) fn first_of<'s>(
         database: &'c DatabaseHandle,
         sql: &'s CStr,
-    ) -> Result<(Option<Self>, &'s CStr), EngineError> {
+    ) -> Result<(Option<Self>, &'s CStr)> {
         let mut raw = std::ptr::null_mut();
         let mut tail: *const c_char = sql.as_ptr();
         // SAFETY: the handle is open and `sql` is a C string, which the length −1 announces; a length
@@ -114,7 +114,7 @@ impl<'c, 'd> Statement<'c, 'd> {
     }
 
     #[inline]
-    fn check(&self, code: c_int) -> Result<(), EngineError> {
+    fn check(&self, code: c_int) -> Result<()> {
         if code == ffi::SQLITE_OK { Ok(()) } else { Err(self.error()) }
     }
 
@@ -135,7 +135,7 @@ impl<'c, 'd> Statement<'c, 'd> {
     /// SQLite's, naming the statement; [`EngineError::is_busy`] distinguishes a lock. The
     /// statement can be reset and stepped again.
     #[inline]
-    pub fn step(&mut self) -> Result<Step, EngineError> {
+    pub fn step(&mut self) -> Result<Step> {
         // SAFETY: the statement is alive.
         match unsafe { (self.api.step)(self.as_ptr()) } {
             ffi::SQLITE_ROW => Ok(Step::Row),
@@ -150,7 +150,7 @@ impl<'c, 'd> Statement<'c, 'd> {
     /// Only an error that resetting itself brought about, such as a failing commit of an unfinished
     /// `INSERT … RETURNING`; one that the last step reported is not reported again.
     #[inline]
-    pub fn reset(&mut self) -> Result<(), EngineError> {
+    pub fn reset(&mut self) -> Result<()> {
         // SAFETY: the statement is alive.
         let code = unsafe { (self.api.reset)(self.as_ptr()) };
         let failed = std::mem::take(&mut self.failed);
@@ -159,7 +159,7 @@ impl<'c, 'd> Statement<'c, 'd> {
 
     /// An error of the step before was reported by the step; another one is new.
     #[cold]
-    fn reset_failed(&self, step_failed: bool) -> Result<(), EngineError> {
+    fn reset_failed(&self, step_failed: bool) -> Result<()> {
         if step_failed { Ok(()) } else { Err(self.error()) }
     }
 
@@ -168,7 +168,7 @@ impl<'c, 'd> Statement<'c, 'd> {
     /// # Errors
     /// As [`step`](Self::step); the statement is reset then too.
     #[inline]
-    pub fn run(&mut self) -> Result<(), EngineError> {
+    pub fn run(&mut self) -> Result<()> {
         loop {
             match self.step() {
                 Ok(Step::Row) => {}
@@ -182,7 +182,7 @@ impl<'c, 'd> Statement<'c, 'd> {
     ///
     /// # Errors
     /// As [`reset`](Self::reset).
-    pub fn clear_bindings(&mut self) -> Result<(), EngineError> {
+    pub fn clear_bindings(&mut self) -> Result<()> {
         // Resetting comes first, because SQLite frees a bound array even while the statement reads it.
         let reset = self.reset();
         // SAFETY: the statement is alive and not running; the result is always SQLITE_OK.
@@ -195,7 +195,7 @@ impl<'c, 'd> Statement<'c, 'd> {
     ///
     /// ```
     /// # use pragmark_engine::{Connection, EngineError};
-    /// # fn insert(connection: &Connection, mut fill: impl FnMut(&mut Vec<String>)) -> Result<(), EngineError> {
+    /// # fn insert(connection: &Connection, mut fill: impl FnMut(&mut Vec<String>)) -> Result<()> {
     /// let mut insert = connection.prepare("INSERT INTO t VALUES (?)")?;
     /// let mut batch = Vec::new();
     /// for _ in 0..10 {
@@ -216,8 +216,8 @@ impl<'c, 'd> Statement<'c, 'd> {
     /// What `work` returns, or else an error of resetting.
     pub fn with_borrowed<'short, R>(
         &mut self,
-        work: impl FnOnce(&mut Statement<'c, 'short>) -> Result<R, EngineError>,
-    ) -> Result<R, EngineError>
+        work: impl FnOnce(&mut Statement<'c, 'short>) -> Result<R>,
+    ) -> Result<R>
     where
         'd: 'short,
     {
@@ -243,8 +243,8 @@ impl<'c, 'd> Statement<'c, 'd> {
         &mut self,
         index: i32,
         array: Array<'short>,
-        work: impl FnOnce(&mut Statement<'c, 'short>) -> Result<R, EngineError>,
-    ) -> Result<R, EngineError>
+        work: impl FnOnce(&mut Statement<'c, 'short>) -> Result<R>,
+    ) -> Result<R>
     where
         'd: 'short,
     {

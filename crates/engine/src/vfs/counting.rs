@@ -2,7 +2,7 @@
 
 use super::event::{Event, FileKind, Observer, Operation};
 use super::shim::ObservedVfs;
-use crate::error::EngineError;
+use crate::error::Result;
 use crate::library::Library;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -155,7 +155,7 @@ impl CountingVfs {
     ///
     /// # Errors
     /// As for [`ObservedVfs::register`].
-    pub fn register(library: &Arc<Library>) -> Result<CountingVfs, EngineError> {
+    pub fn register(library: &Arc<Library>) -> Result<CountingVfs> {
         CountingVfs::register_over(library, None)
     }
 
@@ -163,10 +163,7 @@ impl CountingVfs {
     ///
     /// # Errors
     /// As for [`ObservedVfs::register`].
-    pub fn register_over(
-        library: &Arc<Library>,
-        base: Option<&str>,
-    ) -> Result<CountingVfs, EngineError> {
+    pub fn register_over(library: &Arc<Library>, base: Option<&str>) -> Result<CountingVfs> {
         let counter = Arc::new(Counter::default());
         ObservedVfs::register(library, base, "pragmark-counting", counter).map(CountingVfs)
     }

@@ -5,7 +5,7 @@
 
 use super::event::{Event, FileId, FileKind, Observer, Operation, SyncKind};
 use super::shim::ObservedVfs;
-use crate::error::EngineError;
+use crate::error::Result;
 use crate::library::Library;
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -45,7 +45,7 @@ impl RecordingVfs {
     ///
     /// # Errors
     /// As for [`ObservedVfs::register`].
-    pub fn register(library: &Arc<Library>) -> Result<RecordingVfs, EngineError> {
+    pub fn register(library: &Arc<Library>) -> Result<RecordingVfs> {
         RecordingVfs::register_over(library, None)
     }
 
@@ -53,10 +53,7 @@ impl RecordingVfs {
     ///
     /// # Errors
     /// As for [`ObservedVfs::register`].
-    pub fn register_over(
-        library: &Arc<Library>,
-        base: Option<&str>,
-    ) -> Result<RecordingVfs, EngineError> {
+    pub fn register_over(library: &Arc<Library>, base: Option<&str>) -> Result<RecordingVfs> {
         let recorder = Arc::new(Recorder::default());
         ObservedVfs::register(library, base, "pragmark-recording", recorder).map(RecordingVfs)
     }

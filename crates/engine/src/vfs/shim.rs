@@ -2,7 +2,7 @@
 
 use super::event::{Event, FileId, FileKind, Observer, Operation, Query};
 use super::file::{self, Shim};
-use crate::error::{During, EngineError, SqliteError};
+use crate::error::{During, EngineError, Result, SqliteError};
 use crate::ffi::{self, AnyFunction, sqlite3_file, sqlite3_vfs};
 use crate::library::Library;
 use crate::text::{VFS_NAME, c_string};
@@ -56,7 +56,7 @@ impl<O: Observer> ObservedVfs<O> {
         base: Option<&str>,
         label: &str,
         observer: Arc<O>,
-    ) -> Result<ObservedVfs<O>, EngineError> {
+    ) -> Result<ObservedVfs<O>> {
         library.enter()?;
         let registered = register(library, base, label, Arc::clone(&observer));
         library.leave();
@@ -92,7 +92,7 @@ fn register<O: Observer>(
     base: Option<&str>,
     label: &str,
     observer: Arc<O>,
-) -> Result<(*mut Shim<O>, String), EngineError> {
+) -> Result<(*mut Shim<O>, String)> {
     let real = find(library, base)?;
     let name = format!("{label}-{}", NEXT_SHIM.fetch_add(1, Ordering::Relaxed));
     let shim = Box::into_raw(Box::new(shim_over(real, &name, observer)?));
@@ -105,7 +105,7 @@ fn register<O: Observer>(
 }
 
 /// Turns the result of registering a VFS into an error.
-pub(super) fn registered(code: c_int) -> Result<(), EngineError> {
+pub(super) fn registered(code: c_int) -> Result<()> {
     if code == ffi::SQLITE_OK {
         return Ok(());
     }
@@ -113,7 +113,7 @@ pub(super) fn registered(code: c_int) -> Result<(), EngineError> {
     Err(SqliteError::new(code, "SQLite refused it".to_owned(), during).into())
 }
 
-fn find(library: &Library, name: Option<&str>) -> Result<*mut ffi::sqlite3_vfs, EngineError> {
+fn find(library: &Library, name: Option<&str>) -> Result<*mut ffi::sqlite3_vfs> {
     let c_name = name.map(|name| c_string(name, VFS_NAME)).transpose()?;
     let pointer = c_name.as_ref().map_or(std::ptr::null(), |name| name.as_ptr());
     // SAFETY: the name is null or a C string.
@@ -128,7 +128,7 @@ fn shim_over<O: Observer>(
     real: *mut ffi::sqlite3_vfs,
     name: &str,
     observer: Arc<O>,
-) -> Result<Shim<O>, EngineError> {
+) -> Result<Shim<O>> {
     let name = c_string(name, VFS_NAME)?;
     // SAFETY: SQLite's list holds valid records only; numbers and names in them do not change.
     let (version, file_size, path_length) =

@@ -6,7 +6,7 @@ use async_nats::jetstream::{AckKind, Message};
 use runner::Execution;
 
 use super::{Agent, AgentEvent, locked};
-use crate::error::FleetError;
+use crate::error::{FleetError, Result};
 use crate::presence::clock_s;
 use crate::results::{outcomes_of, store_outcomes};
 use crate::wire::{Done, Finished, Work, decode, hash_of_task};
@@ -19,7 +19,7 @@ impl Agent<'_> {
     ///
     /// # Errors
     /// When the server refuses, or the run was removed.
-    pub(super) fn carry_out(&mut self, run: &str, message: &Message) -> Result<(), FleetError> {
+    pub(super) fn carry_out(&mut self, run: &str, message: &Message) -> Result<()> {
         let group = self.runs.get(run).map_or("", |run| &run.group);
         let work = decode::<Work>(&message.payload, "a block");
         let work = match work.and_then(|work| work.check(run, group).map(|()| work)) {
@@ -62,7 +62,7 @@ impl Agent<'_> {
         work: &Work,
         block: &str,
         executions: Vec<Execution>,
-    ) -> Result<(), FleetError> {
+    ) -> Result<()> {
         let attempt = message.info().map_or(1, |info| info.delivered.max(1) as u64);
         let trials = work.tasks.iter().zip(executions);
         let trials = trials.map(|(task, execution)| Finished {

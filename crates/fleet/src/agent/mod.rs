@@ -16,7 +16,7 @@ use futures_util::StreamExt;
 use lab::record::EnvironmentFile;
 use runner::{Execution, Task};
 
-use crate::error::FleetError;
+use crate::error::{FleetError, Result};
 use crate::presence::{BEAT, Card, beat, clock_s, other};
 use crate::results::store_machine;
 use crate::runs::{ALL, RunCard};
@@ -72,7 +72,7 @@ pub fn serve(
     machine: &mut dyn Machine,
     orders: &StopSignals,
     say: &dyn Fn(AgentEvent),
-) -> Result<(), FleetError> {
+) -> Result<()> {
     let (name, version) = (card.agent.clone(), card.version.clone());
     let (instance, beat) = (card.instance.clone(), Arc::new(AtomicU64::new(0)));
     let mut card = card;
@@ -144,7 +144,7 @@ fn locked(card: &Mutex<Card>) -> std::sync::MutexGuard<'_, Card> {
 }
 
 impl Agent<'_> {
-    fn work(&mut self) -> Result<(), FleetError> {
+    fn work(&mut self) -> Result<()> {
         while !self.orders.is_end() {
             self.look_for_runs()?;
             self.check_now_and_then()?;
@@ -156,7 +156,7 @@ impl Agent<'_> {
     }
 
     /// Makes sure that it is alone with its name, and that the runs are still there in which it takes part.
-    fn check_now_and_then(&mut self) -> Result<(), FleetError> {
+    fn check_now_and_then(&mut self) -> Result<()> {
         if self.checked.elapsed() < BEAT {
             return Ok(());
         }
@@ -176,7 +176,7 @@ impl Agent<'_> {
     }
 
     /// Takes a block of each run in turn; whether there was any.
-    fn take_turns(&mut self) -> Result<bool, FleetError> {
+    fn take_turns(&mut self) -> Result<bool> {
         let runs: Vec<String> = self.runs.keys().cloned().collect();
         let patience = if runs.len() > 1 { ASK_EACH } else { ASK };
         let mut any = false;
@@ -194,7 +194,7 @@ impl Agent<'_> {
     }
 
     /// Learns which runs have begun, changed or ended.
-    fn look_for_runs(&mut self) -> Result<(), FleetError> {
+    fn look_for_runs(&mut self) -> Result<()> {
         if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
             return Ok(());
         }
@@ -219,7 +219,7 @@ impl Agent<'_> {
     }
 
     /// Trouble with one run ends this agent's part in that run and nothing else.
-    fn of_one_run(&mut self, run: &str, done: Result<(), FleetError>) -> Result<(), FleetError> {
+    fn of_one_run(&mut self, run: &str, done: Result<()>) -> Result<()> {
         use FleetError::{Damaged, NoStream, Refused};
         match done {
             Err(error @ (Damaged { .. } | NoStream { .. } | Refused { .. })) => {
@@ -232,7 +232,7 @@ impl Agent<'_> {
         }
     }
 
-    fn consider(&mut self, card: RunCard) -> Result<(), FleetError> {
+    fn consider(&mut self, card: RunCard) -> Result<()> {
         let run = card.run.clone();
         if card.finished {
             self.leave(&run);
@@ -250,7 +250,7 @@ impl Agent<'_> {
         self.join(card, group)
     }
 
-    fn join(&mut self, card: RunCard, group: String) -> Result<(), FleetError> {
+    fn join(&mut self, card: RunCard, group: String) -> Result<()> {
         let run = card.run.clone();
         let machine = if card.version == self.version {
             self.machine.prepare(&card)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::{Object, hash_of};
-use crate::error::FleetError;
+use crate::error::{FleetError, Result};
 
 /// A directory with a folder for each object, named by its hash.
 #[derive(Clone, Debug)]
@@ -38,8 +38,8 @@ impl ObjectCache {
         &self,
         object: &Object,
         needed: &HashSet<String>,
-        fetch: impl FnOnce(&Path) -> Result<(), FleetError>,
-    ) -> Result<PathBuf, FleetError> {
+        fetch: impl FnOnce(&Path) -> Result<()>,
+    ) -> Result<PathBuf> {
         object.check()?;
         let name = object.path()?;
         let name = Path::new(name.file_name().unwrap_or_default());
@@ -61,7 +61,7 @@ impl ObjectCache {
     }
 
     /// Removes what was not used for longest, until there is room for an object.
-    fn make_room(&self, object: &Object, needed: &HashSet<String>) -> Result<(), FleetError> {
+    fn make_room(&self, object: &Object, needed: &HashSet<String>) -> Result<()> {
         let mut kept = self.kept();
         kept.sort_by_key(|object| object.used);
         let mut bytes: u64 = kept.iter().map(|object| object.bytes).sum();
@@ -99,7 +99,7 @@ impl ObjectCache {
 }
 
 /// Notes that a file was used.
-fn touch(path: &Path) -> Result<(), FleetError> {
+fn touch(path: &Path) -> Result<()> {
     let file = fs::File::options().append(true).open(path);
     let touched = file.and_then(|file| file.set_modified(SystemTime::now()));
     touched.map_err(failed("write", path))
@@ -162,7 +162,7 @@ mod tests {
         let (object, _) = object(directory.path(), "a");
         let object =
             Object { sha256: own.display().to_string(), file: "keys".to_owned(), ..object };
-        let never = |_: &Path| -> Result<(), FleetError> { panic!("nothing is fetched") };
+        let never = |_: &Path| -> Result<()> { panic!("nothing is fetched") };
         let error = cache.file(&object, &HashSet::new(), never).unwrap_err();
         assert!(error.to_string().contains("no SHA-256"), "{error}");
         assert_eq!(fs::read_to_string(own.join("keys")).unwrap(), "secret");
@@ -198,7 +198,7 @@ mod tests {
         fs::write(&path, "bbbbbbbbbb").unwrap();
         let path = cache.file(&object, &HashSet::new(), fetch).unwrap();
         assert_eq!(fs::read_to_string(path).unwrap(), text);
-        let never = |_: &Path| -> Result<(), FleetError> { panic!("it is there") };
+        let never = |_: &Path| -> Result<()> { panic!("it is there") };
         cache.file(&object, &HashSet::new(), never).unwrap();
     }
 }

@@ -16,7 +16,7 @@ use lab::record::is_name;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::error::FleetError;
+use crate::error::{FleetError, Result};
 
 pub use cache::ObjectCache;
 pub use signature::{Signature, Signer, Trusted};
@@ -75,7 +75,7 @@ impl Object {
         file: &str,
         content: Content,
         signer: Option<&Signer>,
-    ) -> Result<Object, FleetError> {
+    ) -> Result<Object> {
         let (sha256, bytes) = hash_of(path)?;
         let mut object = Object {
             name: name.to_owned(),
@@ -99,7 +99,7 @@ impl Object {
     ///
     /// # Errors
     /// The damage.
-    pub(crate) fn check(&self) -> Result<(), FleetError> {
+    pub(crate) fn check(&self) -> Result<()> {
         let is_hash = self.sha256.len() == HASH_DIGITS && self.sha256.chars().all(is_digit);
         let is_driver = matches!(self.content, Content::Driver { .. });
         if !is_hash {
@@ -115,7 +115,7 @@ impl Object {
     ///
     /// # Errors
     /// When it has one.
-    pub fn path(&self) -> Result<PathBuf, FleetError> {
+    pub fn path(&self) -> Result<PathBuf> {
         let path = PathBuf::from(&self.file);
         let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
         if is_plain && path.file_name().is_some() {
@@ -139,7 +139,7 @@ fn wrong(text: &str, is: &str) -> FleetError {
 }
 
 /// Hash and size of a file.
-fn hash_of(path: &Path) -> Result<(String, u64), FleetError> {
+fn hash_of(path: &Path) -> Result<(String, u64)> {
     let failed =
         |source: std::io::Error| FleetError::Io { doing: "read", path: path.to_owned(), source };
     let mut file = File::open(path).map_err(failed)?;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Object;
 use crate::address::read;
-use crate::error::FleetError;
+use crate::error::{FleetError, Result};
 
 /// Who vouches for an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ impl Signer {
     ///
     /// # Errors
     /// When the file cannot be read or holds no seed.
-    pub fn from_file(path: &Path) -> Result<Signer, FleetError> {
+    pub fn from_file(path: &Path) -> Result<Signer> {
         let seed = read(path)?;
         let key = KeyPair::from_seed(seed.trim());
         let no_key = |_| FleetError::NoKey(format!("{} holds no seed of an nkey", path.display()));
@@ -51,7 +51,7 @@ impl Signer {
     ///
     /// # Errors
     /// When the key cannot sign.
-    pub(super) fn sign(&self, object: &Object) -> Result<Signature, FleetError> {
+    pub(super) fn sign(&self, object: &Object) -> Result<Signature> {
         let signed = self.0.sign(&statement(object));
         let signed = signed.map_err(|error| FleetError::NoKey(error.to_string()))?;
         Ok(Signature { key: self.0.public_key(), signature: STANDARD.encode(signed) })
@@ -61,7 +61,7 @@ impl Signer {
 impl FromStr for Trusted {
     type Err = FleetError;
 
-    fn from_str(text: &str) -> Result<Trusted, FleetError> {
+    fn from_str(text: &str) -> Result<Trusted> {
         let no_key = |_| FleetError::NoKey(format!("{text} is no public nkey"));
         let key = KeyPair::from_public_key(text).map_err(no_key)?;
         Ok(Trusted(Arc::new(key)))

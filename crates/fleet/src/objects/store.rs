@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 
 use super::{Object, PIECE, digits};
-use crate::error::FleetError;
+use crate::error::{FleetError, Result};
 use crate::server::{Server, Unanswered, unless_missing};
 
 /// The bucket with the objects of all runs.
@@ -32,7 +32,7 @@ impl Server {
     ///
     /// # Errors
     /// When the server refuses.
-    pub(crate) fn make_objects(&self) -> Result<(), FleetError> {
+    pub(crate) fn make_objects(&self) -> Result<()> {
         self.patiently("make the store of objects", async || {
             if self.jetstream.get_object_store(BUCKET).await.is_err() {
                 let bucket = BUCKET.to_owned();
@@ -47,7 +47,7 @@ impl Server {
     ///
     /// # Errors
     /// When the file cannot be read or has changed, or the server refuses.
-    pub fn put_object(&self, object: &Object, path: &Path) -> Result<(), FleetError> {
+    pub fn put_object(&self, object: &Object, path: &Path) -> Result<()> {
         let refused =
             |why: &dyn std::fmt::Display| Unanswered::Refused(format!("{}{why}", path.display()));
         self.patiently("store an object", async || {
@@ -77,7 +77,7 @@ impl Server {
     ///
     /// # Errors
     /// When the server does not have it, its content is another than its hash says, or the file cannot be written.
-    pub fn get_object(&self, object: &Object, path: &Path) -> Result<(), FleetError> {
+    pub fn get_object(&self, object: &Object, path: &Path) -> Result<()> {
         let sha256 = self.patiently("hand out an object", async || {
             let bucket = self.jetstream.get_object_store(BUCKET).await?;
             let mut content = bucket.get(&object.sha256).await?;
@@ -94,7 +94,7 @@ impl Server {
     ///
     /// # Errors
     /// When the server refuses.
-    pub(crate) fn remove_objects(&self, hashes: &[String]) -> Result<(), FleetError> {
+    pub(crate) fn remove_objects(&self, hashes: &[String]) -> Result<()> {
         for hash in hashes {
             self.patiently("remove an object", async || {
                 let bucket = self.jetstream.get_object_store(BUCKET).await?;
@@ -108,7 +108,7 @@ impl Server {
     ///
     /// # Errors
     /// When the server refuses.
-    pub(crate) fn remove_leftovers(&self, now_s: i64) -> Result<(), FleetError> {
+    pub(crate) fn remove_leftovers(&self, now_s: i64) -> Result<()> {
         let pieces = self.patiently("list the pieces of objects", async || {
             let bucket = self.jetstream.get_object_store(BUCKET).await?;
             let objects: Vec<ObjectInfo> = bucket.list().await?.try_collect().await?;

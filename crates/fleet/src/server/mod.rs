@@ -21,7 +21,7 @@ use futures_util::FutureExt;
 use tokio::runtime::Runtime;
 
 use crate::address::{Access, Address};
-use crate::error::FleetError;
+use crate::error::{FleetError, Result};
 use crate::subjects::drain;
 
 pub(crate) use stored::Stored;
@@ -98,7 +98,7 @@ impl Server {
         name: &str,
         waiting: ConnectionObserver,
         cancelled: Arc<AtomicBool>,
-    ) -> Result<Server, FleetError> {
+    ) -> Result<Server> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -136,7 +136,7 @@ impl Server {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    fn check_jetstream(&self) -> Result<(), FleetError> {
+    fn check_jetstream(&self) -> Result<()> {
         match self.runtime.block_on(self.jetstream.query_account()) {
             Ok(_) => Ok(()),
             Err(_) => Err(FleetError::NoJetStream(self.address.to_string())),
@@ -147,7 +147,7 @@ impl Server {
     ///
     /// # Errors
     /// When it was cancelled.
-    pub(crate) fn pause(&self, pause: Duration) -> Result<(), FleetError> {
+    pub(crate) fn pause(&self, pause: Duration) -> Result<()> {
         std::thread::sleep(pause);
         if self.is_cancelled() { Err(FleetError::Cancelled) } else { Ok(()) }
     }
@@ -165,7 +165,7 @@ impl Server {
         &self,
         doing: &'static str,
         ask: impl AsyncFn() -> Result<T, Unanswered>,
-    ) -> Result<T, FleetError> {
+    ) -> Result<T> {
         let mut missing_since: Option<Instant> = None;
         loop {
             match self.runtime.block_on(ask()) {
@@ -193,7 +193,7 @@ impl Server {
         subject: &str,
         id: Option<&str>,
         payload: &[u8],
-    ) -> Result<bool, FleetError> {
+    ) -> Result<bool> {
         let payload = Bytes::copy_from_slice(payload);
         self.patiently(doing, async || {
             let mut message = PublishMessage::build().payload(payload.clone());
@@ -228,7 +228,7 @@ impl Server {
     ///
     /// # Errors
     /// When the connection is closed.
-    pub fn ask_to_end(&self, agent: &str) -> Result<(), FleetError> {
+    pub fn ask_to_end(&self, agent: &str) -> Result<()> {
         let refused = |why: String| FleetError::Refused { doing: "pass a message on", why };
         self.runtime.block_on(async {
             let sent = self.client.publish(drain(agent), Bytes::new()).await;

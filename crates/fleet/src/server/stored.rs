@@ -10,7 +10,7 @@ use async_nats::jetstream::stream::{LastRawMessageErrorKind, RawMessageErrorKind
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use crate::error::FleetError;
+use crate::error::Result;
 use crate::server::{ANSWER, Server, Unanswered};
 use crate::subjects::AGENTS;
 
@@ -19,12 +19,7 @@ impl Server {
     ///
     /// # Errors
     /// As for [`Server::patiently`].
-    pub(crate) fn first(
-        &self,
-        stream: &str,
-        subject: &str,
-        from: u64,
-    ) -> Result<Option<Stored>, FleetError> {
+    pub(crate) fn first(&self, stream: &str, subject: &str, from: u64) -> Result<Option<Stored>> {
         self.patiently("look for a message", async || {
             let stream = self.stream(stream).await?;
             match stream.get_first_raw_message_by_subject(subject, from).await {
@@ -42,7 +37,7 @@ impl Server {
     ///
     /// # Errors
     /// As for [`Server::patiently`].
-    pub(crate) fn latest(&self, stream: &str, subject: &str) -> Result<Option<Stored>, FleetError> {
+    pub(crate) fn latest(&self, stream: &str, subject: &str) -> Result<Option<Stored>> {
         self.patiently("look for a message", async || {
             match self.stream(stream).await?.get_last_raw_message_by_subject(subject).await {
                 Ok(message) => Ok(Some(Stored::of(message))),
@@ -60,7 +55,7 @@ impl Server {
     ///
     /// # Errors
     /// As for [`Server::patiently`].
-    pub(crate) fn all(&self, stream: &str, subject: &str) -> Result<Vec<Stored>, FleetError> {
+    pub(crate) fn all(&self, stream: &str, subject: &str) -> Result<Vec<Stored>> {
         self.patiently("read messages", async || {
             let stream = self.stream(stream).await?;
             in_time(read(&stream, subject)).await
@@ -149,7 +144,7 @@ const AT_ONCE: usize = 32;
 
 impl Server {
     /// Makes the bucket, if it is missing.
-    pub(super) fn make_presence(&self) -> Result<(), FleetError> {
+    pub(super) fn make_presence(&self) -> Result<()> {
         self.patiently("make the bucket of agents", async || {
             if self.jetstream.get_key_value(AGENTS).await.is_err() {
                 let bucket = AGENTS.to_owned();
@@ -164,7 +159,7 @@ impl Server {
     ///
     /// # Errors
     /// As for [`Server::patiently`].
-    pub(crate) fn put(&self, key: &str, payload: Vec<u8>) -> Result<(), FleetError> {
+    pub(crate) fn put(&self, key: &str, payload: Vec<u8>) -> Result<()> {
         let payload = Bytes::from(payload);
         self.ask("store an entry", async |bucket| {
             bucket.put(key, payload.clone()).await?;
@@ -176,7 +171,7 @@ impl Server {
     ///
     /// # Errors
     /// As for [`Server::patiently`].
-    pub(crate) fn entry(&self, key: &str) -> Result<Option<Stored>, FleetError> {
+    pub(crate) fn entry(&self, key: &str) -> Result<Option<Stored>> {
         self.ask("read an entry", async |bucket| Ok(bucket.entry(key).await?.and_then(stored)))
     }
 
@@ -184,7 +179,7 @@ impl Server {
     ///
     /// # Errors
     /// As for [`Server::patiently`].
-    pub(crate) fn entries(&self, prefix: &str) -> Result<Vec<Stored>, FleetError> {
+    pub(crate) fn entries(&self, prefix: &str) -> Result<Vec<Stored>> {
         self.ask("read entries", async |bucket| {
             // An entry that is renewed meanwhile is listed twice.
             let keys: BTreeSet<String> = bucket.keys().await?.try_collect().await?;
@@ -199,7 +194,7 @@ impl Server {
     ///
     /// # Errors
     /// As for [`Server::patiently`].
-    pub(crate) fn withdraw(&self, key: &str) -> Result<(), FleetError> {
+    pub(crate) fn withdraw(&self, key: &str) -> Result<()> {
         self.ask("withdraw an entry", async |bucket| Ok(bucket.purge(key).await?))
     }
 
@@ -208,7 +203,7 @@ impl Server {
         &self,
         doing: &'static str,
         ask: impl AsyncFn(&Store) -> Result<T, Unanswered>,
-    ) -> Result<T, FleetError> {
+    ) -> Result<T> {
         self.patiently(doing, async || {
             in_time(async { ask(&self.jetstream.get_key_value(AGENTS).await?).await }).await
         })

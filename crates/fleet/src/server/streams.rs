@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy};
 
 use super::{Server, Unanswered, unless_missing};
-use crate::error::FleetError;
+use crate::error::Result;
 use crate::subjects::{RUNS, WORK};
 
 /// How long the server recognises a message that is sent again.
@@ -16,7 +16,7 @@ impl Server {
     ///
     /// # Errors
     /// When the server refuses, for example for lack of storage.
-    pub fn make_streams(&self) -> Result<(), FleetError> {
+    pub fn make_streams(&self) -> Result<()> {
         for config in [work(), runs()] {
             self.make_stream(config)?;
         }
@@ -25,7 +25,7 @@ impl Server {
     }
 
     /// Makes the stream of a run's outcomes. Nothing in it can be changed or deleted, but the whole.
-    pub(crate) fn make_results(&self, run: &str) -> Result<(), FleetError> {
+    pub(crate) fn make_results(&self, run: &str) -> Result<()> {
         self.make_stream(Config {
             name: crate::subjects::results_stream(run),
             subjects: vec![crate::subjects::all_results(run)],
@@ -35,7 +35,7 @@ impl Server {
         })
     }
 
-    fn make_stream(&self, config: Config) -> Result<(), FleetError> {
+    fn make_stream(&self, config: Config) -> Result<()> {
         self.patiently("make a stream", async || {
             self.jetstream.get_or_create_stream(config.clone()).await?;
             Ok(())
@@ -46,7 +46,7 @@ impl Server {
     ///
     /// # Errors
     /// [`FleetError::NoStream`] when the run was removed.
-    pub(crate) fn check_results(&self, run: &str) -> Result<(), FleetError> {
+    pub(crate) fn check_results(&self, run: &str) -> Result<()> {
         let name = crate::subjects::results_stream(run);
         self.patiently("keep the outcomes of the run", async || {
             let stream = unless_missing(self.jetstream.get_stream(&name).await)?;
@@ -58,7 +58,7 @@ impl Server {
     ///
     /// # Errors
     /// As for [`Server::patiently`].
-    pub(crate) fn clear(&self, stream: &str, subject: &str) -> Result<(), FleetError> {
+    pub(crate) fn clear(&self, stream: &str, subject: &str) -> Result<()> {
         self.patiently("remove messages", async || {
             self.stream(stream).await?.purge().filter(subject).await?;
             Ok(())
@@ -69,7 +69,7 @@ impl Server {
     ///
     /// # Errors
     /// As for [`Server::patiently`].
-    pub(crate) fn remove_stream(&self, name: &str) -> Result<(), FleetError> {
+    pub(crate) fn remove_stream(&self, name: &str) -> Result<()> {
         self.patiently("remove a stream", async || {
             unless_missing(self.jetstream.delete_stream(name).await).map(drop)
         })

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use app::Error;
+use app::Result;
 use app::compare::ExactRequest;
 use app::measure::{Sql, Subject, Work};
 use clap::Args;
@@ -72,7 +72,7 @@ pub struct CompareArgs {
 
 impl CompareArgs {
     /// Compares.
-    pub fn execute(self) -> Result<Exit, Error> {
+    pub fn execute(self) -> Result<Exit> {
         let request = ExactRequest {
             subject: Subject {
                 work: Work::Sql(Sql { statements: self.commands, ..Sql::default() }),

@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use app::Error;
 use app::crash::{CrashKind, CrashRequest, CrashWork, Images};
+use app::{Error, Result};
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 use crash::schedule::Schedule;
@@ -126,7 +126,7 @@ pub struct AccidentArgs {
 
 impl CrashArgs {
     /// Crashes, or plays a schedule again.
-    pub fn execute(self) -> Result<Exit, Error> {
+    pub fn execute(self) -> Result<Exit> {
         let directory = self.accidents.dir;
         if let Some(schedule) = self.accidents.schedule {
             return command::play(&schedule, &self.engine, directory.as_deref());
@@ -178,7 +178,7 @@ struct Crashed {
 impl Crashed {
     const NAMES: [&str; 5] = ["journal_mode", "synchronous", "locking_mode", "page_size", "psow"];
 
-    fn parse(given: &[String]) -> Result<Crashed, Error> {
+    fn parse(given: &[String]) -> Result<Crashed> {
         let mut crashed = Crashed::default();
         for (name, values) in settings(given, "--set")? {
             let (name, values) = (name.as_str(), values.as_str());
@@ -195,7 +195,7 @@ impl Crashed {
     }
 
     /// Refuses settings that have no part in a kind of crash, and fills in what is not given.
-    fn check(&self, kind: &CrashKind) -> Result<(), Error> {
+    fn check(&self, kind: &CrashKind) -> Result<()> {
         let refused: &[&str] = match kind {
             CrashKind::Images(images) if !matches!(images.work, CrashWork::BuiltIn) => {
                 &["page_size"]
@@ -228,11 +228,7 @@ fn or_default<T>(values: Vec<T>, default: T) -> Vec<T> {
 }
 
 /// Reads the values of a setting.
-fn all<T>(
-    name: &str,
-    values: &str,
-    read: impl Fn(&str) -> Result<T, String>,
-) -> Result<Vec<T>, Error> {
+fn all<T>(name: &str, values: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>> {
     let one = |value: &str| {
         let value = value.trim();
         read(value).map_err(|why| Error::mistake(format!("--set {name}={value}: {why}")))
@@ -256,7 +252,7 @@ fn work(
     trace: Option<PathBuf>,
     database: Option<PathBuf>,
     transactions: Option<u32>,
-) -> Result<CrashWork, Error> {
+) -> Result<CrashWork> {
     if transactions.is_some() && trace.is_none() && database.is_none() {
         return Err(Error::mistake("--transactions requires --db or --trace")
             .hint("a script without a database is crashed as a whole"));

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use app::Error;
+use app::Result;
 use app::doctor::DatabaseRequest;
 use clap::Args;
 
@@ -45,7 +45,7 @@ pub struct DoctorArgs {
 
 impl DoctorArgs {
     /// Checks the machine, or examines the database.
-    pub fn execute(self) -> Result<Exit, Error> {
+    pub fn execute(self) -> Result<Exit> {
         let mut directories = self.dirs;
         if directories.is_empty() {
             directories.push(PathBuf::from("."));

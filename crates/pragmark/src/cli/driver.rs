@@ -1,6 +1,6 @@
 //! Options of `driver`.
 
-use app::Error;
+use app::Result;
 use clap::{Args, Subcommand};
 
 use crate::commands::driver;
@@ -42,7 +42,7 @@ pub enum DriverCommand {
 
 impl DriverArgs {
     /// Lists, installs or removes drivers.
-    pub fn execute(self) -> Result<Exit, Error> {
+    pub fn execute(self) -> Result<Exit> {
         match self.command {
             DriverCommand::List => driver::list(),
             DriverCommand::Install { names } => driver::install(&names),

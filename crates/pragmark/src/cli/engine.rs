@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use app::{Error, library};
+use app::{Result, library};
 use clap::{Args, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 
@@ -68,7 +68,7 @@ pub struct BuildArgs {
 
 impl EngineCommand {
     /// Lists, builds, adds, removes or shows engines.
-    pub fn execute(self) -> Result<Exit, Error> {
+    pub fn execute(self) -> Result<Exit> {
         match self {
             EngineCommand::List { json } => engine::list(json),
             EngineCommand::Build(args) => {

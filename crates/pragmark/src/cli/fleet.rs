@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use ::fleet::{Access, Trusted};
-use app::Error;
 use app::agent::AgentRequest;
 use app::fleet::server::ServerRequest;
+use app::{Error, Result};
 use clap::{Args, Subcommand, ValueEnum};
 use lab::fleet::{Expression, Per};
 
@@ -17,7 +17,7 @@ use crate::exit::Exit;
 ///
 /// # Errors
 /// A user has no password.
-fn access() -> Result<Access, Error> {
+fn access() -> Result<Access> {
     let file = |name| std::env::var_os(name).map(PathBuf::from);
     let password = match std::env::var("NATS_USER") {
         Err(_) => None,
@@ -38,7 +38,7 @@ fn access() -> Result<Access, Error> {
 }
 
 /// Returns a server by its address.
-fn server(address: String) -> Result<ServerRequest, Error> {
+fn server(address: String) -> Result<ServerRequest> {
     Ok(ServerRequest { address: Some(address), access: access()? })
 }
 
@@ -82,7 +82,7 @@ pub struct AgentArgs {
 }
 
 impl AgentArgs {
-    fn execute(self) -> Result<Exit, Error> {
+    fn execute(self) -> Result<Exit> {
         fleet::agent(&AgentRequest {
             server: server(self.server)?,
             name: self.name,
@@ -128,7 +128,7 @@ pub struct FleetRunArgs {
 
 impl FleetRunArgs {
     /// Returns the server, and the access to it if the run may use one: a stored run may be one over a fleet.
-    pub(super) fn server(&self, is_stored: bool) -> Result<ServerRequest, Error> {
+    pub(super) fn server(&self, is_stored: bool) -> Result<ServerRequest> {
         let may_use = is_stored || self.fleet.is_some();
         let access = if may_use { access()? } else { Access::default() };
         Ok(ServerRequest { address: self.fleet.clone(), access })
@@ -189,7 +189,7 @@ pub enum FleetCommand {
 
 impl FleetCommand {
     /// Carries out blocks as an agent, or asks something of a server.
-    pub fn execute(self) -> Result<Exit, Error> {
+    pub fn execute(self) -> Result<Exit> {
         match self {
             FleetCommand::Agent(args) => args.execute(),
             FleetCommand::Status { server: address } => fleet::status(&server(address)?),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use app::Error;
+use app::Result;
 use app::guard::GuardRequest;
 use clap::Args;
 
@@ -64,7 +64,7 @@ pub struct GuardArgs {
 
 impl GuardArgs {
     /// Measures both sides and judges.
-    pub fn execute(self) -> Result<Exit, Error> {
+    pub fn execute(self) -> Result<Exit> {
         let is_directory = |base: &String| base.starts_with(['.', '/']);
         let (base, base_directory) = match self.base {
             Some(base) if is_directory(&base) => (None, Some(PathBuf::from(base))),

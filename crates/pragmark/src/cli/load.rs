@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use app::Error;
 use app::load::LoadRequest;
+use app::{Error, Result};
 use clap::{Args, ValueEnum};
 use load::{
     Column, CsvOptions, DateOrder, Dates, Decimals, Duplicates, Format, FullText, Index,
@@ -254,7 +254,7 @@ pub struct LoadArgs {
 
 impl LoadArgs {
     /// Loads, or shows what a load would do.
-    pub fn execute(self) -> Result<Exit, Error> {
+    pub fn execute(self) -> Result<Exit> {
         let request =
             LoadRequest { opening: opening(&self)?, request: request(&self)?, inputs: self.inputs };
         match self.dry_run {
@@ -265,7 +265,7 @@ impl LoadArgs {
 }
 
 /// Returns how the inputs are opened.
-fn opening(args: &LoadArgs) -> Result<Opening, Error> {
+fn opening(args: &LoadArgs) -> Result<Opening> {
     let mut opening = app::load::opening()?;
     opening.csv = CsvOptions {
         delimiter: args.delimiter,
@@ -332,7 +332,7 @@ fn dates(args: &LoadArgs, order: DatesArg) -> Dates {
     }
 }
 
-fn request(args: &LoadArgs) -> Result<Request, Error> {
+fn request(args: &LoadArgs) -> Result<Request> {
     let mut request = Request::new(&args.database, table(args));
     request.mode = match (args.append, args.replace) {
         (true, _) => Mode::Append,

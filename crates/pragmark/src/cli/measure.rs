@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use app::Error;
+use app::Result;
 use app::measure::{MeasureRequest, Replay, ReplayMode, Sql, Subject, Work};
 use clap::{Args, ValueEnum};
 
@@ -92,7 +92,7 @@ pub struct MeasureArgs {
 
 impl MeasureArgs {
     /// Measures, or writes the experiment.
-    pub fn execute(self) -> Result<Exit, Error> {
+    pub fn execute(self) -> Result<Exit> {
         let work = match self.trace {
             Some(trace) => Work::Replay(Replay { trace, mode: self.mode.map(ModeArg::mode) }),
             None => Work::Sql(Sql {

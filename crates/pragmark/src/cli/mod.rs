@@ -26,7 +26,7 @@ mod values;
 
 use std::path::PathBuf;
 
-use app::Error;
+use app::Result;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use lab::experiment::schema::experiment_schema;
@@ -80,7 +80,7 @@ enum GenerateArg {
 }
 
 impl GenerateArg {
-    fn execute(self) -> Result<Exit, Error> {
+    fn execute(self) -> Result<Exit> {
         match self {
             GenerateArg::Bash => generate::completions(Shell::Bash),
             GenerateArg::Elvish => generate::completions(Shell::Elvish),
@@ -102,7 +102,7 @@ pub fn command() -> clap::Command {
 ///
 /// # Errors
 /// Options do not go together, or the command fails.
-pub fn execute() -> Result<Exit, Error> {
+pub fn execute() -> Result<Exit> {
     let matches = command().try_get_matches();
     let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = cli.unwrap_or_else(|error| advice::with_advice(error).exit());
@@ -197,7 +197,7 @@ enum Command {
 
 impl Command {
     /// Carries out the command. Its arguments are interpreted once, by its own module here.
-    fn execute(self) -> Result<Exit, Error> {
+    fn execute(self) -> Result<Exit> {
         match self {
             Command::Run(args) => args.execute(),
             Command::Measure(args) => args.execute(),

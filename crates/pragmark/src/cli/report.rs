@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use app::Error;
 use app::export::{TablesForm, TextForm};
+use app::{Error, Result};
 use clap::{Args, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 use lab::experiment::nearest;
@@ -84,7 +84,7 @@ impl ReportArgs {
     ///
     /// # Errors
     /// A format or a browser takes one run and there are several.
-    pub fn execute(mut self) -> Result<Exit, Error> {
+    pub fn execute(mut self) -> Result<Exit> {
         if self.runs.is_empty() {
             self.runs.push(command::run_or_latest(None)?);
         }
@@ -96,7 +96,7 @@ impl ReportArgs {
         }
     }
 
-    fn of_one_run(&self, format: ReportFormat) -> Result<Exit, Error> {
+    fn of_one_run(&self, format: ReportFormat) -> Result<Exit> {
         let [run] = &self.runs[..] else {
             return Err(match self.open {
                 true => Error::mistake("--open opens the page of one run"),
@@ -155,7 +155,7 @@ pub struct SettingsArgs {
 
 impl SettingsArgs {
     /// Prints the settings.
-    pub fn execute(self) -> Result<Exit, Error> {
+    pub fn execute(self) -> Result<Exit> {
         let (experiment, binding) = (self.experiment, self.binding);
         let query = SettingsQuery { experiment, binding, may_lose: self.may_lose.into() };
         settings::execute(self.run, &query)

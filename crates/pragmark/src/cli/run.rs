@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use app::Error;
 use app::fleet::FleetRequest;
 use app::fleet::server::ServerRequest;
 use app::run::{Experiments, RepeatRequest, ResumeRequest, RunRequest, TextRequest};
+use app::{Error, Result};
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
@@ -124,7 +124,7 @@ pub struct RunArgs {
 
 impl RunArgs {
     /// Carries out a run.
-    pub fn execute(self) -> Result<Exit, Error> {
+    pub fn execute(self) -> Result<Exit> {
         // Going on with a run may change the current directory.
         let drivers = self.drivers.as_deref().map(std::path::absolute);
         let drivers = drivers.transpose().map_err(Error::unusable)?;
@@ -155,7 +155,7 @@ impl RunArgs {
     }
 
     /// Carries out a new run.
-    fn start(self, server: ServerRequest, drivers: Option<PathBuf>) -> Result<Exit, Error> {
+    fn start(self, server: ServerRequest, drivers: Option<PathBuf>) -> Result<Exit> {
         let columns = self.columns.iter().map(|name| name.trim().to_owned()).collect();
         let text = self.text.map(|path| TextRequest {
             path,
@@ -196,7 +196,7 @@ impl RunArgs {
 }
 
 /// Returns the experiments to run: a number names an article, whose experiments are run.
-fn experiments(given: Vec<String>) -> Result<Experiments, Error> {
+fn experiments(given: Vec<String>) -> Result<Experiments> {
     let is_source = |name: &String| name.bytes().all(|byte| byte.is_ascii_digit());
     let (mut sources, names): (Vec<_>, Vec<_>) = given.into_iter().partition(is_source);
     if sources.len() > 1 {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use app::Error;
+use app::Result;
 use app::history::Sources;
 use clap::{ArgGroup, Args, Subcommand};
 
@@ -90,7 +90,7 @@ pub struct HistoryArgs {
 }
 
 impl HistoryArgs {
-    fn execute(self) -> Result<Exit, Error> {
+    fn execute(self) -> Result<Exit> {
         let sources = match self.notes {
             Some(name) => Sources::Notes(name),
             None => Sources::Folders(self.folders),
@@ -101,7 +101,7 @@ impl HistoryArgs {
 
 impl RunsArgs {
     /// Lists runs, removes some or shows their history.
-    pub fn execute(self) -> Result<Exit, Error> {
+    pub fn execute(self) -> Result<Exit> {
         match self.command {
             Some(RunsCommand::Prune(args)) => runs::prune(&Prune {
                 keep: args.keep.unwrap_or(0),

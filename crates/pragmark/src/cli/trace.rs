@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use app::Error;
 use app::trace::{Edit, ScriptRequest};
+use app::{Error, Result};
 use clap::{Args, Subcommand, ValueEnum};
 use recorder::{Door, Options};
 use trace::edit::Part;
@@ -60,7 +60,7 @@ pub struct RecordArgs {
 
 impl RecordArgs {
     /// Records, or seals an interrupted recording.
-    pub fn execute(self) -> Result<Exit, Error> {
+    pub fn execute(self) -> Result<Exit> {
         if let Some(folder) = self.seal {
             return record::seal(&folder, self.out);
         }
@@ -196,7 +196,7 @@ pub struct RedactArgs {
 
 impl TraceArgs {
     /// Shows a trace, or makes another one or a file.
-    pub fn execute(self) -> Result<Exit, Error> {
+    pub fn execute(self) -> Result<Exit> {
         match (self.command, self.trace) {
             (Some(command), _) => command.execute(),
             (None, Some(trace)) => show(trace, self.format, self.out),
@@ -206,7 +206,7 @@ impl TraceArgs {
 }
 
 impl TraceCommand {
-    fn execute(self) -> Result<Exit, Error> {
+    fn execute(self) -> Result<Exit> {
         match self {
             TraceCommand::Cut(args) => args.execute(),
             TraceCommand::Merge(args) => command::edit(&Edit::Merge(args.traces), &args.out),
@@ -222,7 +222,7 @@ impl TraceCommand {
 }
 
 impl CutArgs {
-    fn execute(self) -> Result<Exit, Error> {
+    fn execute(self) -> Result<Exit> {
         match (self.from, self.to) {
             (None, None) if self.connection.is_empty() => {
                 return Err(Error::mistake("name a part: --from, --to or --connection"));
@@ -243,7 +243,7 @@ impl CutArgs {
 }
 
 /// Shows a trace, or writes it for other tools.
-fn show(trace: PathBuf, format: TraceFormat, out: Option<PathBuf>) -> Result<Exit, Error> {
+fn show(trace: PathBuf, format: TraceFormat, out: Option<PathBuf>) -> Result<Exit> {
     let form = match format {
         TraceFormat::Terminal => Err(Format::Terminal),
         TraceFormat::Html => Err(Format::Html),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use app::Error;
+use app::Result;
 use app::tune::{Goal, TuneRequest};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
@@ -75,7 +75,7 @@ pub struct TuneArgs {
 
 impl TuneArgs {
     /// Searches.
-    pub fn execute(self) -> Result<Exit, Error> {
+    pub fn execute(self) -> Result<Exit> {
         run::tune(&TuneRequest {
             workload: self.workload,
             database: self.db,

@@ -1,7 +1,7 @@
 //! Parsers for the values of options: times, sizes, characters.
 
-use app::Error;
 use app::measure::Vary;
+use app::{Error, Result};
 use lab::record::LONGEST_S;
 
 /// A duration in seconds, written with units or as a plain number.
@@ -89,7 +89,7 @@ pub struct Quote(pub Option<u8>);
 pub struct Names(pub Vec<String>);
 
 /// Splits settings of an option, such as NAME=VALUE.
-pub(super) fn settings(given: &[String], option: &str) -> Result<Vec<(String, String)>, Error> {
+pub(super) fn settings(given: &[String], option: &str) -> Result<Vec<(String, String)>> {
     let pair = |text: &String| {
         let (name, value) = text.split_once('=').ok_or_else(|| {
             Error::mistake(format!("{option} {text} lacks a value: {option} NAME=VALUE"))
@@ -100,7 +100,7 @@ pub(super) fn settings(given: &[String], option: &str) -> Result<Vec<(String, St
 }
 
 /// Splits settings with the values to compare.
-pub(super) fn varied(given: &[String]) -> Result<Vec<Vary>, Error> {
+pub(super) fn varied(given: &[String]) -> Result<Vec<Vary>> {
     let vary = |text: &String| {
         let (name, values) = text.split_once('=').ok_or_else(|| {
             Error::mistake(format!("--vary {text} lacks values: --vary NAME=VALUE,VALUE"))

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use app::Error;
+use app::Result;
 use app::words::{grouped, plural};
 use bench::anonymize::{Anonymized, CopiedTable};
 
@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::output;
 
 /// Writes the copy and says what was replaced.
-pub fn execute(database: &Path, keep: &[String], out: &Path) -> Result<Exit, Error> {
+pub fn execute(database: &Path, keep: &[String], out: &Path) -> Result<Exit> {
     let done = app::anonymize::anonymize(database, keep, out)?;
     output::display(&words(out, &done))
 }

@@ -3,7 +3,7 @@
 use lab::comparison::{ExactComparison, Side};
 use std::path::PathBuf;
 
-use app::Error;
+use app::Result;
 use app::compare::{Compared, ExactRequest, compare_exactly, compare_runs};
 use app::measure::{Replay, Work};
 
@@ -12,11 +12,7 @@ use crate::output::{self, Output};
 use crate::terminal::Terminal;
 
 /// Compares what the paths name.
-pub fn execute(
-    paths: &[PathBuf],
-    mut request: ExactRequest,
-    output: &Output,
-) -> Result<Exit, Error> {
+pub fn execute(paths: &[PathBuf], mut request: ExactRequest, output: &Output) -> Result<Exit> {
     match Compared::of(paths)? {
         Compared::Runs(folders) => return runs(&folders, output),
         Compared::Trace(trace) => {
@@ -42,7 +38,7 @@ pub fn execute(
 }
 
 /// Compares runs with the first one.
-fn runs(paths: &[PathBuf], output: &Output) -> Result<Exit, Error> {
+fn runs(paths: &[PathBuf], output: &Output) -> Result<Exit> {
     let compared = compare_runs(paths)?;
     let document = report::runs(&compared.comparisons, &compared.settle, &compared.unreadable);
     output::write_document(output, &document, &compared.comparisons)?;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use app::Error;
 use app::crash::{CrashRequest, Played, crash};
+use app::{Error, Result};
 use clap::ValueEnum;
 use crash::schedule::Schedule;
 use runner::End;
@@ -25,7 +25,7 @@ pub enum CrashFormat {
 }
 
 /// Carries out a crash test and reports it.
-pub fn execute(request: &CrashRequest, format: CrashFormat) -> Result<Exit, Error> {
+pub fn execute(request: &CrashRequest, format: CrashFormat) -> Result<Exit> {
     let concluded = crash(request, &Terminal::new())?;
     let analysis = &concluded.analysis;
     let text = match format {
@@ -38,11 +38,7 @@ pub fn execute(request: &CrashRequest, format: CrashFormat) -> Result<Exit, Erro
 }
 
 /// Plays a schedule again and prints its calls.
-pub fn play(
-    schedule: &Schedule,
-    engines: &[String],
-    directory: Option<&Path>,
-) -> Result<Exit, Error> {
+pub fn play(schedule: &Schedule, engines: &[String], directory: Option<&Path>) -> Result<Exit> {
     let Played { calls, wrong } = app::crash::play(schedule, engines, directory, &Terminal::new())?;
     let outcome = match wrong {
         0 => "nothing went wrong".to_owned(),
@@ -58,7 +54,7 @@ pub fn play(
 }
 
 /// Measures the safety tiers that come with the program and writes them to a file.
-pub fn write_known(file: &Path, quick: bool, directory: Option<&Path>) -> Result<Exit, Error> {
+pub fn write_known(file: &Path, quick: bool, directory: Option<&Path>) -> Result<Exit> {
     Ok(match app::crash::write_known(file, quick, directory, &Terminal::new())? {
         End::Finished => Exit::Success,
         End::Cancelled => Exit::Interrupted,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use ::engine::build::RELEASES;
 use app::doctor::{MachineCheck, NEEDED_TO_BUILD, machine};
 use app::words::humanly;
-use app::{Error, driver::states};
+use app::{Result, driver::states};
 use drivers::{Manifest, State};
 use lab::environment::{Environment, NoiseProbe, Volume};
 use lab::stats::blocks_needed;
@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::output;
 
 /// Checks the machine and prints the result.
-pub fn execute(directories: &[PathBuf], noise_s: f64, is_json: bool) -> Result<Exit, Error> {
+pub fn execute(directories: &[PathBuf], noise_s: f64, is_json: bool) -> Result<Exit> {
     tell!("checking the machine: {}", humanly(noise_s + 3.0 * directories.len() as f64));
     let check = machine(directories, noise_s)?;
     let drivers = states(&check.registry);

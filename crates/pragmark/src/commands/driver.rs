@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
 
-use app::{Error, Interface, driver};
+use app::{Error, Interface, Result, driver};
 use drivers::{Description, Library, Manifest, State};
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use crate::output;
 use crate::terminal::Terminal;
 
 /// Lists drivers.
-pub fn list() -> Result<Exit, Error> {
+pub fn list() -> Result<Exit> {
     output::display(&lines(&driver::states(&driver::registry(None)?)))
 }
 
@@ -64,7 +64,7 @@ pub fn as_json(states: &[(&Manifest, State)]) -> serde_json::Value {
 }
 
 /// Installs drivers, all by default.
-pub fn install(names: &[String]) -> Result<Exit, Error> {
+pub fn install(names: &[String]) -> Result<Exit> {
     let registry = driver::registry(None)?;
     let interrupted = Terminal::lines().interrupted()?;
     let mut failed = Vec::new();
@@ -93,7 +93,7 @@ pub fn install(names: &[String]) -> Result<Exit, Error> {
 }
 
 /// Removes installed drivers, all by default.
-pub fn remove(names: &[String]) -> Result<Exit, Error> {
+pub fn remove(names: &[String]) -> Result<Exit> {
     let registry = driver::registry(None)?;
     for manifest in driver::named(&registry, names)? {
         let what = if registry.remove(manifest)? { "removed" } else { "was not installed" };

@@ -6,7 +6,7 @@ use std::path::Path;
 use ::engine::build::{
     BINDING, BINDING_MEANING, BuildName, CRATE, DEFAULT, OPTION_SETS, RELEASES, Recipe,
 };
-use app::Error;
+use app::Result;
 use app::engine::{self, EngineStatus};
 use lab::record::{EngineRecord, SyncCheck};
 use serde_json::json;
@@ -16,7 +16,7 @@ use crate::output;
 use crate::terminal::Terminal;
 
 /// Lists engines, versions and option sets.
-pub fn list(is_json: bool) -> Result<Exit, Error> {
+pub fn list(is_json: bool) -> Result<Exit> {
     let at_hand = engine::available()?;
     if is_json {
         output::display_json(&list_as_json(&at_hand))
@@ -26,7 +26,7 @@ pub fn list(is_json: bool) -> Result<Exit, Error> {
 }
 
 /// Builds, and prints the name and the path of each engine.
-pub fn build(engines: &[String], experiments: &[String]) -> Result<Exit, Error> {
+pub fn build(engines: &[String], experiments: &[String]) -> Result<Exit> {
     let (names, mut built) = engine::build_for(engines, experiments, &Terminal::new())?;
     let mut text = String::new();
     let mut exit = Exit::Success;
@@ -45,7 +45,7 @@ pub fn build(engines: &[String], experiments: &[String]) -> Result<Exit, Error> 
 }
 
 /// Stores a copy of a library under a name.
-pub fn add(library: &Path, name: &str) -> Result<Exit, Error> {
+pub fn add(library: &Path, name: &str) -> Result<Exit> {
     let kept = engine::add(library, name)?;
     output::display(&format!(
         "{name}: SQLite {}, {}\nuse it with `pragmark run --engine {name}`, or as a level of the factor `engine`\n",
@@ -55,12 +55,12 @@ pub fn add(library: &Path, name: &str) -> Result<Exit, Error> {
 }
 
 /// Removes all stored engines.
-pub fn remove_all() -> Result<Exit, Error> {
+pub fn remove_all() -> Result<Exit> {
     output::display(&format!("{} engines removed\n", engine::remove_all()?))
 }
 
 /// Removes engines.
-pub fn remove(engines: &[String]) -> Result<Exit, Error> {
+pub fn remove(engines: &[String]) -> Result<Exit> {
     let mut text = String::new();
     for name in engines {
         match engine::remove(name)? {
@@ -72,7 +72,7 @@ pub fn remove(engines: &[String]) -> Result<Exit, Error> {
 }
 
 /// Prints the description of an engine and how it was built, or how it would be built.
-pub fn show(name: &str, is_json: bool) -> Result<Exit, Error> {
+pub fn show(name: &str, is_json: bool) -> Result<Exit> {
     match engine::show(name)? {
         EngineStatus::NotBuilt(build, recipe) => show_plan(&build, &recipe, is_json),
         EngineStatus::Exists(record) if is_json => output::display_json(&record),
@@ -128,7 +128,7 @@ fn sets() -> impl Iterator<Item = (&'static str, &'static str)> {
         .chain([(BINDING, BINDING_MEANING)])
 }
 
-fn show_plan(build: &BuildName, recipe: &Recipe, is_json: bool) -> Result<Exit, Error> {
+fn show_plan(build: &BuildName, recipe: &Recipe, is_json: bool) -> Result<Exit> {
     let source = format!("{CRATE} {}", build.release().crate_version);
     if is_json {
         return output::display_json(&json!({

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use app::Error;
+use app::Result;
 use app::doctor::{Application, DatabaseCheck, DatabaseRequest, database};
 use app::words::plural;
 use bench::examination::{Examination, Finding, Integrity, Space, WalReset};
@@ -23,7 +23,7 @@ const LARGE: u64 = 100 << 20;
 const LISTED: usize = 10;
 
 /// Examines the database and prints the result.
-pub fn execute(request: &DatabaseRequest, is_json: bool) -> Result<Exit, Error> {
+pub fn execute(request: &DatabaseRequest, is_json: bool) -> Result<Exit> {
     announce(&request.database, &request.directory);
     let DatabaseCheck { examination, application } = database(request, &Terminal::lines())?;
     if is_json {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use app::Error;
+use app::Result;
 use app::agent::AgentRequest;
 use app::fleet::server::{self, RunStatus, ServerRequest};
 use app::words::{humanly, plural};
@@ -14,26 +14,26 @@ use crate::output;
 use crate::terminal::Terminal;
 
 /// Carries out blocks of runs until stopped.
-pub fn agent(request: &AgentRequest) -> Result<Exit, Error> {
+pub fn agent(request: &AgentRequest) -> Result<Exit> {
     app::agent::agent(request, &Terminal::lines()).map(|()| Exit::Success)
 }
 
 /// Asks agents to end after their block.
-pub fn drain(server: &ServerRequest, agents: &[String]) -> Result<Exit, Error> {
+pub fn drain(server: &ServerRequest, agents: &[String]) -> Result<Exit> {
     let asked = server::drain(server, agents, &Terminal::lines())?;
     tell!("asked to end after their block: {}", asked.join(", "));
     Ok(Exit::Success)
 }
 
 /// Removes a run from the server.
-pub fn purge(server: &ServerRequest, run: &str, force: bool) -> Result<Exit, Error> {
+pub fn purge(server: &ServerRequest, run: &str, force: bool) -> Result<Exit> {
     server::purge(server, run, force, &Terminal::lines())?;
     tell!("{run} is removed from the server; its folder is as it was");
     Ok(Exit::Success)
 }
 
 /// Prints agents and runs.
-pub fn status(server: &ServerRequest) -> Result<Exit, Error> {
+pub fn status(server: &ServerRequest) -> Result<Exit> {
     let status = server::status(server, &Terminal::lines())?;
     let mut text = agents(&status.agents);
     for status in &status.runs {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use app::Error;
+use app::{Error, Result};
 use clap_complete::Shell;
 use clap_complete::env::Shells;
 use etcetera::BaseStrategy;
@@ -14,12 +14,12 @@ use crate::output;
 const NAME: &str = "pragmark";
 
 /// Prints completions of a shell.
-pub fn completions(shell: Shell) -> Result<Exit, Error> {
+pub fn completions(shell: Shell) -> Result<Exit> {
     output::write_text(None, &script(shell)?)
 }
 
 /// Installs completions for a shell, by default that of the user.
-pub fn install_completions(shell: Option<Shell>) -> Result<Exit, Error> {
+pub fn install_completions(shell: Option<Shell>) -> Result<Exit> {
     let shell = match shell {
         Some(shell) => shell,
         None => Shell::from_env().ok_or_else(|| {
@@ -30,7 +30,7 @@ pub fn install_completions(shell: Option<Shell>) -> Result<Exit, Error> {
     install(shell, &script(shell)?)
 }
 
-fn script(shell: Shell) -> Result<String, Error> {
+fn script(shell: Shell) -> Result<String> {
     let shell = shell.to_string();
     let shells = Shells::builtins();
     let completer = shells
@@ -43,7 +43,7 @@ fn script(shell: Shell) -> Result<String, Error> {
     String::from_utf8(text).map_err(Error::unusable)
 }
 
-fn install(shell: Shell, script: &str) -> Result<Exit, Error> {
+fn install(shell: Shell, script: &str) -> Result<Exit> {
     let path = file_of(shell)?;
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| {
@@ -55,7 +55,7 @@ fn install(shell: Shell, script: &str) -> Result<Exit, Error> {
 }
 
 /// Returns the file in which a shell looks for completions of the user.
-fn file_of(shell: Shell) -> Result<PathBuf, Error> {
+fn file_of(shell: Shell) -> Result<PathBuf> {
     let user = etcetera::choose_base_strategy().map_err(Error::unusable)?;
     match shell {
         Shell::Bash => Ok(user.data_dir().join("bash-completion/completions").join(NAME)),
@@ -81,7 +81,7 @@ fn next(shell: Shell, path: &Path) -> String {
 }
 
 /// Prints the manual page.
-pub fn manual(command: clap::Command) -> Result<Exit, Error> {
+pub fn manual(command: clap::Command) -> Result<Exit> {
     let mut command = command.after_help(EXIT_CODES);
     command.build();
     output::write(None, |writer| {

@@ -1,6 +1,6 @@
 //! `pragmark guard`: the gate for continuous integration.
 
-use app::Error;
+use app::Result;
 use app::guard::{GuardRequest, guard};
 use clap::ValueEnum;
 use lab::guard::Status;
@@ -20,7 +20,7 @@ pub enum Undecided {
 }
 
 /// Measures both sides and judges. Prints the result, and writes it in all forms into the folder of the record.
-pub fn execute(request: &GuardRequest, undecided: Option<Undecided>) -> Result<Exit, Error> {
+pub fn execute(request: &GuardRequest, undecided: Option<Undecided>) -> Result<Exit> {
     let guarded = guard(request, &Terminal::lines())?;
     let document = guarded.document();
     if let Some(folder) = &request.out {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use app::Error;
+use app::Result;
 use app::library::{self, Entry, TOUR};
 use clap::ValueEnum;
 use lab::catalogue::{Catalogue, Parameter};
@@ -26,7 +26,7 @@ pub enum List {
 }
 
 /// Prints a list.
-pub fn execute(list: List) -> Result<Exit, Error> {
+pub fn execute(list: List) -> Result<Exit> {
     let catalogue = drivers::catalogue(None)?;
     output::display(&match list {
         List::Experiments => library::entries()?.iter().map(line_of).collect(),

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use app::Error;
+use app::Result;
 use app::load::LoadRequest;
 use app::words::{grouped, plural};
 use indicatif::HumanBytes;
@@ -14,7 +14,7 @@ use crate::progress::{Task, is_bar_wanted};
 use crate::terminal::Terminal;
 
 /// Loads and reports the result.
-pub fn execute(request: &LoadRequest) -> Result<Exit, Error> {
+pub fn execute(request: &LoadRequest) -> Result<Exit> {
     let opened = request.open()?;
     let (task, begin) = (Task::new(is_bar_wanted()), Instant::now());
     let loaded = opened.load(&Terminal::new(), &mut |progress| {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use app::{Error, driver};
+use app::{Error, Result, driver};
 use drivers::{DriverError, Language, Registry, State, experiment_of};
 use lab::experiment::parse;
 
@@ -15,7 +15,7 @@ use crate::output;
 const EXPERIMENT: &str = include_str!("../../templates/experiment.toml");
 
 /// Writes an experiment.
-pub fn experiment(name: &str) -> Result<Exit, Error> {
+pub fn experiment(name: &str) -> Result<Exit> {
     let file = format!("{name}.toml");
     let text = EXPERIMENT.replace("NAME", name);
     // Only what can be run is written; a name that no experiment can have is a problem of the first line with it.
@@ -30,7 +30,7 @@ pub fn experiment(name: &str) -> Result<Exit, Error> {
 }
 
 /// Writes a driver and an experiment that uses it.
-pub fn driver(name: &str, language: Language) -> Result<Exit, Error> {
+pub fn driver(name: &str, language: Language) -> Result<Exit> {
     drivers::write_new(name, language, Path::new(".")).map_err(|error| match error {
         DriverError::Impossible(why) => Error::mistake(why),
         other => Error::from(other),
@@ -48,7 +48,7 @@ pub fn driver(name: &str, language: Language) -> Result<Exit, Error> {
 }
 
 /// Returns what has to be done before the driver can be run: nothing for one that is ready.
-fn missing(registry: &Registry, name: &str) -> Result<String, Error> {
+fn missing(registry: &Registry, name: &str) -> Result<String> {
     let manifest = registry.find(name)?;
     Ok(match registry.state(manifest) {
         State::Ready(_) => String::new(),

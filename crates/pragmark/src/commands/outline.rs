@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use app::Error;
+use app::Result;
 use app::load::LoadRequest;
 use engine::Value;
 use load::{Outline, OutlinedColumn};
@@ -14,7 +14,7 @@ use crate::output;
 const WIDEST: usize = 40;
 
 /// Displays what a load would do.
-pub fn execute(request: &LoadRequest) -> Result<Exit, Error> {
+pub fn execute(request: &LoadRequest) -> Result<Exit> {
     output::write_text(None, &text(&request.open()?.outline()?))
 }
 

@@ -4,9 +4,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use app::Error;
 use app::record::{RecordRequest, seal_again};
 use app::words::plural;
+use app::{Error, Result};
 use indicatif::HumanBytes;
 use recorder::{Door, Obstacle};
 use trace::seal::Sealed;
@@ -14,7 +14,7 @@ use trace::seal::Sealed;
 use crate::exit::Exit;
 
 /// Seals an interrupted recording, by default into the trace that it was for.
-pub fn seal(folder: &Path, out: Option<PathBuf>) -> Result<Exit, Error> {
+pub fn seal(folder: &Path, out: Option<PathBuf>) -> Result<Exit> {
     let given = out.or_else(|| {
         let name = folder.to_str()?.trim_end_matches('/');
         name.strip_suffix(".recording").map(PathBuf::from)
@@ -25,7 +25,7 @@ pub fn seal(folder: &Path, out: Option<PathBuf>) -> Result<Exit, Error> {
 }
 
 /// Records a program.
-pub fn record(request: &RecordRequest) -> Result<Exit, Error> {
+pub fn record(request: &RecordRequest) -> Result<Exit> {
     let waits = request.command.is_empty();
     let recorded = app::record::record(request, |extension| {
         tell!("{}", extension_words(extension, &request.out, waits));

@@ -7,14 +7,14 @@ use app::files::write_in_run;
 use app::history::{Sources, history};
 use app::library::RUNS;
 use app::report::{PAGE, analyse, page};
-use app::{Error, fleet, runs};
+use app::{Error, Result, fleet, runs};
 use report::export::Columns;
 
 use crate::exit::Exit;
 use crate::output::{self, Format, Output, terminal_style};
 
 /// Writes the tables of runs to a file or folder.
-pub fn tables(runs: &[PathBuf], form: TablesForm, out: Option<&Path>) -> Result<Exit, Error> {
+pub fn tables(runs: &[PathBuf], form: TablesForm, out: Option<&Path>) -> Result<Exit> {
     let Some(out) = out else {
         return Err(
             Error::mistake("this format is no text").hint("name a new file or folder with --out")
@@ -25,12 +25,12 @@ pub fn tables(runs: &[PathBuf], form: TablesForm, out: Option<&Path>) -> Result<
 }
 
 /// Writes a text with the data of a run.
-pub fn text(run: &Path, form: TextForm, out: Option<&Path>) -> Result<Exit, Error> {
+pub fn text(run: &Path, form: TextForm, out: Option<&Path>) -> Result<Exit> {
     output::write_text(out, &export::text(run, form)?)
 }
 
 /// Writes a row for each trial of a run.
-pub fn trials(run: &Path, columns: Columns, out: Option<&Path>) -> Result<Exit, Error> {
+pub fn trials(run: &Path, columns: Columns, out: Option<&Path>) -> Result<Exit> {
     let trials = Trials::open(run, columns)?;
     let mut read = Ok(());
     let exit = output::write(out, |writer| {
@@ -41,12 +41,12 @@ pub fn trials(run: &Path, columns: Columns, out: Option<&Path>) -> Result<Exit, 
 }
 
 /// Returns the folder of a run, by default of the latest one.
-pub fn run_or_latest(run: Option<PathBuf>) -> Result<PathBuf, Error> {
+pub fn run_or_latest(run: Option<PathBuf>) -> Result<PathBuf> {
     run.map_or_else(|| runs::latest(Path::new(RUNS)), Ok)
 }
 
 /// Writes the report of a run.
-pub fn document(run: &Path, format: Format, out: Option<&Path>) -> Result<Exit, Error> {
+pub fn document(run: &Path, format: Format, out: Option<&Path>) -> Result<Exit> {
     if fleet::is_fleet(run) {
         let output = Output { format, out: out.map(Path::to_owned) };
         return output::write_document(&output, &fleet::analyse(run)?.document, &());
@@ -61,13 +61,13 @@ pub fn document(run: &Path, format: Format, out: Option<&Path>) -> Result<Exit, 
 }
 
 /// Reads all runs and writes their history.
-pub fn write_history(sources: &Sources, output: &Output) -> Result<Exit, Error> {
+pub fn write_history(sources: &Sources, output: &Output) -> Result<Exit> {
     let (history, unreadable) = history(sources)?;
     output::write_document(output, &report::history(&history, &unreadable), &history)
 }
 
 /// Makes the page again from the record, since the one in the folder may be another's or an older version's, and opens it.
-pub fn open(run: &Path) -> Result<Exit, Error> {
+pub fn open(run: &Path) -> Result<Exit> {
     let page = page(&analyse(run)?)?;
     let path = run.join(PAGE);
     write_in_run(&path, &page)?;
@@ -75,7 +75,7 @@ pub fn open(run: &Path) -> Result<Exit, Error> {
     output::display(&format!("opened {}\n", path.display()))
 }
 
-fn show(path: &Path) -> Result<(), Error> {
+fn show(path: &Path) -> Result<()> {
     let whole: PathBuf = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     ::open::that(&whole).map_err(|error| {
         // A browser that ends with a code has no other words than that.

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use app::Error;
 use app::files::write_text;
 use app::fleet::server::ServerRequest;
 use app::fleet::{self, FleetConcluded, FleetRequest, Whole};
@@ -14,6 +13,7 @@ use app::run::{
 };
 use app::tune::TuneRequest;
 use app::words::shell_path;
+use app::{Error, Result};
 use report::render;
 use runner::End;
 use tuning::Analysis;
@@ -23,17 +23,17 @@ use crate::output::{self, terminal_style};
 use crate::terminal::Terminal;
 
 /// Carries out a new run.
-pub fn start(request: &RunRequest) -> Result<Exit, Error> {
+pub fn start(request: &RunRequest) -> Result<Exit> {
     show(run::start(request, &Terminal::new())?)
 }
 
 /// Carries out a new run over a fleet.
-pub fn start_fleet(request: &FleetRequest) -> Result<Exit, Error> {
+pub fn start_fleet(request: &FleetRequest) -> Result<Exit> {
     show_fleet(&fleet::start(request, &Terminal::new())?)
 }
 
 /// Goes on with an interrupted run. The server is used if it is a run over a fleet.
-pub fn resume(request: &ResumeRequest, server: &ServerRequest) -> Result<Exit, Error> {
+pub fn resume(request: &ResumeRequest, server: &ServerRequest) -> Result<Exit> {
     let (folder, ui) = (&request.folder, Terminal::new());
     if server.address.is_some() || fleet::is_fleet(folder) {
         show_fleet(&fleet::resume(folder, server, &ui)?)
@@ -43,27 +43,27 @@ pub fn resume(request: &ResumeRequest, server: &ServerRequest) -> Result<Exit, E
 }
 
 /// Carries out the plan of an earlier run.
-pub fn repeat(request: &RepeatRequest) -> Result<Exit, Error> {
+pub fn repeat(request: &RepeatRequest) -> Result<Exit> {
     show(run::repeat(request, &Terminal::new())?)
 }
 
 /// Goes on with a run that only the server of a fleet knows.
-pub fn adopt(run: &str, server: &ServerRequest, out: Option<&Path>) -> Result<Exit, Error> {
+pub fn adopt(run: &str, server: &ServerRequest, out: Option<&Path>) -> Result<Exit> {
     show_fleet(&fleet::adopt(run, server, out, &Terminal::new())?)
 }
 
 /// Measures, and reports.
-pub fn measure(request: &MeasureRequest) -> Result<Exit, Error> {
+pub fn measure(request: &MeasureRequest) -> Result<Exit> {
     show(app::measure::measure(request, &Terminal::new())?)
 }
 
 /// Searches, and reports.
-pub fn tune(request: &TuneRequest) -> Result<Exit, Error> {
+pub fn tune(request: &TuneRequest) -> Result<Exit> {
     show(app::tune::tune(request, &Terminal::new())?)
 }
 
 /// Writes the experiment to standard output, or to a file that does not exist yet: it is there to be edited.
-pub fn write_experiment(request: &MeasureRequest, out: &Path) -> Result<Exit, Error> {
+pub fn write_experiment(request: &MeasureRequest, out: &Path) -> Result<Exit> {
     let text = experiment_file(request, &Terminal::lines())?;
     if out == Path::new("-") {
         return output::write_text(None, &text);
@@ -79,7 +79,7 @@ pub fn write_experiment(request: &MeasureRequest, out: &Path) -> Result<Exit, Er
 }
 
 /// Prints the summary of a run and says how it ended.
-fn show(ended: Ended) -> Result<Exit, Error> {
+fn show(ended: Ended) -> Result<Exit> {
     match ended {
         Ended::Interrupted => Ok(Exit::Interrupted),
         Ended::Declined => Ok(Exit::Success),
@@ -128,7 +128,7 @@ pub fn summary(analysis: &Analysis, folder: &Path) -> String {
 }
 
 /// Prints the summary of a run over a fleet and says how it ended.
-fn show_fleet(concluded: &FleetConcluded) -> Result<Exit, Error> {
+fn show_fleet(concluded: &FleetConcluded) -> Result<Exit> {
     let FleetConcluded { folder, whole: Whole { document, trials, is_incomplete }, end } =
         concluded;
     let summary = render::terminal(document, terminal_style());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use app::report::analyse;
 use app::runs::{Kept, list as find, no_run};
-use app::{Error, Interface};
+use app::{Error, Interface, Result};
 use lab::metric::Unit;
 use runner::Removal;
 use tuning::Analysis;
@@ -29,7 +29,7 @@ pub struct Prune {
 }
 
 /// Lists the runs.
-pub fn list(folders: &[PathBuf]) -> Result<Exit, Error> {
+pub fn list(folders: &[PathBuf]) -> Result<Exit> {
     let found = find(folders)?;
     if found.runs.is_empty() && found.unreadable.is_empty() {
         return Err(no_run(folders));
@@ -63,7 +63,7 @@ fn answers(analysis: &Analysis) -> String {
 }
 
 /// Lists the runs to remove, asks, and removes them.
-pub fn prune(prune: &Prune) -> Result<Exit, Error> {
+pub fn prune(prune: &Prune) -> Result<Exit> {
     let found = find(&prune.folders)?;
     for (folder, why) in &found.unreadable {
         tell!("kept {}: it cannot be read ({why})", folder.display());
@@ -96,7 +96,7 @@ pub fn prune(prune: &Prune) -> Result<Exit, Error> {
 }
 
 /// Removes the runs. One that cannot be removed is named and does not stop the others.
-fn remove_all(runs: Vec<Kept>) -> Result<Exit, Error> {
+fn remove_all(runs: Vec<Kept>) -> Result<Exit> {
     let (mut removed, mut exit) = (Vec::new(), Exit::Success);
     for run in runs {
         let folder = run.folder.display();

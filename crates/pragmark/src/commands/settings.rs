@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use app::Error;
 use app::report::analyse;
+use app::{Error, Result};
 use report::SettingsQuery;
 
 use super::report::run_or_latest;
@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::output;
 
 /// Writes the settings that a run recommends, by default the latest one.
-pub fn execute(run: Option<PathBuf>, query: &SettingsQuery) -> Result<Exit, Error> {
+pub fn execute(run: Option<PathBuf>, query: &SettingsQuery) -> Result<Exit> {
     let run = run_or_latest(run)?;
     let analysis = analyse(&run)?;
     let keys: Vec<&str> =

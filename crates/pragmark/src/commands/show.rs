@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use app::{Error, library};
+use app::{Result, library};
 use lab::catalogue::Catalogue;
 use lab::claims::Claim;
 use lab::design::{trials_per_round, variants};
@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::output;
 
 /// Prints an experiment.
-pub fn execute(name: &str, scale: Scale) -> Result<Exit, Error> {
+pub fn execute(name: &str, scale: Scale) -> Result<Exit> {
     let catalogue = drivers::catalogue(None)?;
     let experiments = library::named(&[name.to_owned()], &catalogue)?;
     let text: String =

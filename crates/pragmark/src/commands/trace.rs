@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use app::Error;
+use app::Result;
 use app::trace::{Edit, ScriptRequest, describe, make, to_script};
 use app::words::plural;
 use trace::{Amount, Fitted};
@@ -11,19 +11,19 @@ use crate::exit::Exit;
 use crate::output::{self, Output};
 
 /// Summarises a trace.
-pub fn show(trace: &Path, output: &Output) -> Result<Exit, Error> {
+pub fn show(trace: &Path, output: &Output) -> Result<Exit> {
     output::write_document(output, &describe(trace)?, &())
 }
 
 /// Makes another trace or a file of traces.
-pub fn edit(edit: &Edit, out: &Path) -> Result<Exit, Error> {
+pub fn edit(edit: &Edit, out: &Path) -> Result<Exit> {
     let statements = plural(make(edit, out)?, "statement", "statements");
     tell!("{}: {statements}", out.display());
     Ok(Exit::Success)
 }
 
 /// Fits a script to a trace.
-pub fn fit_script(request: &ScriptRequest) -> Result<Exit, Error> {
+pub fn fit_script(request: &ScriptRequest) -> Result<Exit> {
     say(request, &to_script(request)?);
     Ok(Exit::Success)
 }

@@ -10,19 +10,19 @@ use lab::record::FORMAT;
 use rustix::fs::{Access, OFlags, access};
 use serde::de::DeserializeOwned;
 
-use crate::error::{Context, RunError};
+use crate::error::{Context, Result, RunError};
 
 /// Opens a file for reading.
-pub(super) fn open(path: &Path) -> Result<File, RunError> {
+pub(super) fn open(path: &Path) -> Result<File> {
     opened(OpenOptions::new().read(true), path)
 }
 
 /// Opens a file for reading and writing.
-pub(super) fn open_to_write(path: &Path) -> Result<File, RunError> {
+pub(super) fn open_to_write(path: &Path) -> Result<File> {
     opened(OpenOptions::new().read(true).write(true), path)
 }
 
-fn opened(options: &mut OpenOptions, path: &Path) -> Result<File, RunError> {
+fn opened(options: &mut OpenOptions, path: &Path) -> Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let not_a_file = || RunError::NotAFile(path.to_owned());
     let file = match options.custom_flags(flags.bits() as i32).open(path) {
@@ -34,7 +34,7 @@ fn opened(options: &mut OpenOptions, path: &Path) -> Result<File, RunError> {
 }
 
 /// Returns the bytes of a file.
-pub(super) fn read(path: &Path) -> Result<Vec<u8>, RunError> {
+pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut file = open(path)?;
     file.read_to_end(&mut bytes).context("read", path)?;
@@ -42,7 +42,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, RunError> {
 }
 
 /// Returns the value in a file of JSON with a format.
-pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, RunError> {
+pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let damaged = |error: serde_json::Error| RunError::damaged(path, error);
     let value: serde_json::Value = serde_json::from_slice(&read(path)?).map_err(damaged)?;
     let format =
@@ -52,7 +52,7 @@ pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, RunError>
 }
 
 /// Refuses a file of another format.
-pub(super) fn check_format(path: &Path, found: u32) -> Result<(), RunError> {
+pub(super) fn check_format(path: &Path, found: u32) -> Result<()> {
     match found {
         0 => Err(RunError::damaged(path, "it names no format")),
         FORMAT => Ok(()),
@@ -61,7 +61,7 @@ pub(super) fn check_format(path: &Path, found: u32) -> Result<(), RunError> {
 }
 
 /// Refuses a path below `folder` with a link in it.
-pub(crate) fn check_no_link(folder: &Path, place: &Path) -> Result<(), RunError> {
+pub(crate) fn check_no_link(folder: &Path, place: &Path) -> Result<()> {
     let mut path = folder.to_owned();
     for part in place.components() {
         path.push(part);
@@ -73,7 +73,7 @@ pub(crate) fn check_no_link(folder: &Path, place: &Path) -> Result<(), RunError>
 }
 
 /// Whether a directory can be made at this path and filled, as far as permissions tell.
-pub(super) fn check_creatable(path: &Path) -> Result<(), RunError> {
+pub(super) fn check_creatable(path: &Path) -> Result<()> {
     let path = std::path::absolute(path).context("find", path)?;
     let existing = path.ancestors().find(|ancestor| ancestor.exists());
     let existing = existing.map_or_else(|| PathBuf::from("/"), Path::to_owned);

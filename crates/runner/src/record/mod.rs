@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 
 use self::check::RecordCheck;
 use self::files::{check_format, read_json};
-use crate::error::{Context, RunError};
+use crate::error::{Context, Result, RunError};
 
 const PLAN: &str = "run.json";
 const ENVIRONMENT: &str = "environment.json";
@@ -43,11 +43,7 @@ impl RunFolder {
     ///
     /// # Errors
     /// When the folder exists and is not empty, or cannot be written; then nothing is left behind.
-    pub fn create(
-        path: &Path,
-        plan: &RunPlan,
-        environment: &EnvironmentFile,
-    ) -> Result<RunFolder, RunError> {
+    pub fn create(path: &Path, plan: &RunPlan, environment: &EnvironmentFile) -> Result<RunFolder> {
         let existed = path.exists();
         RunFolder::check_free(path)?;
         fs::create_dir_all(path).context("create", path)?;
@@ -60,7 +56,7 @@ impl RunFolder {
     ///
     /// # Errors
     /// When the folder exists and is not empty, or could not be made or written.
-    pub fn check_free(path: &Path) -> Result<(), RunError> {
+    pub fn check_free(path: &Path) -> Result<()> {
         files::check_creatable(path)?;
         let is_taken = path.exists() && fs::read_dir(path).context("read", path)?.next().is_some();
         if is_taken { Err(RunError::Exists(path.to_owned())) } else { Ok(()) }
@@ -70,7 +66,7 @@ impl RunFolder {
     ///
     /// # Errors
     /// When the folder contains no run.
-    pub fn open(path: &Path) -> Result<RunFolder, RunError> {
+    pub fn open(path: &Path) -> Result<RunFolder> {
         if !path.join(PLAN).is_file() {
             return Err(RunError::NoRun(path.to_owned()));
         }
@@ -86,7 +82,7 @@ impl RunFolder {
     ///
     /// # Errors
     /// When the file cannot be read, is damaged or of a newer format, or its plan could not be carried out.
-    pub fn plan(&self) -> Result<RunPlan, RunError> {
+    pub fn plan(&self) -> Result<RunPlan> {
         let path = self.path.join(PLAN);
         let plan: RunPlan = read_json(&path)?;
         plan.check()
@@ -99,7 +95,7 @@ impl RunFolder {
     ///
     /// # Errors
     /// As for [`RunFolder::plan`].
-    pub fn environment(&self) -> Result<EnvironmentFile, RunError> {
+    pub fn environment(&self) -> Result<EnvironmentFile> {
         read_json(&self.path.join(ENVIRONMENT))
     }
 
@@ -108,7 +104,7 @@ impl RunFolder {
     /// # Errors
     /// When the file cannot be read, a line before the last is damaged, or a trial does not belong to the
     /// run.
-    pub fn each_trial(&self, take: impl FnMut(TrialRecord)) -> Result<(), RunError> {
+    pub fn each_trial(&self, take: impl FnMut(TrialRecord)) -> Result<()> {
         let path = self.path.join(OUTCOMES);
         each_line(files::open(&path)?, &path, self.plan()?, take)
     }
@@ -118,7 +114,7 @@ impl RunFolder {
     ///
     /// # Errors
     /// When another process has it open for appending, it has no header, or it cannot be written.
-    pub fn appender(&self) -> Result<Appender, RunError> {
+    pub fn appender(&self) -> Result<Appender> {
         let path = self.path.join(OUTCOMES);
         let mut file = files::open_to_write(&path)?;
         if !locked(&file) {
@@ -133,12 +129,12 @@ impl RunFolder {
         Ok(Appender { file, path, length })
     }
 
-    fn sync_directory(&self) -> Result<(), RunError> {
+    fn sync_directory(&self) -> Result<()> {
         let directory = File::open(&self.path).context("open", &self.path)?;
         directory.sync_all().context("sync", &self.path)
     }
 
-    fn fill(&self, plan: &RunPlan, environment: &EnvironmentFile) -> Result<(), RunError> {
+    fn fill(&self, plan: &RunPlan, environment: &EnvironmentFile) -> Result<()> {
         let outcomes = self.path.join(OUTCOMES);
         let header = Header { format: FORMAT, run: plan.id.clone() };
         let mut file = File::create(&outcomes).context("create", &outcomes)?;
@@ -167,7 +163,7 @@ fn each_line(
     path: &Path,
     plan: RunPlan,
     mut take: impl FnMut(TrialRecord),
-) -> Result<(), RunError> {
+) -> Result<()> {
     let mut lines = Lines::new(file, path);
     let header: Header = lines
         .next(|line| serde_json::from_slice(line))?
@@ -203,7 +199,7 @@ impl Lines<'_> {
     fn next<T>(
         &mut self,
         read_value: impl FnOnce(&[u8]) -> serde_json::Result<T>,
-    ) -> Result<Option<T>, RunError> {
+    ) -> Result<Option<T>> {
         self.line.clear();
         let read = self.reader.read_until(b'\n', &mut self.line);
         read.context("read", self.path)?;
@@ -234,7 +230,7 @@ impl Appender {
     ///
     /// # Errors
     /// When it cannot be written, for example on a full disk; then the file is as before.
-    pub fn append(&mut self, record: &TrialRecord) -> Result<(), RunError> {
+    pub fn append(&mut self, record: &TrialRecord) -> Result<()> {
         let line = json_line(record, &self.path)?;
         let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
         if written.is_err() {
@@ -247,14 +243,14 @@ impl Appender {
     }
 }
 
-fn json_line(value: &impl Serialize, path: &Path) -> Result<Vec<u8>, RunError> {
+fn json_line(value: &impl Serialize, path: &Path) -> Result<Vec<u8>> {
     let mut line =
         serde_json::to_vec(value).map_err(std::io::Error::from).context("write", path)?;
     line.push(b'\n');
     Ok(line)
 }
 
-fn json_text(value: &impl Serialize, path: &Path) -> Result<Vec<u8>, RunError> {
+fn json_text(value: &impl Serialize, path: &Path) -> Result<Vec<u8>> {
     serde_json::to_vec_pretty(value).map_err(std::io::Error::from).context("write", path)
 }
 
@@ -262,7 +258,7 @@ fn unfinished(path: &Path) -> PathBuf {
     path.with_extension("unfinished")
 }
 
-fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RunError> {
+fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     let unfinished = unfinished(path);
     let text = json_text(value, path)?;
     let mut file = File::create(&unfinished).context("create", &unfinished)?;
@@ -317,7 +313,7 @@ impl RunFolder {
     ///
     /// # Errors
     /// When another process works on the run, or a file cannot be removed. The plan goes last.
-    pub fn remove(&self, written: &[&str]) -> Result<Removal, RunError> {
+    pub fn remove(&self, written: &[&str]) -> Result<Removal> {
         if let Some(name) = self.other(written)? {
             return Ok(Removal::HasOther(name.to_string_lossy().into_owned()));
         }
@@ -340,7 +336,7 @@ impl RunFolder {
     }
 
     /// Returns an entry of the folder that does not belong to a run.
-    fn other(&self, written: &[&str]) -> Result<Option<OsString>, RunError> {
+    fn other(&self, written: &[&str]) -> Result<Option<OsString>> {
         let own = [PLAN, ENVIRONMENT, OUTCOMES, ARTIFACTS];
         let is_own = |name: &OsString| own.iter().chain(written).any(|own| name == own);
         for entry in fs::read_dir(&self.path).context("read", &self.path)? {
@@ -369,7 +365,7 @@ impl TrustedRuns {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn add(&self, plan: &RunPlan, environment: &EnvironmentFile) -> Result<(), RunError> {
+    pub fn add(&self, plan: &RunPlan, environment: &EnvironmentFile) -> Result<()> {
         let path = &self.path;
         self.append(&fingerprint(&json_text(plan, path)?, &json_text(environment, path)?))
     }
@@ -378,7 +374,7 @@ impl TrustedRuns {
     ///
     /// # Errors
     /// When a file cannot be read or written.
-    pub fn adopt(&self, folder: &RunFolder) -> Result<(), RunError> {
+    pub fn adopt(&self, folder: &RunFolder) -> Result<()> {
         self.append(&fingerprint_of(folder)?)
     }
 
@@ -386,7 +382,7 @@ impl TrustedRuns {
     ///
     /// # Errors
     /// When a file cannot be read.
-    pub fn contain(&self, folder: &RunFolder) -> Result<bool, RunError> {
+    pub fn contain(&self, folder: &RunFolder) -> Result<bool> {
         let listed = match fs::read_to_string(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             read => read.context("read", &self.path)?,
@@ -395,7 +391,7 @@ impl TrustedRuns {
         Ok(listed.lines().any(|line| line == fingerprint))
     }
 
-    fn append(&self, line: &str) -> Result<(), RunError> {
+    fn append(&self, line: &str) -> Result<()> {
         if let Some(directory) = self.path.parent() {
             fs::create_dir_all(directory).context("create", directory)?;
         }
@@ -409,7 +405,7 @@ impl TrustedRuns {
     }
 }
 
-fn fingerprint_of(folder: &RunFolder) -> Result<String, RunError> {
+fn fingerprint_of(folder: &RunFolder) -> Result<String> {
     let [plan, environment] = [PLAN, ENVIRONMENT].map(|name| files::read(&folder.path.join(name)));
     Ok(fingerprint(&plan?, &environment?))
 }

@@ -21,7 +21,7 @@ use lab::trial::{BindingSpec, DRIVER, NATIVE, PROTOCOL, TrialSpec};
 use tuning::{Collector, Forecast};
 
 use self::part::PartRunner;
-use crate::error::RunError;
+use crate::error::Result;
 use crate::executor::{End, Executor, Task};
 use crate::record::RunFolder;
 use crate::survey::is_on_disk;
@@ -37,7 +37,7 @@ pub fn run(
     folder: &RunFolder,
     executor: &mut dyn Executor,
     observer: &mut dyn Observer,
-) -> Result<End, RunError> {
+) -> Result<End> {
     let plan = folder.plan()?;
     // Held to the end, so that no other process works on the run meanwhile.
     let mut appender = folder.appender()?;
@@ -84,7 +84,7 @@ fn part_of(
     purpose: Purpose,
     folder: &RunFolder,
     left_s: Option<f64>,
-) -> Result<Option<RunPlan>, RunError> {
+) -> Result<Option<RunPlan>> {
     Ok(match purpose {
         Purpose::Search => None,
         Purpose::Ablation => match search::so_far(plan, folder)? {
@@ -115,11 +115,7 @@ fn part_of(
 }
 
 /// Returns the recorded trials of each experiment of a part.
-fn histories(
-    part: &RunPlan,
-    purpose: Purpose,
-    folder: &RunFolder,
-) -> Result<Vec<History>, RunError> {
+fn histories(part: &RunPlan, purpose: Purpose, folder: &RunFolder) -> Result<Vec<History>> {
     let experiments = part.experiments.iter();
     let mut histories: Vec<History> = experiments.map(|_| History::default()).collect();
     folder.each_trial(|record| {

@@ -7,7 +7,7 @@ use lab::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
 use lab::tier::{EXPECTED_S, TierPlan};
 use lab::trial::Outcome;
 
-use crate::error::RunError;
+use crate::error::Result;
 use crate::executor::{End, Execution, Executor, Task, Watch};
 use crate::record::Appender;
 use crate::run::{Event, Observer, Slot, task};
@@ -40,7 +40,7 @@ pub(super) struct PartRunner<'a> {
 
 impl PartRunner<'_> {
     /// Carries out what remains of the part.
-    pub(super) fn run(&mut self, executor: &mut dyn Executor) -> Result<End, RunError> {
+    pub(super) fn run(&mut self, executor: &mut dyn Executor) -> Result<End> {
         while let Some((experiment, slots)) = self.look_ahead() {
             let planned = &self.part.experiments[experiment];
             let tasks = self.tasks(planned, &slots);
@@ -67,7 +67,7 @@ impl PartRunner<'_> {
     }
 
     /// Lets an executor that can use it know which blocks will probably come next.
-    fn tell_ahead(&self, executor: &mut dyn Executor) -> Result<(), RunError> {
+    fn tell_ahead(&self, executor: &mut dyn Executor) -> Result<()> {
         let depth = executor.depth();
         if depth == 0 {
             return Ok(());
@@ -179,7 +179,7 @@ struct Block<'a, 'b> {
 
 impl Block<'_, '_> {
     /// Records that no trial of the block was begun, and why.
-    fn skip(&mut self, tasks: &[Task], why: &str) -> Result<End, RunError> {
+    fn skip(&mut self, tasks: &[Task], why: &str) -> Result<End> {
         for task in 0..tasks.len() {
             let execution = Execution {
                 agent: None,
@@ -211,7 +211,7 @@ impl Watch for Block<'_, '_> {
         self.runner.observer.event(Event::Phase(phase));
     }
 
-    fn ended(&mut self, task: usize, execution: Execution) -> Result<(), RunError> {
+    fn ended(&mut self, task: usize, execution: Execution) -> Result<()> {
         let planned = &self.runner.part.experiments[self.experiment];
         let purpose = self.runner.purpose;
         let record = record(purpose, planned, self.slots[task], execution);

@@ -4,13 +4,13 @@ use lab::record::{PlannedExperiment, Purpose, RunPlan};
 use tuning::{SCREEN_BLOCKS, SearchBlock, SearchSlot, Tuning};
 
 use super::part::record;
-use crate::error::RunError;
+use crate::error::Result;
 use crate::executor::{End, Execution, Executor, Task, Watch};
 use crate::record::{Appender, RunFolder};
 use crate::run::{Event, Observer, Slot, task};
 
 /// Returns the recorded state of a search; `None` if the run tunes nothing.
-pub(super) fn so_far(plan: &RunPlan, folder: &RunFolder) -> Result<Option<Tuning>, RunError> {
+pub(super) fn so_far(plan: &RunPlan, folder: &RunFolder) -> Result<Option<Tuning>> {
     let Some(mut tuning) = Tuning::of(plan) else {
         return Ok(None);
     };
@@ -26,7 +26,7 @@ pub(super) fn search(
     executor: &mut dyn Executor,
     observer: &mut dyn Observer,
     appender: &mut Appender,
-) -> Result<(End, f64), RunError> {
+) -> Result<(End, f64)> {
     let Some(mut tuning) = so_far(plan, folder)? else {
         return Ok((End::Finished, 0.0));
     };
@@ -96,7 +96,7 @@ impl Watch for Block<'_> {
         self.observer.event(Event::Phase(phase));
     }
 
-    fn ended(&mut self, task: usize, execution: Execution) -> Result<(), RunError> {
+    fn ended(&mut self, task: usize, execution: Execution) -> Result<()> {
         let slot = slot_of(&self.slots[task]);
         let record = record(Purpose::Search, self.planned, slot, execution);
         self.appender.append(&record)?;

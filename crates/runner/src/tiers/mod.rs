@@ -19,7 +19,7 @@ use lab::trial::Outcome;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::error::{Context, RunError};
+use crate::error::{Context, Result};
 use crate::record::RunFolder;
 
 /// The tiers of the built-in engine, as [`write`] writes them: `pragmark crash --write-known` makes this file.
@@ -90,7 +90,7 @@ fn find(key: &TierKey, cache: Option<&TierCache>) -> Option<(Origin, Findings)> 
 ///
 /// # Errors
 /// The record of the run cannot be read, or the cache not be written.
-pub fn keep_measured(folder: &RunFolder, cache: &TierCache) -> Result<(), RunError> {
+pub fn keep_measured(folder: &RunFolder, cache: &TierCache) -> Result<()> {
     let plan = folder.plan()?;
     let Some(tiers) = &plan.tiers else {
         return Ok(());
@@ -148,7 +148,7 @@ impl TierCache {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn keep(&self, key: &TierKey, findings: &Findings) -> Result<(), RunError> {
+    pub fn keep(&self, key: &TierKey, findings: &Findings) -> Result<()> {
         if self.find(key).as_ref() == Some(findings) {
             return Ok(());
         }

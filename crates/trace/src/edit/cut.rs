@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::{Library, Value};
 
 use super::draft::Draft;
-use crate::TraceError;
+use crate::Result;
 
 /// Which part of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,7 +30,7 @@ const KEPT: &str = "start_us >= ?1 AND start_us + coalesce(duration_ns, 0) / 100
 ///
 /// # Errors
 /// When the trace cannot be read, or the new one exists or cannot be written.
-pub fn cut(library: &Arc<Library>, from: &Path, part: &Part, to: &Path) -> Result<u64, TraceError> {
+pub fn cut(library: &Arc<Library>, from: &Path, part: &Part, to: &Path) -> Result<u64> {
     let draft = Draft::new(library, to)?;
     draft.attach(from)?;
     connections(&draft, part)?;
@@ -45,7 +45,7 @@ fn limits(part: &Part) -> [Value; 2] {
     [Value::Integer(part.from_us), Value::Integer(end)]
 }
 
-fn connections(draft: &Draft, part: &Part) -> Result<(), TraceError> {
+fn connections(draft: &Draft, part: &Part) -> Result<()> {
     draft.execute("CREATE TEMP TABLE wanted(id INTEGER PRIMARY KEY)")?;
     for id in &part.connections {
         let id = Value::Integer(*id);
@@ -70,7 +70,7 @@ fn connections(draft: &Draft, part: &Part) -> Result<(), TraceError> {
     )
 }
 
-fn events(draft: &Draft, part: &Part) -> Result<(), TraceError> {
+fn events(draft: &Draft, part: &Part) -> Result<()> {
     let copy = format!(
         "INSERT INTO main.execution SELECT id, connection, statement, start_us - ?1, duration_ns, ticket, counters,
            \"values\" FROM source.execution WHERE {KEPT} ORDER BY id"
@@ -105,7 +105,7 @@ fn events(draft: &Draft, part: &Part) -> Result<(), TraceError> {
 }
 
 /// Keeps the texts that the events refer to.
-fn texts(draft: &Draft) -> Result<(), TraceError> {
+fn texts(draft: &Draft) -> Result<()> {
     draft.execute(
         "INSERT INTO main.statement SELECT * FROM source.statement
            WHERE id IN (SELECT statement FROM main.execution);
@@ -117,7 +117,7 @@ fn texts(draft: &Draft) -> Result<(), TraceError> {
     )
 }
 
-fn snapshots(draft: &Draft, part: &Part) -> Result<(), TraceError> {
+fn snapshots(draft: &Draft, part: &Part) -> Result<()> {
     let databases = "WHERE database IN (SELECT database FROM main.connection)";
     let sql = if part.from_us <= 0 {
         format!(

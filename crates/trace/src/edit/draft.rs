@@ -7,7 +7,7 @@ use engine::{Connection, EngineError, Library, Value};
 
 use crate::schema::run;
 use crate::seal::{Unfinished, open_new};
-use crate::{Trace, TraceError};
+use crate::{Result, Trace, TraceError};
 
 /// How many events are in memory at a time.
 const BATCH: i64 = 10_000;
@@ -21,7 +21,7 @@ pub struct Draft {
 
 impl Draft {
     /// Creates an empty trace, which becomes `out` when it is complete.
-    pub fn new(library: &Arc<Library>, out: &Path) -> Result<Draft, TraceError> {
+    pub fn new(library: &Arc<Library>, out: &Path) -> Result<Draft> {
         if out.exists() {
             return Err(TraceError::Exists(out.to_owned()));
         }
@@ -34,7 +34,7 @@ impl Draft {
     }
 
     /// Attaches a trace as `source`, in place of the one before; returns its reader.
-    pub fn attach(&self, path: &Path) -> Result<Trace, TraceError> {
+    pub fn attach(&self, path: &Path) -> Result<Trace> {
         let trace = Trace::open(self.connection.library(), path)?;
         let name = path.to_str().ok_or_else(|| TraceError::Name(path.to_owned()))?;
         self.run("ATTACH ? AS source", &[Value::Text(name.to_owned())])?;
@@ -42,32 +42,32 @@ impl Draft {
     }
 
     /// Detaches `source`, which a transaction does not allow: what was written until now is kept.
-    pub fn detach(&self) -> Result<(), TraceError> {
+    pub fn detach(&self) -> Result<()> {
         self.execute("COMMIT; DETACH source; BEGIN")
     }
 
-    fn named<T>(&self, result: Result<T, EngineError>) -> Result<T, TraceError> {
+    fn named<T>(&self, result: Result<T, EngineError>) -> Result<T> {
         result.map_err(|source| TraceError::Database { path: self.out.clone(), source })
     }
 
     /// Executes statements without values.
-    pub fn execute(&self, sql: &str) -> Result<(), TraceError> {
+    pub fn execute(&self, sql: &str) -> Result<()> {
         self.named(self.connection.execute(sql))
     }
 
     /// Executes one statement.
-    pub fn run(&self, sql: &str, values: &[Value]) -> Result<(), TraceError> {
+    pub fn run(&self, sql: &str, values: &[Value]) -> Result<()> {
         let prepared = self.connection.prepare(sql);
         self.named(prepared.and_then(|mut statement| run(&mut statement, values)))
     }
 
     /// Returns the integer that a query returns.
-    pub fn number(&self, sql: &str) -> Result<i64, TraceError> {
+    pub fn number(&self, sql: &str) -> Result<i64> {
         self.named(self.connection.query_i64(sql))
     }
 
     /// Returns the rows of a query.
-    pub fn rows(&self, sql: &str) -> Result<Vec<Vec<Value>>, TraceError> {
+    pub fn rows(&self, sql: &str) -> Result<Vec<Vec<Value>>> {
         self.named(self.connection.query_all(sql))
     }
 
@@ -78,7 +78,7 @@ impl Draft {
         condition: &str,
         offset: i64,
         mut rewrite: impl FnMut(&str) -> String,
-    ) -> Result<(), TraceError> {
+    ) -> Result<()> {
         self.for_each_values(condition, |id, values| {
             let values = [Value::Text(rewrite(values)), Value::Integer(id + offset)];
             self.run(
@@ -92,8 +92,8 @@ impl Draft {
     pub fn for_each_values(
         &self,
         condition: &str,
-        mut visit: impl FnMut(i64, &str) -> Result<(), TraceError>,
-    ) -> Result<(), TraceError> {
+        mut visit: impl FnMut(i64, &str) -> Result<()>,
+    ) -> Result<()> {
         let mut after = 0;
         loop {
             let batch = self.rows(&format!(
@@ -113,7 +113,7 @@ impl Draft {
     }
 
     /// States the facts that follow from the events, and gives the trace its name; returns its events.
-    pub fn finish(self) -> Result<u64, TraceError> {
+    pub fn finish(self) -> Result<u64> {
         self.execute(
             "INSERT OR REPLACE INTO meta SELECT 'events', count(*) FROM execution;
              INSERT OR REPLACE INTO meta SELECT 'duration_us',

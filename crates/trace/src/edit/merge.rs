@@ -7,7 +7,7 @@ use std::sync::Arc;
 use engine::{Library, Value};
 
 use super::draft::Draft;
-use crate::{Trace, TraceError};
+use crate::{Result, Trace, TraceError};
 
 /// When a trace wrote to its databases, in nanoseconds since 1970.
 struct Written {
@@ -25,7 +25,7 @@ struct Written {
 /// # Errors
 /// When a trace cannot be read or is redacted, the new one exists or cannot be written, or two traces committed to one database
 /// at the same time: the order of these commits is not known.
-pub fn merge(library: &Arc<Library>, from: &[PathBuf], to: &Path) -> Result<u64, TraceError> {
+pub fn merge(library: &Arc<Library>, from: &[PathBuf], to: &Path) -> Result<u64> {
     let draft = Draft::new(library, to)?;
     let mut traces = Vec::new();
     for path in from {
@@ -59,7 +59,7 @@ pub fn merge(library: &Arc<Library>, from: &[PathBuf], to: &Path) -> Result<u64,
     draft.finish()
 }
 
-fn written_by(draft: &Draft, path: &Path, started_ns: i64) -> Result<Written, TraceError> {
+fn written_by(draft: &Draft, path: &Path, started_ns: i64) -> Result<Written> {
     let committed = "FROM source.execution WHERE ticket IS NOT NULL";
     let time = |what: &str| {
         draft.number(&format!("SELECT coalesce({what}, 0) * 1000 + {started_ns} {committed}"))
@@ -77,7 +77,7 @@ fn written_by(draft: &Draft, path: &Path, started_ns: i64) -> Result<Written, Tr
 }
 
 /// Refuses traces whose commits to the same database have no known order.
-fn check(earlier: &[Written], now: &Written) -> Result<(), TraceError> {
+fn check(earlier: &[Written], now: &Written) -> Result<()> {
     let at_once = |other: &&Written| other.from_ns <= now.to_ns && now.from_ns <= other.to_ns;
     for other in earlier.iter().filter(at_once) {
         let shared = now.databases.iter().find(|database| other.databases.contains(database));
@@ -92,7 +92,7 @@ fn check(earlier: &[Written], now: &Written) -> Result<(), TraceError> {
 }
 
 /// Adds `source`, whose times begin `later_us` microseconds after the new trace.
-fn add(draft: &Draft, number: i64, later_us: i64) -> Result<(), TraceError> {
+fn add(draft: &Draft, number: i64, later_us: i64) -> Result<()> {
     let mut most = HashMap::new();
     for table in [
         "process",
@@ -130,12 +130,7 @@ fn add(draft: &Draft, number: i64, later_us: i64) -> Result<(), TraceError> {
     add_snapshots(draft, most("snapshot"))
 }
 
-fn add_connections(
-    draft: &Draft,
-    process: i64,
-    connection: i64,
-    later_us: i64,
-) -> Result<(), TraceError> {
+fn add_connections(draft: &Draft, process: i64, connection: i64, later_us: i64) -> Result<()> {
     draft.execute(&format!(
         "INSERT INTO main.process SELECT id + {process}, pid, parent_pid, program, arguments, ended
            FROM source.process;
@@ -150,7 +145,7 @@ fn add_connections(
     ))
 }
 
-fn add_texts(draft: &Draft, statement: i64, normalised: i64, blob: i64) -> Result<(), TraceError> {
+fn add_texts(draft: &Draft, statement: i64, normalised: i64, blob: i64) -> Result<()> {
     draft.execute(&format!(
         "DELETE FROM temp.form;
          INSERT INTO temp.form SELECT it.id, coalesce(known.id, it.id + {normalised})
@@ -163,7 +158,7 @@ fn add_texts(draft: &Draft, statement: i64, normalised: i64, blob: i64) -> Resul
     ))
 }
 
-fn add_snapshots(draft: &Draft, most: i64) -> Result<(), TraceError> {
+fn add_snapshots(draft: &Draft, most: i64) -> Result<()> {
     // Numbers below 0 have no content, and only need to be different.
     draft.execute(&format!(
         "INSERT INTO main.snapshot_part SELECT snapshot + {most}, part, content FROM source.snapshot_part
@@ -180,7 +175,7 @@ fn add_snapshots(draft: &Draft, most: i64) -> Result<(), TraceError> {
 
 /// Numbers the commits of all traces: in the order of each trace, and by time between them. A commit that a trace
 /// lacks is lacking in the result.
-fn number_commits(draft: &Draft) -> Result<(), TraceError> {
+fn number_commits(draft: &Draft) -> Result<()> {
     draft.execute(
         "CREATE TEMP TABLE numbered(event INTEGER PRIMARY KEY, ticket INTEGER);
          INSERT INTO temp.numbered SELECT event, sum(gap) OVER (ORDER BY at, trace, ticket) FROM (

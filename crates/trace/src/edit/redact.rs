@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use super::draft::Draft;
 use crate::normalise::piece;
 use crate::order::{Classes, code};
-use crate::{Trace, TraceError, normalised};
+use crate::{Result, Trace, TraceError, normalised};
 
 /// Hashes with a random key that is not kept, so that nobody can try out texts.
 struct Hash<'t> {
@@ -31,7 +31,7 @@ struct Hash<'t> {
 ///
 /// # Errors
 /// When the trace cannot be read or is redacted, or the new one exists or cannot be written.
-pub fn redact(library: &Arc<Library>, from: &Path, to: &Path) -> Result<u64, TraceError> {
+pub fn redact(library: &Arc<Library>, from: &Path, to: &Path) -> Result<u64> {
     let draft = Draft::new(library, to)?;
     let trace = draft.attach(from)?;
     if trace.meta()?.redacted {
@@ -82,7 +82,7 @@ pub fn redact(library: &Arc<Library>, from: &Path, to: &Path) -> Result<u64, Tra
 impl Hash<'_> {
     /// Numbers the classes of all texts and blobs: of statements, and of the values of events for which the condition
     /// holds.
-    fn collect(&mut self, draft: &Draft, condition: &str) -> Result<(), TraceError> {
+    fn collect(&mut self, draft: &Draft, condition: &str) -> Result<()> {
         for row in draft.rows("SELECT sql FROM source.statement")? {
             if let [Value::Text(sql)] = row.as_slice() {
                 self.sql(sql);

@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 
 use crate::analysis::{Event, Kind};
 use crate::seal::Unfinished;
-use crate::{Trace, TraceError};
+use crate::{Result, Trace, TraceError};
 use form::{Form, Origin};
 use shapes::Shapes;
 use snapshot::SnapshotCopy;
@@ -60,11 +60,7 @@ struct Forms {
 /// # Errors
 /// When the trace cannot be read, has no such database or no statements, has no snapshot of it, or `snapshot` exists
 /// or cannot be written.
-pub fn to_script(
-    trace: &Trace,
-    database: Option<&str>,
-    snapshot: &Path,
-) -> Result<Fitted, TraceError> {
+pub fn to_script(trace: &Trace, database: Option<&str>, snapshot: &Path) -> Result<Fitted> {
     let forms = Forms::read(trace)?;
     let (database, others) = databases(trace, database)?;
     let connections: HashSet<i64> = trace
@@ -101,7 +97,7 @@ pub fn to_script(
 }
 
 impl Forms {
-    fn read(trace: &Trace) -> Result<Forms, TraceError> {
+    fn read(trace: &Trace) -> Result<Forms> {
         let mut forms = Forms::default();
         trace.each_row("SELECT id, readonly, sql FROM statement", |row| {
             if let [Value::Integer(id), readonly, Value::Text(sql)] = row {
@@ -136,7 +132,7 @@ fn is_work(sql: &str, readonly: bool) -> bool {
 /// The database that is meant, and the others with the number of their statements.
 type Databases = (String, Vec<(String, u64)>);
 
-fn databases(trace: &Trace, wanted: Option<&str>) -> Result<Databases, TraceError> {
+fn databases(trace: &Trace, wanted: Option<&str>) -> Result<Databases> {
     let mut all: Vec<(String, u64)> = Vec::new();
     let sql = "SELECT database, count(*) FROM event JOIN connection ON connection.id = connection
         GROUP BY database ORDER BY count(*) DESC, database";
@@ -164,11 +160,7 @@ fn databases(trace: &Trace, wanted: Option<&str>) -> Result<Databases, TraceErro
 /// The shapes of all transactions, and how often each form was executed.
 type Counted = (Shapes, HashMap<usize, u64>);
 
-fn shapes_of(
-    trace: &Trace,
-    forms: &Forms,
-    connections: &HashSet<i64>,
-) -> Result<Counted, TraceError> {
+fn shapes_of(trace: &Trace, forms: &Forms, connections: &HashSet<i64>) -> Result<Counted> {
     let (mut shapes, mut counts) = (Shapes::default(), HashMap::new());
     let mut take = |event: &Event| {
         let form = forms.of_statements.get(&event.statement).copied();
@@ -192,7 +184,7 @@ fn values_of(
     connections: &HashSet<i64>,
     chosen: &HashSet<usize>,
     counts: &HashMap<usize, u64>,
-) -> Result<HashMap<usize, Vec<Values>>, TraceError> {
+) -> Result<HashMap<usize, Vec<Values>>> {
     let mut all: HashMap<usize, Vec<Values>> = HashMap::new();
     let mut seen: HashMap<usize, u64> = HashMap::new();
     let mut written = Written { trace, known: HashMap::new() };
@@ -228,7 +220,7 @@ impl Written<'_> {
     /// The most forms that are kept.
     const MOST: usize = 10_000;
 
-    fn of(&mut self, statement: i64) -> Result<&Form, TraceError> {
+    fn of(&mut self, statement: i64) -> Result<&Form> {
         if self.known.len() >= Self::MOST {
             self.known.clear();
         }
@@ -245,7 +237,7 @@ fn add_values(
     statement: i64,
     values: &Value,
     to: &mut [Values],
-) -> Result<(), TraceError> {
+) -> Result<()> {
     let trace = written.trace;
     let bound: Vec<Json> = match values {
         Value::Text(values) => serde_json::from_str(values).unwrap_or_default(),
@@ -292,11 +284,7 @@ fn fits_of(form: &Form, values: Option<&Vec<Values>>, copy: &SnapshotCopy) -> Ve
 
 impl Trace {
     /// Passes the rows of a query as values.
-    fn each_row(
-        &self,
-        sql: &str,
-        mut visit: impl FnMut(&[Value]) -> Result<(), TraceError>,
-    ) -> Result<(), TraceError> {
+    fn each_row(&self, sql: &str, mut visit: impl FnMut(&[Value]) -> Result<()>) -> Result<()> {
         let mut statement = self.named(self.database().prepare(sql))?;
         let mut row = Vec::new();
         while self.named(statement.step())? == Step::Row {
@@ -308,7 +296,7 @@ impl Trace {
     }
 
     /// Returns a value with the long one instead of its number.
-    fn in_place(&self, value: &Json) -> Result<Json, TraceError> {
+    fn in_place(&self, value: &Json) -> Result<Json> {
         match value.get("blob").and_then(Json::as_i64) {
             Some(number) => Ok(crate::export::long_value(self.long_value(number)?)),
             None => Ok(value.clone()),

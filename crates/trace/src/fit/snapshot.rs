@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::values::{Fit, Values};
 use crate::analysis::Kind;
-use crate::{Trace, TraceError};
+use crate::{Result, Trace, TraceError};
 
 /// The share of values that a column must have for values to be drawn from it.
 const SHARE: f64 = 0.9;
@@ -31,7 +31,7 @@ impl SnapshotCopy {
         database: &str,
         connections: &HashSet<i64>,
         path: &Path,
-    ) -> Result<SnapshotCopy, TraceError> {
+    ) -> Result<SnapshotCopy> {
         let snapshots = trace.snapshots()?;
         let snapshot = snapshots.iter().find(|snapshot| snapshot.database == database);
         let is_new = match snapshot.map(|snapshot| (snapshot.id, snapshot.state.as_str())) {
@@ -51,7 +51,7 @@ impl SnapshotCopy {
         SnapshotCopy::open(trace, path)
     }
 
-    fn open(trace: &Trace, path: &Path) -> Result<SnapshotCopy, TraceError> {
+    fn open(trace: &Trace, path: &Path) -> Result<SnapshotCopy> {
         let connection = Connection::open(trace.library(), path, OpenFlags::default(), None);
         Ok(SnapshotCopy {
             connection: connection
@@ -60,7 +60,7 @@ impl SnapshotCopy {
         })
     }
 
-    fn named<T>(&self, result: Result<T, EngineError>) -> Result<T, TraceError> {
+    fn named<T>(&self, result: Result<T, EngineError>) -> Result<T> {
         result.map_err(|source| TraceError::Database { path: self.path.clone(), source })
     }
 
@@ -70,12 +70,12 @@ impl SnapshotCopy {
     }
 
     /// Closes the database, so that its file is whole.
-    pub fn close(self) -> Result<(), TraceError> {
+    pub fn close(self) -> Result<()> {
         let closed = self.connection.close();
         closed.map_err(|source| TraceError::Database { path: self.path, source })
     }
 
-    fn change_schema(&self, trace: &Trace, connections: &HashSet<i64>) -> Result<(), TraceError> {
+    fn change_schema(&self, trace: &Trace, connections: &HashSet<i64>) -> Result<()> {
         let sql = "SELECT connection, sql FROM event JOIN statement ON statement.id = statement
             WHERE coalesce(result, 0) = 0 AND NOT readonly ORDER BY event.id";
         trace.each_row(sql, |row| {

@@ -11,7 +11,7 @@ use recorder::Folder;
 
 use super::Copier;
 use super::write::{AsInteger, Writer};
-use crate::TraceError;
+use crate::Result;
 use crate::content::{self, Table};
 
 /// Writes what is in each database, or why that is not known.
@@ -20,7 +20,7 @@ pub fn write(
     folder: &Folder,
     writer: &Writer<'_>,
     copy: Copier<'_>,
-) -> Result<(), TraceError> {
+) -> Result<()> {
     let running = writer.unended()?.into_iter().find(|pid| is_running(pid));
     for database in writer.databases()? {
         let tables = match &running {
@@ -74,26 +74,26 @@ fn read(library: &Arc<Library>, file: &Path) -> Result<Vec<Table>, EngineError> 
 /// The end of processes and databases.
 impl Writer<'_> {
     /// The process ended by itself.
-    pub fn exit(&self, process: u32) -> Result<(), TraceError> {
+    pub fn exit(&self, process: u32) -> Result<()> {
         self.run("UPDATE process SET ended = 1 WHERE id = ?", &[i64::from(process).integer()])
     }
 
     /// Returns the databases that have a beginning.
-    fn databases(&self) -> Result<Vec<String>, TraceError> {
+    fn databases(&self) -> Result<Vec<String>> {
         let sql = "SELECT DISTINCT database FROM snapshot WHERE state IN ('taken', 'empty') ORDER BY database";
         let rows = self.named(self.connection.query_all(sql))?;
         Ok(rows.iter().flatten().map(ToString::to_string).collect())
     }
 
     /// Returns the ids in the system of processes whose end was not recorded.
-    fn unended(&self) -> Result<Vec<String>, TraceError> {
+    fn unended(&self) -> Result<Vec<String>> {
         let rows =
             self.named(self.connection.query_all("SELECT pid FROM process WHERE ended = 0"))?;
         Ok(rows.iter().flatten().map(ToString::to_string).collect())
     }
 
     /// Writes the state of a table at the end of the recording.
-    fn end_state(&self, database: &str, table: &Table) -> Result<(), TraceError> {
+    fn end_state(&self, database: &str, table: &Table) -> Result<()> {
         let (rows, checksum, problem) = match &table.content {
             Ok(content) => (
                 (content.rows as i64).integer(),
@@ -113,7 +113,7 @@ impl Writer<'_> {
     }
 
     /// Why the end of a database is not known.
-    fn end_unknown(&self, database: &str, why: &str) -> Result<(), TraceError> {
+    fn end_unknown(&self, database: &str, why: &str) -> Result<()> {
         let values = [Value::Text(database.to_owned()), Value::Text(why.to_owned())];
         self.run("INSERT INTO end_state VALUES (?, NULL, NULL, NULL, ?)", &values)
     }

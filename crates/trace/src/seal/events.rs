@@ -9,7 +9,7 @@ use super::Sealed;
 use super::memory::file_of;
 use super::texts::Texts;
 use super::write::{Event, Writer};
-use crate::TraceError;
+use crate::Result;
 use crate::schema::state;
 
 /// The codes of notes.
@@ -50,7 +50,7 @@ impl Events {
     }
 
     /// Takes the records of a chunk; returns how many of its bytes were unreadable.
-    pub fn take(&mut self, chunk: Chunk<'_>, writer: &Writer<'_>) -> Result<u64, TraceError> {
+    pub fn take(&mut self, chunk: Chunk<'_>, writer: &Writer<'_>) -> Result<u64> {
         let mut records = chunk.records();
         for (at, record) in records.by_ref() {
             self.record(at, record, writer)?;
@@ -59,12 +59,7 @@ impl Events {
         Ok(records.unreadable() as u64)
     }
 
-    fn record(
-        &mut self,
-        at: Where,
-        record: Record<'_>,
-        writer: &Writer<'_>,
-    ) -> Result<(), TraceError> {
+    fn record(&mut self, at: Where, record: Record<'_>, writer: &Writer<'_>) -> Result<()> {
         match record {
             Record::Begin { place, text, prepared, values } => {
                 let event = Event {
@@ -120,13 +115,7 @@ impl Events {
         (time.saturating_sub(self.started) / 1000) as i64
     }
 
-    fn end(
-        &mut self,
-        at: Where,
-        place: usize,
-        ended: &Ended,
-        writer: &Writer<'_>,
-    ) -> Result<(), TraceError> {
+    fn end(&mut self, at: Where, place: usize, ended: &Ended, writer: &Writer<'_>) -> Result<()> {
         let connection = self.connection(at);
         // A recording that is damaged may lack the start.
         let Some(mut event) = connection.open.remove(&place) else {
@@ -140,7 +129,7 @@ impl Events {
     }
 
     /// A commit belongs to the statement that is running, or to the last one if it was reset.
-    fn commit(&mut self, at: Where, ticket: u64, writer: &Writer<'_>) -> Result<(), TraceError> {
+    fn commit(&mut self, at: Where, ticket: u64, writer: &Writer<'_>) -> Result<()> {
         let connection = self.connection(at);
         let running = connection.open.values_mut().max_by_key(|event| event.id);
         match (running, connection.last) {
@@ -169,7 +158,7 @@ impl Events {
     }
 
     /// Writes the statements that had not ended.
-    pub fn finish(mut self, writer: &Writer<'_>) -> Result<Sealed, TraceError> {
+    pub fn finish(mut self, writer: &Writer<'_>) -> Result<Sealed> {
         for event in self.connections.values().flat_map(|connection| connection.open.values()) {
             writer.event(event)?;
         }

@@ -1,7 +1,7 @@
 //! Databases in memory that several connections of a process share.
 
 use super::write::{AsInteger, Writer};
-use crate::TraceError;
+use crate::Result;
 use crate::schema::shared_memory;
 use engine::Value;
 
@@ -15,7 +15,7 @@ pub fn file_of<'a>(file: &'a [u8], vfs: &[u8]) -> &'a [u8] {
 
 impl Writer<'_> {
     /// Gives the database of a connection, and of the one that opened it, a name of its own.
-    pub fn share(&self, connection: u32, opened_by: u32) -> Result<(), TraceError> {
+    pub fn share(&self, connection: u32, opened_by: u32) -> Result<()> {
         let values = [
             Value::Text(shared_memory(opened_by.into())),
             i64::from(connection).integer(),

@@ -18,7 +18,7 @@ use recorder::Folder;
 use recorder::read::{Lost, ReadError, Recording};
 use std::sync::Arc;
 
-use crate::TraceError;
+use crate::{Result, TraceError};
 use events::Events;
 use texts::Texts;
 use write::Writer;
@@ -60,7 +60,7 @@ pub fn seal(
     folder: &Folder,
     trace: &Path,
     copy: Copier<'_>,
-) -> Result<Sealed, TraceError> {
+) -> Result<Sealed> {
     if trace.exists() {
         return Err(TraceError::Exists(trace.to_owned()));
     }
@@ -100,7 +100,7 @@ impl Unfinished {
     }
 
     /// Gives it its name.
-    pub(crate) fn name(&self, trace: &Path) -> Result<(), TraceError> {
+    pub(crate) fn name(&self, trace: &Path) -> Result<()> {
         std::fs::rename(&self.0, trace)
             .map_err(|source| TraceError::File { path: trace.to_owned(), source })
     }
@@ -117,7 +117,7 @@ impl Drop for Unfinished {
     }
 }
 
-fn fill(recording: &Recording, writer: &Writer<'_>) -> Result<Sealed, TraceError> {
+fn fill(recording: &Recording, writer: &Writer<'_>) -> Result<Sealed> {
     let mut texts = Texts::new(recording.is_redacted());
     recording.for_each_chunk::<ReadError>(|chunk| {
         texts.collect(chunk);

@@ -17,9 +17,9 @@ use twox_hash::XxHash3_128;
 use super::Sealed;
 use super::json;
 use super::texts::Texts;
-use crate::TraceError;
 use crate::order::Classes;
 use crate::schema::{APPLICATION_ID, FORMAT, TABLES, run};
+use crate::{Result, TraceError};
 
 /// The bytes of a snapshot in one row.
 const PART: usize = 1 << 20;
@@ -48,7 +48,7 @@ pub struct Event {
 }
 
 /// Opens a new trace.
-pub fn open(library: &Arc<Library>, path: &Path) -> Result<Connection, TraceError> {
+pub fn open(library: &Arc<Library>, path: &Path) -> Result<Connection> {
     let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE;
     let opened = Connection::open(library, path, flags, None).and_then(|connection| {
         // A trace that is not whole has no name, so nothing has to survive a crash.
@@ -79,7 +79,7 @@ pub struct Writer<'c> {
 }
 
 impl<'c> Writer<'c> {
-    pub fn new(connection: &'c Connection, path: &Path) -> Result<Writer<'c>, TraceError> {
+    pub fn new(connection: &'c Connection, path: &Path) -> Result<Writer<'c>> {
         let prepare = |sql| {
             let prepared = connection.prepare(sql);
             prepared.map_err(|source| TraceError::Database { path: path.to_owned(), source })
@@ -96,11 +96,11 @@ impl<'c> Writer<'c> {
         })
     }
 
-    pub(super) fn named<T>(&self, result: Result<T, EngineError>) -> Result<T, TraceError> {
+    pub(super) fn named<T>(&self, result: Result<T, EngineError>) -> Result<T> {
         result.map_err(|source| TraceError::Database { path: self.path.clone(), source })
     }
 
-    pub(super) fn run(&self, sql: &str, values: &[Value]) -> Result<(), TraceError> {
+    pub(super) fn run(&self, sql: &str, values: &[Value]) -> Result<()> {
         let prepared = self.connection.prepare(sql);
         self.named(prepared.and_then(|mut statement| run(&mut statement, values)))
     }
@@ -129,11 +129,7 @@ impl<'c> Writer<'c> {
     }
 
     /// Returns the values of an execution as the elements of a JSON array; `None` without values.
-    pub fn values(
-        &self,
-        values: Values<'_>,
-        classes: &Classes,
-    ) -> Result<Option<String>, TraceError> {
+    pub fn values(&self, values: Values<'_>, classes: &Classes) -> Result<Option<String>> {
         if values.is_empty() {
             return Ok(None);
         }
@@ -147,13 +143,13 @@ impl<'c> Writer<'c> {
         Ok(Some(out))
     }
 
-    pub fn event(&self, event: &Event) -> Result<(), TraceError> {
+    pub fn event(&self, event: &Event) -> Result<()> {
         let counters = self.counters(event)?;
         self.named(self.insert_execution(event, counters))
     }
 
     /// Returns the row of what the execution did.
-    fn counters(&self, event: &Event) -> Result<i64, TraceError> {
+    fn counters(&self, event: &Event) -> Result<i64> {
         let mut known = self.counters.borrow_mut();
         let key = (event.ended, event.state);
         if let Some(id) = known.get(&key) {
@@ -210,7 +206,7 @@ impl<'c> Writer<'c> {
     }
 
     /// The ticket of an event that is written.
-    pub fn ticket(&self, event: i64, ticket: u64) -> Result<(), TraceError> {
+    pub fn ticket(&self, event: i64, ticket: u64) -> Result<()> {
         let former = "INSERT INTO further_commit SELECT ticket, id FROM execution WHERE id = ? AND ticket > 0";
         self.run(former, &[event.integer()])?;
         let values = [Value::Integer(ticket as i64), Value::Integer(event)];
@@ -218,14 +214,14 @@ impl<'c> Writer<'c> {
     }
 
     /// A commit that is not the last one of its event, or that has none.
-    pub fn further_commit(&self, ticket: i64, event: Option<i64>) -> Result<(), TraceError> {
+    pub fn further_commit(&self, ticket: i64, event: Option<i64>) -> Result<()> {
         let event = event.map_or(Value::Null, Value::Integer);
         let values = [ticket.integer(), event];
         self.run("INSERT INTO further_commit VALUES (?, ?)", &values)
     }
 
     /// Writes the texts that are new.
-    pub fn statements(&self, texts: &mut Texts) -> Result<(), TraceError> {
+    pub fn statements(&self, texts: &mut Texts) -> Result<()> {
         for (id, statement) in texts.drain() {
             let (normalised, form) = texts.normalised(&statement.sql);
             if let Some(form) = form {
@@ -251,7 +247,7 @@ impl<'c> Writer<'c> {
         at: Where,
         record: &ConnectionRecord<'_>,
         opened_us: i64,
-    ) -> Result<(), TraceError> {
+    ) -> Result<()> {
         let values = [
             i64::from(at.connection).integer(),
             i64::from(at.process).integer(),
@@ -265,12 +261,12 @@ impl<'c> Writer<'c> {
         self.run("INSERT OR REPLACE INTO connection VALUES (?,?,?,?,?,?,?,?,NULL)", &values)
     }
 
-    pub fn closed(&self, connection: u32, closed_us: i64) -> Result<(), TraceError> {
+    pub fn closed(&self, connection: u32, closed_us: i64) -> Result<()> {
         let values = [closed_us.integer(), i64::from(connection).integer()];
         self.run("UPDATE connection SET closed_us = ? WHERE id = ?", &values)
     }
 
-    pub fn process(&self, process: u32, record: &ProcessRecord<'_>) -> Result<(), TraceError> {
+    pub fn process(&self, process: u32, record: &ProcessRecord<'_>) -> Result<()> {
         let arguments: Vec<_> =
             record.arguments.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
         let arguments = match arguments.split_last() {
@@ -287,12 +283,7 @@ impl<'c> Writer<'c> {
         self.run("INSERT OR REPLACE INTO process VALUES (?,?,?,?,?,0)", &values)
     }
 
-    pub fn library(
-        &self,
-        process: u32,
-        record: &LibraryRecord<'_>,
-        door: &str,
-    ) -> Result<(), TraceError> {
+    pub fn library(&self, process: u32, record: &LibraryRecord<'_>, door: &str) -> Result<()> {
         let values = [
             i64::from(process).integer(),
             (record.number as i64).integer(),
@@ -306,23 +297,17 @@ impl<'c> Writer<'c> {
         self.run("INSERT OR REPLACE INTO library VALUES (?,?,?,?,?,?,?,?)", &values)
     }
 
-    pub fn setting(&self, connection: u32, name: &[u8], value: &[u8]) -> Result<(), TraceError> {
+    pub fn setting(&self, connection: u32, name: &[u8], value: &[u8]) -> Result<()> {
         let values = [i64::from(connection).integer(), text(name), text(value)];
         self.run("INSERT OR REPLACE INTO setting VALUES (?, ?, ?)", &values)
     }
 
-    pub fn note(&self, process: u32, code: u64, words: &[u8]) -> Result<(), TraceError> {
+    pub fn note(&self, process: u32, code: u64, words: &[u8]) -> Result<()> {
         let values = [i64::from(process).integer(), (code as i64).integer(), text(words)];
         self.run("INSERT INTO note VALUES (?, ?, ?)", &values)
     }
 
-    pub fn snapshot(
-        &self,
-        state: u8,
-        number: u64,
-        file: &[u8],
-        reason: &[u8],
-    ) -> Result<(), TraceError> {
+    pub fn snapshot(&self, state: u8, number: u64, file: &[u8], reason: &[u8]) -> Result<()> {
         let state = match state {
             1 => "taken",
             2 => "empty",
@@ -342,7 +327,7 @@ impl<'c> Writer<'c> {
     }
 
     /// Takes the snapshots of a recording in; returns the databases without one, with SQLite's result code.
-    pub fn snapshots(&self, folder: &Folder) -> Result<Vec<(String, i64)>, TraceError> {
+    pub fn snapshots(&self, folder: &Folder) -> Result<Vec<(String, i64)>> {
         let rows = self
             .named(self.connection.query_all("SELECT id, database, state, result FROM snapshot"))?;
         let mut without = Vec::new();
@@ -361,7 +346,7 @@ impl<'c> Writer<'c> {
         Ok(without)
     }
 
-    fn parts(&self, id: i64, path: &Path) -> Result<(), TraceError> {
+    fn parts(&self, id: i64, path: &Path) -> Result<()> {
         let failed = |source| TraceError::File { path: path.to_owned(), source };
         let mut file = File::open(path).map_err(failed)?;
         for part in 0.. {
@@ -376,7 +361,7 @@ impl<'c> Writer<'c> {
         Ok(())
     }
 
-    pub fn meta(&self, recording: &Recording, sealed: &Sealed) -> Result<(), TraceError> {
+    pub fn meta(&self, recording: &Recording, sealed: &Sealed) -> Result<()> {
         let lost = sealed.lost;
         let duration =
             "SELECT coalesce(max(start_us + coalesce(duration_ns, 0) / 1000), 0) FROM execution";
@@ -404,7 +389,7 @@ impl<'c> Writer<'c> {
 
     /// Makes the trace whole; statements must end before their connection is closed. The arguments of a process that
     /// set a key are left out, because they may have it.
-    pub fn finish(self) -> Result<(), TraceError> {
+    pub fn finish(self) -> Result<()> {
         let arguments = "UPDATE process SET arguments = '[]' WHERE id IN (SELECT process FROM note WHERE code = 3)";
         let sql = format!("PRAGMA secure_delete = ON; {arguments}; COMMIT");
         self.named(self.connection.execute(&sql))

@@ -12,7 +12,7 @@ use lab::durability::Durability;
 
 use super::schedule::Schedule;
 use super::{Change, Session, SessionWork, Status, Store, StoreStats, Task, TaskId, missing};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 
 choice! {
     /// How a file is written.
@@ -43,7 +43,7 @@ impl Files {
     ///
     /// # Errors
     /// The file system lacks an operation that `writing` needs ([`TrialError::CannotRun`]), or a task cannot be read.
-    pub(crate) fn open(directory: PathBuf, writing: Writing) -> Result<Files, TrialError> {
+    pub(crate) fn open(directory: PathBuf, writing: Writing) -> Result<Files> {
         let disk = Disk::open(directory)?;
         disk.probe(writing)?;
         let schedule = Schedule::default();
@@ -53,7 +53,7 @@ impl Files {
         Ok(Files { disk, writing, schedule })
     }
 
-    fn write(&self, task: &Task) -> Result<(), TrialError> {
+    fn write(&self, task: &Task) -> Result<()> {
         let content =
             serde_json::to_vec(task).map_err(|error| TrialError::Measuring(error.to_string()))?;
         let path = self.disk.path_of(task.id);
@@ -67,7 +67,7 @@ impl Files {
         self.sync_directory()
     }
 
-    fn sync_directory(&self) -> Result<(), TrialError> {
+    fn sync_directory(&self) -> Result<()> {
         match self.writing {
             Writing::SyncDirectory => self.disk.sync_directory(),
             _ => Ok(()),
@@ -76,17 +76,17 @@ impl Files {
 }
 
 impl Store for Files {
-    fn session(&self, work: SessionWork<'_>) -> Result<(), TrialError> {
+    fn session(&self, work: SessionWork<'_>) -> Result<()> {
         work(&mut FilesSession(self))
     }
 
-    fn tasks(&self) -> Result<Vec<Task>, TrialError> {
+    fn tasks(&self) -> Result<Vec<Task>> {
         read_tasks(&self.disk.path)
     }
 
     /// Syncing a file does not make its name durable: until the directory is synced, a new file may be missing, or an old one
     /// stand in its place.
-    fn durability(&self) -> Result<Durability, TrialError> {
+    fn durability(&self) -> Result<Durability> {
         Ok(match self.writing {
             Writing::Truncate => Durability::Torn,
             Writing::Rename => Durability::Process,
@@ -108,13 +108,13 @@ impl Store for Files {
 struct FilesSession<'f>(&'f Files);
 
 impl Session for FilesSession<'_> {
-    fn insert(&mut self, task: &Task) -> Result<(), TrialError> {
+    fn insert(&mut self, task: &Task) -> Result<()> {
         self.0.write(task)?;
         self.0.schedule.put(task);
         Ok(())
     }
 
-    fn update(&mut self, task: &Task, change: Change<'_>) -> Result<(), TrialError> {
+    fn update(&mut self, task: &Task, change: Change<'_>) -> Result<()> {
         self.0.write(task)?;
         if matches!(change, Change::Status) {
             self.0.schedule.put(task);
@@ -122,22 +122,22 @@ impl Session for FilesSession<'_> {
         Ok(())
     }
 
-    fn delete(&mut self, task: &Task) -> Result<(), TrialError> {
+    fn delete(&mut self, task: &Task) -> Result<()> {
         self.0.disk.remove(&self.0.disk.path_of(task.id))?;
         self.0.schedule.remove(task.scheduled_at, task.id);
         self.0.sync_directory()
     }
 
-    fn get(&mut self, id: TaskId) -> Result<Option<Task>, TrialError> {
+    fn get(&mut self, id: TaskId) -> Result<Option<Task>> {
         read_task(&self.0.disk.path_of(id))
     }
 
-    fn list(&mut self, status: Status, limit: usize) -> Result<Vec<TaskId>, TrialError> {
+    fn list(&mut self, status: Status, limit: usize) -> Result<Vec<TaskId>> {
         Ok(self.0.schedule.list(status, limit))
     }
 
     /// Returns the schedule decides which session gets the task; its file records it for later processes.
-    fn claim(&mut self, now: i64) -> Result<Option<Task>, TrialError> {
+    fn claim(&mut self, now: i64) -> Result<Option<Task>> {
         let Some(id) = self.0.schedule.claim(now) else {
             return Ok(None);
         };
@@ -149,7 +149,7 @@ impl Session for FilesSession<'_> {
 }
 
 /// Returns the number of files in a directory, including temporary ones that an interrupted write left.
-pub(crate) fn files_left(directory: &Path) -> Result<usize, TrialError> {
+pub(crate) fn files_left(directory: &Path) -> Result<usize> {
     match fs::read_dir(directory) {
         Ok(entries) => Ok(entries.count()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
@@ -158,7 +158,7 @@ pub(crate) fn files_left(directory: &Path) -> Result<usize, TrialError> {
 }
 
 /// Reads every task in a directory, in the order of ids.
-pub(super) fn read_tasks(directory: &Path) -> Result<Vec<Task>, TrialError> {
+pub(super) fn read_tasks(directory: &Path) -> Result<Vec<Task>> {
     let failed = TrialError::io("read", directory);
     let mut tasks = Vec::new();
     for entry in fs::read_dir(directory).map_err(&failed)? {
@@ -172,7 +172,7 @@ pub(super) fn read_tasks(directory: &Path) -> Result<Vec<Task>, TrialError> {
     Ok(tasks)
 }
 
-fn read_task(path: &Path) -> Result<Option<Task>, TrialError> {
+fn read_task(path: &Path) -> Result<Option<Task>> {
     let content = match fs::read(path) {
         Ok(content) => content,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -198,7 +198,7 @@ struct Disk {
 }
 
 impl Disk {
-    fn open(path: PathBuf) -> Result<Disk, TrialError> {
+    fn open(path: PathBuf) -> Result<Disk> {
         let directory = File::open(&path).map_err(TrialError::io("open", &path))?;
         Ok(Disk {
             path,
@@ -228,7 +228,7 @@ impl Disk {
         .into()
     }
 
-    fn write(&self, path: &Path, content: &[u8], sync: bool) -> Result<(), TrialError> {
+    fn write(&self, path: &Path, content: &[u8], sync: bool) -> Result<()> {
         let failed = |doing| TrialError::io(doing, path);
         let mut file = File::create(path).map_err(failed("create"))?;
         file.write_all(content).map_err(failed("write"))?;
@@ -241,17 +241,17 @@ impl Disk {
         Ok(())
     }
 
-    fn rename(&self, from: &Path, to: &Path) -> Result<(), TrialError> {
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         fs::rename(from, to).map_err(TrialError::io("rename a file over", to))
     }
 
-    fn remove(&self, path: &Path) -> Result<(), TrialError> {
+    fn remove(&self, path: &Path) -> Result<()> {
         fs::remove_file(path).map_err(TrialError::io("remove", path))?;
         self.deletes.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
-    fn sync_directory(&self) -> Result<(), TrialError> {
+    fn sync_directory(&self) -> Result<()> {
         let synced = self.directory.sync_all();
         synced.map_err(TrialError::io("sync", &self.path))?;
         self.directory_syncs.fetch_add(1, Ordering::Relaxed);
@@ -259,7 +259,7 @@ impl Disk {
     }
 
     /// Checks that the file system supports this way of writing, by trying it once.
-    fn probe(&self, writing: Writing) -> Result<(), TrialError> {
+    fn probe(&self, writing: Writing) -> Result<()> {
         let (old, new) = (self.path.join("probe.old"), self.path.join("probe.new"));
         let tried = || -> io::Result<()> {
             fs::write(&old, "old")?;

@@ -10,7 +10,7 @@ use lab::durability::Durability;
 use super::files::read_tasks;
 use super::schedule::Schedule;
 use super::{Change, Session, SessionWork, Status, Store, StoreStats, Task, TaskId, missing};
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::locks::locked;
 
 /// Parts of the map, so that workers rarely wait for one another.
@@ -27,7 +27,7 @@ impl Memory {
     ///
     /// # Errors
     /// A file cannot be read or is not a task.
-    pub(crate) fn rebuild(directory: &Path) -> Result<Memory, TrialError> {
+    pub(crate) fn rebuild(directory: &Path) -> Result<Memory> {
         let memory = Memory {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             schedule: Schedule::default(),
@@ -51,12 +51,12 @@ impl Memory {
 }
 
 impl Store for Memory {
-    fn session(&self, work: SessionWork<'_>) -> Result<(), TrialError> {
+    fn session(&self, work: SessionWork<'_>) -> Result<()> {
         work(&mut MemorySession(self))
     }
 
     /// Returns the tasks in memory; a new process would find the files they were read from.
-    fn tasks(&self) -> Result<Vec<Task>, TrialError> {
+    fn tasks(&self) -> Result<Vec<Task>> {
         let mut tasks = Vec::new();
         for shard in &self.shards {
             tasks.extend(locked(shard).values().cloned());
@@ -65,7 +65,7 @@ impl Store for Memory {
         Ok(tasks)
     }
 
-    fn durability(&self) -> Result<Durability, TrialError> {
+    fn durability(&self) -> Result<Durability> {
         Ok(Durability::Nothing)
     }
 
@@ -77,12 +77,12 @@ impl Store for Memory {
 struct MemorySession<'m>(&'m Memory);
 
 impl Session for MemorySession<'_> {
-    fn insert(&mut self, task: &Task) -> Result<(), TrialError> {
+    fn insert(&mut self, task: &Task) -> Result<()> {
         self.0.put(task.clone());
         Ok(())
     }
 
-    fn update(&mut self, task: &Task, change: Change<'_>) -> Result<(), TrialError> {
+    fn update(&mut self, task: &Task, change: Change<'_>) -> Result<()> {
         let mut shard = self.0.shard(task.id);
         let kept = shard.get_mut(&task.id).ok_or_else(|| missing(task.id))?;
         match change {
@@ -96,21 +96,21 @@ impl Session for MemorySession<'_> {
         Ok(())
     }
 
-    fn delete(&mut self, task: &Task) -> Result<(), TrialError> {
+    fn delete(&mut self, task: &Task) -> Result<()> {
         self.0.schedule.remove(task.scheduled_at, task.id);
         let removed = self.0.shard(task.id).remove(&task.id);
         removed.map(drop).ok_or_else(|| missing(task.id))
     }
 
-    fn get(&mut self, id: TaskId) -> Result<Option<Task>, TrialError> {
+    fn get(&mut self, id: TaskId) -> Result<Option<Task>> {
         Ok(self.0.shard(id).get(&id).cloned())
     }
 
-    fn list(&mut self, status: Status, limit: usize) -> Result<Vec<TaskId>, TrialError> {
+    fn list(&mut self, status: Status, limit: usize) -> Result<Vec<TaskId>> {
         Ok(self.0.schedule.list(status, limit))
     }
 
-    fn claim(&mut self, now: i64) -> Result<Option<Task>, TrialError> {
+    fn claim(&mut self, now: i64) -> Result<Option<Task>> {
         let Some(id) = self.0.schedule.claim(now) else {
             return Ok(None);
         };

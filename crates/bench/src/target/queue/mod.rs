@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use lab::durability::Durability;
 use lab::trial::{DataTable, ReadBack};
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 
 pub(crate) use files::{Files, Writing, files_left};
 pub(crate) use memory::Memory;
@@ -26,7 +26,7 @@ pub(crate) use sqlite::{Connections, Sqlite, Statements};
 pub(crate) use task::{Status, Task, TaskId};
 
 /// The work of one worker with its session.
-pub(crate) type SessionWork<'j> = &'j mut dyn FnMut(&mut dyn Session) -> Result<(), TrialError>;
+pub(crate) type SessionWork<'j> = &'j mut dyn FnMut(&mut dyn Session) -> Result<()>;
 
 /// A store of tasks.
 pub(crate) trait Store: Sync {
@@ -34,19 +34,19 @@ pub(crate) trait Store: Sync {
     ///
     /// # Errors
     /// A session cannot be opened, or the error of `work`.
-    fn session(&self, work: SessionWork<'_>) -> Result<(), TrialError>;
+    fn session(&self, work: SessionWork<'_>) -> Result<()>;
 
     /// Returns every stored task, as a new process would find it, in the order of ids.
     ///
     /// # Errors
     /// The tasks cannot be read, or one is damaged.
-    fn tasks(&self) -> Result<Vec<Task>, TrialError>;
+    fn tasks(&self) -> Result<Vec<Task>>;
 
     /// Returns the durability of a change that a session has acknowledged.
     ///
     /// # Errors
     /// It depends on settings that cannot be read back.
-    fn durability(&self) -> Result<Durability, TrialError>;
+    fn durability(&self) -> Result<Durability>;
 
     /// Returns the statistics of the store so far.
     fn stats(&self) -> StoreStats;
@@ -55,7 +55,7 @@ pub(crate) trait Store: Sync {
     ///
     /// # Errors
     /// The store cannot be closed or removed.
-    fn close(self: Box<Self>) -> Result<Closing, TrialError> {
+    fn close(self: Box<Self>) -> Result<Closing> {
         Ok(Closing::default())
     }
 }
@@ -137,31 +137,31 @@ pub(crate) enum Change<'c> {
 /// continues.
 pub(crate) trait Session {
     /// Adds a task.
-    fn insert(&mut self, task: &Task) -> Result<(), TrialError>;
+    fn insert(&mut self, task: &Task) -> Result<()>;
 
     /// Records that a task has changed; `task` is as it is now.
-    fn update(&mut self, task: &Task, change: Change<'_>) -> Result<(), TrialError>;
+    fn update(&mut self, task: &Task, change: Change<'_>) -> Result<()>;
 
     /// Removes a task.
-    fn delete(&mut self, task: &Task) -> Result<(), TrialError>;
+    fn delete(&mut self, task: &Task) -> Result<()>;
 
     /// Returns the task of this id.
-    fn get(&mut self, id: TaskId) -> Result<Option<Task>, TrialError>;
+    fn get(&mut self, id: TaskId) -> Result<Option<Task>>;
 
     /// Returns at most `limit` tasks of this status.
-    fn list(&mut self, status: Status, limit: usize) -> Result<Vec<TaskId>, TrialError>;
+    fn list(&mut self, status: Status, limit: usize) -> Result<Vec<TaskId>>;
 
     /// Marks the pending task that is due first as processing and returns it, if a task is due at `now`. No task is ever given to
     /// two sessions.
-    fn claim(&mut self, now: i64) -> Result<Option<Task>, TrialError>;
+    fn claim(&mut self, now: i64) -> Result<Option<Task>>;
 
     /// Begins a transaction.
-    fn begin(&mut self) -> Result<(), TrialError> {
+    fn begin(&mut self) -> Result<()> {
         Err(no_transactions())
     }
 
     /// Commits the transaction.
-    fn commit(&mut self) -> Result<(), TrialError> {
+    fn commit(&mut self) -> Result<()> {
         Err(no_transactions())
     }
 }

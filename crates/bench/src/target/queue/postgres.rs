@@ -12,7 +12,7 @@ use super::{
     Change, Closing, Session, SessionWork, Status, Store, StoreStats, Task, TaskId, damaged,
     missing,
 };
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::locks::{locked, unlocked};
 use crate::target::postgres::{Server, Workspace, failed, value};
 
@@ -28,7 +28,7 @@ impl Postgres {
     ///
     /// # Errors
     /// The server cannot be reached or refuses, or another trial uses it.
-    pub(crate) fn create(server: Server, indexed: bool) -> Result<Postgres, TrialError> {
+    pub(crate) fn create(server: Server, indexed: bool) -> Result<Postgres> {
         let mut first = server.begin()?;
         first.batch_execute(&sql::create_table("bigint")).map_err(failed("make the table"))?;
         if indexed {
@@ -39,19 +39,19 @@ impl Postgres {
 }
 
 impl Store for Postgres {
-    fn session(&self, work: SessionWork<'_>) -> Result<(), TrialError> {
+    fn session(&self, work: SessionWork<'_>) -> Result<()> {
         let mut session = PostgresSession::prepare(self.server.connect()?)?;
         work(&mut session)?;
         session.client.close().map_err(failed("close a connection"))
     }
 
-    fn tasks(&self) -> Result<Vec<Task>, TrialError> {
+    fn tasks(&self) -> Result<Vec<Task>> {
         let all = format!("SELECT {COLUMNS} FROM tasks ORDER BY id COLLATE \"C\"");
         let rows = locked(&self.first).query(&all, &[]).map_err(failed("read the table"))?;
         rows.iter().map(task).collect()
     }
 
-    fn durability(&self) -> Result<Durability, TrialError> {
+    fn durability(&self) -> Result<Durability> {
         let mut first = locked(&self.first);
         let mut of = |name: &str| self.server.setting(&mut first, name);
         Ok(durability(&of("fsync")?, &of("synchronous_commit")?))
@@ -69,7 +69,7 @@ impl Store for Postgres {
         }
     }
 
-    fn close(self: Box<Self>) -> Result<Closing, TrialError> {
+    fn close(self: Box<Self>) -> Result<Closing> {
         let mut first = unlocked(self.first);
         let size = "SELECT pg_total_relation_size('tasks')";
         let bytes: i64 = value(&mut first, size, &[], "read the size of the table")?;
@@ -114,7 +114,7 @@ struct PostgresSession {
 }
 
 impl PostgresSession {
-    fn prepare(mut client: Client) -> Result<PostgresSession, TrialError> {
+    fn prepare(mut client: Client) -> Result<PostgresSession> {
         let mut prepare = |sql: &Sql| client.prepare(&text(*sql));
         let statements = Sql::ALL.iter().map(&mut prepare).collect::<Result<_, _>>();
         Ok(PostgresSession {
@@ -124,12 +124,7 @@ impl PostgresSession {
     }
 
     /// Runs a statement that must change one row.
-    fn change(
-        &mut self,
-        sql: Sql,
-        id: TaskId,
-        values: &[&(dyn ToSql + Sync)],
-    ) -> Result<(), TrialError> {
+    fn change(&mut self, sql: Sql, id: TaskId, values: &[&(dyn ToSql + Sync)]) -> Result<()> {
         match self.client.execute(&self.statements[sql as usize], values) {
             Ok(1) => Ok(()),
             Ok(_) => Err(missing(id)),
@@ -143,14 +138,14 @@ impl PostgresSession {
         sql: Sql,
         value: &(dyn ToSql + Sync),
         doing: &'static str,
-    ) -> Result<Option<Task>, TrialError> {
+    ) -> Result<Option<Task>> {
         let row = self.client.query_opt(&self.statements[sql as usize], &[value]);
         row.map_err(failed(doing))?.as_ref().map(task).transpose()
     }
 }
 
 impl Session for PostgresSession {
-    fn insert(&mut self, task: &Task) -> Result<(), TrialError> {
+    fn insert(&mut self, task: &Task) -> Result<()> {
         let key = task.id.to_string();
         let status = task.status.name();
         let values: [&(dyn ToSql + Sync); 6] =
@@ -158,7 +153,7 @@ impl Session for PostgresSession {
         self.change(Sql::Insert, task.id, &values)
     }
 
-    fn update(&mut self, task: &Task, changed: Change<'_>) -> Result<(), TrialError> {
+    fn update(&mut self, task: &Task, changed: Change<'_>) -> Result<()> {
         let key = task.id.to_string();
         let (statement, value) = match changed {
             Change::Status => (Sql::SetStatus, task.status.name()),
@@ -168,15 +163,15 @@ impl Session for PostgresSession {
         self.change(statement, task.id, &[&key, &value])
     }
 
-    fn delete(&mut self, task: &Task) -> Result<(), TrialError> {
+    fn delete(&mut self, task: &Task) -> Result<()> {
         self.change(Sql::Delete, task.id, &[&task.id.to_string()])
     }
 
-    fn get(&mut self, id: TaskId) -> Result<Option<Task>, TrialError> {
+    fn get(&mut self, id: TaskId) -> Result<Option<Task>> {
         self.one(Sql::Get, &id.to_string(), "read a task")
     }
 
-    fn list(&mut self, status: Status, limit: usize) -> Result<Vec<TaskId>, TrialError> {
+    fn list(&mut self, status: Status, limit: usize) -> Result<Vec<TaskId>> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let list = &self.statements[Sql::List as usize];
         let rows = self.client.query(list, &[&status.name(), &limit]);
@@ -184,31 +179,28 @@ impl Session for PostgresSession {
         rows.iter().map(id).collect()
     }
 
-    fn claim(&mut self, now: i64) -> Result<Option<Task>, TrialError> {
+    fn claim(&mut self, now: i64) -> Result<Option<Task>> {
         self.one(Sql::Claim, &now, "claim a task")
     }
 
-    fn begin(&mut self) -> Result<(), TrialError> {
+    fn begin(&mut self) -> Result<()> {
         self.client.batch_execute("BEGIN").map_err(failed("begin a transaction"))
     }
 
-    fn commit(&mut self) -> Result<(), TrialError> {
+    fn commit(&mut self) -> Result<()> {
         self.client.batch_execute("COMMIT").map_err(failed("commit"))
     }
 }
 
-fn column<'r, T: postgres::types::FromSql<'r>>(
-    row: &'r Row,
-    column: usize,
-) -> Result<T, TrialError> {
+fn column<'r, T: postgres::types::FromSql<'r>>(row: &'r Row, column: usize) -> Result<T> {
     row.try_get(column).map_err(failed("read a column"))
 }
 
-fn id(row: &Row) -> Result<TaskId, TrialError> {
+fn id(row: &Row) -> Result<TaskId> {
     TaskId::parse(column(row, 0)?).ok_or_else(|| damaged("an id"))
 }
 
-fn task(row: &Row) -> Result<Task, TrialError> {
+fn task(row: &Row) -> Result<Task> {
     Ok(Task {
         id: id(row)?,
         status: Status::parse(column(row, 1)?).ok_or_else(|| damaged("a status"))?,

@@ -13,7 +13,7 @@ use lab::durability::Durability;
 use super::sql::{self, COLUMNS, Sql};
 use super::task::{Status, Task, TaskId};
 use super::{Change, Closing, Session, SessionWork, Store, StoreStats, damaged, missing};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::locks::{locked, unlocked};
 use crate::target::sqlite::{self, Opening};
 use crate::trial::Trial;
@@ -75,7 +75,7 @@ impl Sqlite {
         connections: Connections,
         statements: Statements,
         indexed: bool,
-    ) -> Result<Sqlite, TrialError> {
+    ) -> Result<Sqlite> {
         let opening = Opening::of(trial)?;
         let path = trial.directory.join(DATABASE);
         let first = opening.open(&path)?;
@@ -97,7 +97,7 @@ impl Sqlite {
         })
     }
 
-    fn own(&self) -> Result<Connection, TrialError> {
+    fn own(&self) -> Result<Connection> {
         let _lock = locked(&self.opening_lock);
         self.opening.open(&self.path)
     }
@@ -105,14 +105,14 @@ impl Sqlite {
     /// Runs work in a session that prepares statements each time, on connections that `lend` returns.
     fn prepared_each_time<L: Deref<Target = Connection>>(
         &self,
-        lend: impl FnMut() -> Result<L, TrialError>,
+        lend: impl FnMut() -> Result<L>,
         session_work: SessionWork<'_>,
-    ) -> Result<(), TrialError> {
+    ) -> Result<()> {
         let each_time = EachTime::new(lend, self.opening.begin());
         session_work(&mut SqliteSession::new(each_time, &self.busy))
     }
 
-    fn lend(&self) -> Result<Pooled<'_>, TrialError> {
+    fn lend(&self) -> Result<Pooled<'_>> {
         let idle = locked(&self.idle).pop();
         let connection = match idle {
             Some(connection) => connection,
@@ -131,7 +131,7 @@ impl Sqlite {
 }
 
 impl Store for Sqlite {
-    fn session(&self, session_work: SessionWork<'_>) -> Result<(), TrialError> {
+    fn session(&self, session_work: SessionWork<'_>) -> Result<()> {
         match (self.connections, self.statements) {
             (Connections::PerThread, Statements::Reused) => {
                 let connection = self.own()?;
@@ -151,7 +151,7 @@ impl Store for Sqlite {
         }
     }
 
-    fn tasks(&self) -> Result<Vec<Task>, TrialError> {
+    fn tasks(&self) -> Result<Vec<Task>> {
         let connection = locked(&self.first);
         let mut tasks = Vec::new();
         let mut problem = None;
@@ -165,7 +165,7 @@ impl Store for Sqlite {
         problem.map_or(Ok(tasks), Err)
     }
 
-    fn durability(&self) -> Result<Durability, TrialError> {
+    fn durability(&self) -> Result<Durability> {
         let read_back = sqlite::read_back("first", &locked(&self.first))?;
         let of = |name: &str| {
             let value = read_back.pragmas.get(name).map(String::as_str);
@@ -188,7 +188,7 @@ impl Store for Sqlite {
         }
     }
 
-    fn close(self: Box<Self>) -> Result<Closing, TrialError> {
+    fn close(self: Box<Self>) -> Result<Closing> {
         let pooled = sqlite::close_numbered("pool", unlocked(self.idle))?;
         self.opening.prove(&pooled)?;
         let first = unlocked(self.first);
@@ -263,10 +263,10 @@ type Work<'w> = &'w mut dyn FnMut(&mut Statement<'_, 'static>) -> Result<(), Eng
 trait Source {
     /// Has `work` use the statement, on the connection of the open transaction if there is one. Returns the number of rows that
     /// the connection changed last.
-    fn run(&mut self, sql: Sql, work: Work<'_>) -> Result<i64, TrialError>;
+    fn run(&mut self, sql: Sql, work: Work<'_>) -> Result<i64>;
 
     /// Begins or ends to keep one connection for all statements.
-    fn keep(&mut self, keep: bool) -> Result<(), TrialError>;
+    fn keep(&mut self, keep: bool) -> Result<()>;
 }
 
 /// Statements prepared once.
@@ -276,7 +276,7 @@ struct Reused<'c> {
 }
 
 impl<'c> Reused<'c> {
-    fn prepare(connection: &'c Connection, begin: &'static str) -> Result<Reused<'c>, TrialError> {
+    fn prepare(connection: &'c Connection, begin: &'static str) -> Result<Reused<'c>> {
         let prepare = |sql: &Sql| connection.prepare(sql.text(begin));
         Ok(Reused {
             connection,
@@ -286,7 +286,7 @@ impl<'c> Reused<'c> {
 }
 
 impl Source for Reused<'_> {
-    fn run(&mut self, sql: Sql, work: Work<'_>) -> Result<i64, TrialError> {
+    fn run(&mut self, sql: Sql, work: Work<'_>) -> Result<i64> {
         let statement = &mut self.statements[sql as usize];
         let done = work(statement);
         // `work` has returned the error of the statement; the next use begins anew either way.
@@ -296,7 +296,7 @@ impl Source for Reused<'_> {
         Ok(self.connection.changes())
     }
 
-    fn keep(&mut self, _keep: bool) -> Result<(), TrialError> {
+    fn keep(&mut self, _keep: bool) -> Result<()> {
         Ok(())
     }
 }
@@ -308,14 +308,14 @@ struct EachTime<F, L> {
     kept: Option<L>,
 }
 
-impl<L: Deref<Target = Connection>, F: FnMut() -> Result<L, TrialError>> EachTime<F, L> {
+impl<L: Deref<Target = Connection>, F: FnMut() -> Result<L>> EachTime<F, L> {
     fn new(lend: F, begin: &'static str) -> EachTime<F, L> {
         EachTime { lend, begin, kept: None }
     }
 }
 
-impl<L: Deref<Target = Connection>, F: FnMut() -> Result<L, TrialError>> Source for EachTime<F, L> {
-    fn run(&mut self, sql: Sql, work: Work<'_>) -> Result<i64, TrialError> {
+impl<L: Deref<Target = Connection>, F: FnMut() -> Result<L>> Source for EachTime<F, L> {
+    fn run(&mut self, sql: Sql, work: Work<'_>) -> Result<i64> {
         let text = sql.text(self.begin);
         let on = |connection: &Connection, work: Work<'_>| {
             let mut statement = connection.prepare(text)?;
@@ -328,7 +328,7 @@ impl<L: Deref<Target = Connection>, F: FnMut() -> Result<L, TrialError>> Source 
         }
     }
 
-    fn keep(&mut self, keep: bool) -> Result<(), TrialError> {
+    fn keep(&mut self, keep: bool) -> Result<()> {
         self.kept = if keep { Some((self.lend)()?) } else { None };
         Ok(())
     }
@@ -358,7 +358,7 @@ impl<'s, S: Source> SqliteSession<'s, S> {
 
     /// Runs a statement. If a lock refuses it, the refusal is counted, and the statement is retried unless its transaction would
     /// have to be begun anew.
-    fn run(&mut self, sql: Sql, work: Work<'_>) -> Result<i64, TrialError> {
+    fn run(&mut self, sql: Sql, work: Work<'_>) -> Result<i64> {
         let mut tries = 0;
         loop {
             match self.source.run(sql, work) {
@@ -380,14 +380,14 @@ impl<'s, S: Source> SqliteSession<'s, S> {
     }
 
     /// Runs a statement that must change one row.
-    fn change(&mut self, sql: Sql, id: TaskId, work: Work<'_>) -> Result<(), TrialError> {
+    fn change(&mut self, sql: Sql, id: TaskId, work: Work<'_>) -> Result<()> {
         match self.run(sql, work)? {
             1 => Ok(()),
             _ => Err(missing(id)),
         }
     }
 
-    fn set(&mut self, sql: Sql, id: TaskId, value: &str) -> Result<(), TrialError> {
+    fn set(&mut self, sql: Sql, id: TaskId, value: &str) -> Result<()> {
         let key = id.to_string();
         self.change(sql, id, &mut |statement| {
             statement.bind_text(1, &key)?;
@@ -401,7 +401,7 @@ impl<'s, S: Source> SqliteSession<'s, S> {
         &mut self,
         sql: Sql,
         bind: &dyn Fn(&mut Statement<'_, 'static>) -> Result<(), EngineError>,
-    ) -> Result<Option<Task>, TrialError> {
+    ) -> Result<Option<Task>> {
         let mut found = Ok(None);
         self.run(sql, &mut |statement| {
             bind(statement)?;
@@ -418,7 +418,7 @@ impl<'s, S: Source> SqliteSession<'s, S> {
 }
 
 impl<S: Source> Session for SqliteSession<'_, S> {
-    fn insert(&mut self, task: &Task) -> Result<(), TrialError> {
+    fn insert(&mut self, task: &Task) -> Result<()> {
         let key = task.id.to_string();
         self.change(Sql::Insert, task.id, &mut |statement| {
             statement.bind_text(1, &key)?;
@@ -431,7 +431,7 @@ impl<S: Source> Session for SqliteSession<'_, S> {
         })
     }
 
-    fn update(&mut self, task: &Task, change: Change<'_>) -> Result<(), TrialError> {
+    fn update(&mut self, task: &Task, change: Change<'_>) -> Result<()> {
         match change {
             Change::Status => self.set(Sql::SetStatus, task.id, task.status.name()),
             Change::Output => self.set(Sql::SetOutput, task.id, &task.output),
@@ -439,7 +439,7 @@ impl<S: Source> Session for SqliteSession<'_, S> {
         }
     }
 
-    fn delete(&mut self, task: &Task) -> Result<(), TrialError> {
+    fn delete(&mut self, task: &Task) -> Result<()> {
         let key = task.id.to_string();
         self.change(Sql::Delete, task.id, &mut |statement| {
             statement.bind_text(1, &key)?;
@@ -447,12 +447,12 @@ impl<S: Source> Session for SqliteSession<'_, S> {
         })
     }
 
-    fn get(&mut self, id: TaskId) -> Result<Option<Task>, TrialError> {
+    fn get(&mut self, id: TaskId) -> Result<Option<Task>> {
         let key = id.to_string();
         self.one(Sql::Get, &|statement| statement.bind_text(1, &key))
     }
 
-    fn list(&mut self, status: Status, limit: usize) -> Result<Vec<TaskId>, TrialError> {
+    fn list(&mut self, status: Status, limit: usize) -> Result<Vec<TaskId>> {
         let mut found = Vec::new();
         self.run(Sql::List, &mut |statement| {
             found.clear();
@@ -467,18 +467,18 @@ impl<S: Source> Session for SqliteSession<'_, S> {
         ids.ok_or_else(|| damaged("an id"))
     }
 
-    fn claim(&mut self, now: i64) -> Result<Option<Task>, TrialError> {
+    fn claim(&mut self, now: i64) -> Result<Option<Task>> {
         self.one(Sql::Claim, &|statement| statement.bind_i64(1, now))
     }
 
-    fn begin(&mut self) -> Result<(), TrialError> {
+    fn begin(&mut self) -> Result<()> {
         self.source.keep(true)?;
         self.run(Sql::Begin, &mut |statement| statement.run())?;
         self.transaction = Transaction::Begun;
         Ok(())
     }
 
-    fn commit(&mut self) -> Result<(), TrialError> {
+    fn commit(&mut self) -> Result<()> {
         self.transaction = Transaction::Closed;
         self.run(Sql::Commit, &mut |statement| statement.run())?;
         self.source.keep(false)
@@ -486,8 +486,8 @@ impl<S: Source> Session for SqliteSession<'_, S> {
 }
 
 /// Returns the task in the current row of a statement.
-fn task(row: &Statement<'_, '_>) -> Result<Task, TrialError> {
-    let text = |column| -> Result<String, TrialError> { Ok(row.column_text(column)?.to_owned()) };
+fn task(row: &Statement<'_, '_>) -> Result<Task> {
+    let text = |column| -> Result<String> { Ok(row.column_text(column)?.to_owned()) };
     Ok(Task {
         id: TaskId::parse(row.column_text(0)?).ok_or_else(|| damaged("an id"))?,
         status: Status::parse(row.column_text(1)?).ok_or_else(|| damaged("a status"))?,

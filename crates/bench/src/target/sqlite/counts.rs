@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::vfs::{CountingVfs, FileCounts, IoCounts};
 use engine::{Connection, DbStatus};
 
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::trial::Trial;
 
 /// Counts file operations and page cache events from its creation on.
@@ -25,10 +25,7 @@ const CACHE: &[(&str, DbStatus)] = &[
 
 impl Counts {
     /// Begins to count in a counting trial; returns `None` in a timed one.
-    pub(crate) fn begin(
-        trial: &Trial<'_>,
-        connection: &Connection,
-    ) -> Result<Option<Counts>, TrialError> {
+    pub(crate) fn begin(trial: &Trial<'_>, connection: &Connection) -> Result<Option<Counts>> {
         Counts::begin_all(trial, std::slice::from_ref(connection))
     }
 
@@ -36,7 +33,7 @@ impl Counts {
     pub(crate) fn begin_all(
         trial: &Trial<'_>,
         connections: &[Connection],
-    ) -> Result<Option<Counts>, TrialError> {
+    ) -> Result<Option<Counts>> {
         Counts::of(trial.counter.as_ref(), connections)
     }
 
@@ -44,7 +41,7 @@ impl Counts {
     pub(crate) fn of(
         counter: Option<&Arc<CountingVfs>>,
         connections: &[Connection],
-    ) -> Result<Option<Counts>, TrialError> {
+    ) -> Result<Option<Counts>> {
         let Some(counter) = counter else {
             return Ok(None);
         };
@@ -62,7 +59,7 @@ impl Counts {
 
     /// Adds the page cache counters of a connection since it was opened or counting began. Call it once before the connection is
     /// closed.
-    pub(crate) fn note(&mut self, connection: &Connection) -> Result<(), TrialError> {
+    pub(crate) fn note(&mut self, connection: &Connection) -> Result<()> {
         for (name, status) in CACHE {
             let value = connection.db_status(*status, true)?.current;
             *self.metrics.entry((*name).to_owned()).or_default() += value as f64;
@@ -71,7 +68,7 @@ impl Counts {
     }
 
     /// Stops counting file operations until [`Counts::resume`], after noting these connections.
-    pub(crate) fn pause(&mut self, connections: &[Connection]) -> Result<(), TrialError> {
+    pub(crate) fn pause(&mut self, connections: &[Connection]) -> Result<()> {
         let now = self.counter.counts();
         for (name, value) in file_metrics(&now.since(&self.before)) {
             *self.metrics.entry(name).or_default() += value;
@@ -91,10 +88,7 @@ impl Counts {
     }
 
     /// Returns the counts so far of work by one connection.
-    pub(crate) fn end(
-        mut self,
-        connection: &Connection,
-    ) -> Result<BTreeMap<String, f64>, TrialError> {
+    pub(crate) fn end(mut self, connection: &Connection) -> Result<BTreeMap<String, f64>> {
         self.pause(std::slice::from_ref(connection))?;
         Ok(self.finish())
     }

@@ -14,7 +14,7 @@ use lab::catalogue::{Accepts, Parameter, Scope};
 use lab::level::{Level, Settings, picked};
 use lab::trial::ReadBack;
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::parameters::setting;
 use crate::trial::Trial;
 
@@ -119,7 +119,7 @@ pub(crate) fn why_impossible_in_memory(settings: &Settings) -> Option<String> {
 }
 
 /// Opens a connection with the settings' flags, applies their PRAGMAs and checks each.
-pub(crate) fn open(trial: &Trial<'_>, path: &Path) -> Result<Connection, TrialError> {
+pub(crate) fn open(trial: &Trial<'_>, path: &Path) -> Result<Connection> {
     open_with(&trial.library, trial.settings, trial.counter.as_deref(), path)
 }
 
@@ -141,7 +141,7 @@ impl Opening {
     ///
     /// # Errors
     /// A setting has a value that its PRAGMA does not take.
-    pub(crate) fn of(trial: &Trial<'_>) -> Result<Opening, TrialError> {
+    pub(crate) fn of(trial: &Trial<'_>) -> Result<Opening> {
         let script = pragma_script(trial.settings, |_| true)?;
         let of_existing = pragma_script(trial.settings, |entry| !is_of_new_file(entry))?;
         Ok(Opening {
@@ -165,14 +165,14 @@ impl Opening {
     }
 
     /// As [`open`].
-    pub(crate) fn open(&self, path: &Path) -> Result<Connection, TrialError> {
+    pub(crate) fn open(&self, path: &Path) -> Result<Connection> {
         open_with(&self.library, &self.settings, self.counter.as_deref(), path)
     }
 
     /// Opens a connection as an application does: its settings are applied and not read back. This is for connections whose opening
     /// is timed; give their settings to [`Opening::prove`] when the clock has stopped. PRAGMAs of a new file are not applied to an
     /// existing one: an application sets them once, and `PRAGMA auto_vacuum` would write a transaction each time.
-    pub(crate) fn open_unproved(&self, path: &Path) -> Result<Connection, TrialError> {
+    pub(crate) fn open_unproved(&self, path: &Path) -> Result<Connection> {
         let vfs = self.counter.as_deref().map(CountingVfs::name);
         let connection = Connection::open(&self.library, path, self.flags, vfs)?;
         let script = match &self.script_of_existing {
@@ -194,7 +194,7 @@ impl Opening {
     ///
     /// # Errors
     /// The first setting that was not in force, with the connection.
-    pub(crate) fn prove(&self, connections: &[ReadBack]) -> Result<(), TrialError> {
+    pub(crate) fn prove(&self, connections: &[ReadBack]) -> Result<()> {
         match connections {
             [] => Ok(()),
             _ => prove(&self.settings, connections),
@@ -207,7 +207,7 @@ fn open_with(
     settings: &Settings,
     counter: Option<&CountingVfs>,
     path: &Path,
-) -> Result<Connection, TrialError> {
+) -> Result<Connection> {
     let vfs = counter.map(CountingVfs::name);
     let connection = Connection::open(library, path, open_flags(settings), vfs)?;
     for (entry, level) in in_order(settings) {
@@ -218,7 +218,7 @@ fn open_with(
 }
 
 /// Most engines have no BEGIN CONCURRENT (<https://sqlite.org/cgi/src/doc/begin-concurrent/doc/begin_concurrent.md>).
-fn check_begin(connection: &Connection, settings: &Settings) -> Result<(), TrialError> {
+fn check_begin(connection: &Connection, settings: &Settings) -> Result<()> {
     let begin = begin_statement(settings);
     match connection.prepare(begin) {
         Err(error) if begin == BEGIN_CONCURRENT => Err(TrialError::CannotRun(format!(
@@ -311,7 +311,7 @@ pub(crate) fn begin_statement(settings: &Settings) -> &'static str {
 }
 
 /// Returns the size of a file; 0 if it does not exist.
-pub(crate) fn size(path: &Path) -> Result<f64, TrialError> {
+pub(crate) fn size(path: &Path) -> Result<f64> {
     match std::fs::metadata(path) {
         Ok(metadata) => Ok(metadata.len() as f64),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0.0),
@@ -320,17 +320,14 @@ pub(crate) fn size(path: &Path) -> Result<f64, TrialError> {
 }
 
 /// Returns the size of the write-ahead log of a database; 0 if it does not exist.
-pub(crate) fn wal_size(path: &Path) -> Result<f64, TrialError> {
+pub(crate) fn wal_size(path: &Path) -> Result<f64> {
     let mut wal = path.as_os_str().to_owned();
     wal.push("-wal");
     size(Path::new(&wal))
 }
 
 /// Closes connections and returns the settings that were in force on each. They are named `name 1`, `name 2` and so on.
-pub(crate) fn close_numbered(
-    name: &str,
-    connections: Vec<Connection>,
-) -> Result<Vec<ReadBack>, TrialError> {
+pub(crate) fn close_numbered(name: &str, connections: Vec<Connection>) -> Result<Vec<ReadBack>> {
     let mut closed = Vec::with_capacity(connections.len());
     for (number, connection) in connections.into_iter().enumerate() {
         closed.push(read_back(&format!("{name} {}", number + 1), &connection)?);

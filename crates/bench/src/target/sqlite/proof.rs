@@ -7,14 +7,14 @@ use engine::{Connection, EngineError, OpenFlags};
 use lab::level::{Level, Settings};
 use lab::trial::ReadBack;
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::trial::Trial;
 
 /// Name of the setting that tells whether a connection takes its mutex.
 pub(super) const OPEN_MUTEX: &str = "open_mutex";
 
 /// Returns the PRAGMAs of a fresh connection to a file of its own in the trial's directory, before anything is set.
-pub(crate) fn defaults(trial: &Trial<'_>) -> Result<BTreeMap<String, String>, TrialError> {
+pub(crate) fn defaults(trial: &Trial<'_>) -> Result<BTreeMap<String, String>> {
     let path = trial.directory.join("defaults.db");
     let fresh = Connection::open(&trial.library, &path, OpenFlags::default(), None)?;
     let pragmas = pragma::read_back(&fresh)?;
@@ -23,7 +23,7 @@ pub(crate) fn defaults(trial: &Trial<'_>) -> Result<BTreeMap<String, String>, Tr
 }
 
 /// Reads back every configuration PRAGMA of a connection, and how it was opened.
-pub(crate) fn read_back(connection: &str, database: &Connection) -> Result<ReadBack, TrialError> {
+pub(crate) fn read_back(connection: &str, database: &Connection) -> Result<ReadBack> {
     let mut pragmas = pragma::read_back(database)?;
     if let Some(serialised) = database.is_serialised() {
         let mutex = if serialised { "full" } else { "no" };
@@ -36,7 +36,7 @@ pub(crate) fn read_back(connection: &str, database: &Connection) -> Result<ReadB
 ///
 /// # Errors
 /// The first setting that was not in force, with its connection; or no connection was read back.
-pub(crate) fn prove(settings: &Settings, connections: &[ReadBack]) -> Result<(), TrialError> {
+pub(crate) fn prove(settings: &Settings, connections: &[ReadBack]) -> Result<()> {
     let readable = settings.iter().filter(|(name, _)| is_read_back(name));
     for (name, level) in readable {
         let Some(wanted) = wanted(name, level)? else {
@@ -70,7 +70,7 @@ fn is_read_back(name: &str) -> bool {
 }
 
 /// Returns the required value; `None` if any value is allowed.
-fn wanted(name: &str, level: &Level) -> Result<Option<String>, TrialError> {
+fn wanted(name: &str, level: &Level) -> Result<Option<String>> {
     match pragma::find(name) {
         Some(entry) => {
             let normal = entry.normalise(&level.to_string());

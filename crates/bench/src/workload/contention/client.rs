@@ -13,7 +13,7 @@ use crate::drive::messages::{BusyCounts, Role, WorkerSpec};
 use crate::drive::pacing::Ended;
 use crate::drive::retry::{AttemptError, Retries};
 use crate::drive::worker::Client;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::parameters::Parameters as _;
 use crate::target::sqlite;
 use crate::workload::common::expect;
@@ -25,7 +25,7 @@ use crate::workload::common::expect;
 pub(in crate::workload) fn client<'c>(
     connection: &'c Connection,
     spec: &WorkerSpec,
-) -> Result<Box<dyn Client + 'c>, TrialError> {
+) -> Result<Box<dyn Client + 'c>> {
     let parameters = Parameters::read(&overlaid(&Parameters::defaults(), &spec.settings))?;
     let operations = match spec.role {
         Role::Writer => {
@@ -64,7 +64,7 @@ impl Client for Contender<'_> {
         self.retries.take_busy()
     }
 
-    fn operate(&mut self, number: u64, _: Nanos) -> Result<Ended, TrialError> {
+    fn operate(&mut self, number: u64, _: Nanos) -> Result<Ended> {
         let random = self.choice.next_u64();
         let mut failures = 0;
         loop {
@@ -103,7 +103,7 @@ impl<'c> Writer<'c> {
         connection: &'c Connection,
         spec: &WorkerSpec,
         parameters: &Parameters,
-    ) -> Result<Writer<'c>, TrialError> {
+    ) -> Result<Writer<'c>> {
         Ok(Writer {
             connection,
             number: i64::from(spec.number),
@@ -215,10 +215,7 @@ struct Reader<'c> {
 }
 
 impl<'c> Reader<'c> {
-    fn prepare(
-        connection: &'c Connection,
-        parameters: &Parameters,
-    ) -> Result<Reader<'c>, TrialError> {
+    fn prepare(connection: &'c Connection, parameters: &Parameters) -> Result<Reader<'c>> {
         Ok(Reader {
             items: parameters.items as u64,
             read_rows: parameters.read_rows as u64,

@@ -29,7 +29,7 @@ use crate::drive::parameters::Workers;
 use crate::drive::period::{Period, done, latencies, next_start};
 use crate::drive::pool::WorkerPool;
 use crate::drive::worker::DATABASE;
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::target::sqlite;
 use crate::trial::Trial;
 
@@ -46,7 +46,7 @@ impl Declared for Contention {
     const PHASES: &'static [&'static str] = &["write", "read", "capacity"];
     type Parameters = Parameters;
 
-    fn check(parameters: &Parameters, settings: &Settings) -> Result<(), TrialError> {
+    fn check(parameters: &Parameters, settings: &Settings) -> Result<()> {
         parameters.check(settings)
     }
 
@@ -54,7 +54,7 @@ impl Declared for Contention {
         parameters.needs()
     }
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         if parameters.workers == Workers::Threads {
             refuse_single_threaded(trial)?;
         }
@@ -120,7 +120,7 @@ fn rates(
     pool: &mut WorkerPool,
     acknowledged: &mut [Acknowledged],
     measured: &mut Measured,
-) -> Result<Option<Rates>, TrialError> {
+) -> Result<Option<Rates>> {
     Ok(match parameters.arrival {
         Arrival::Closed => None,
         Arrival::Rate => Some(Rates {
@@ -164,7 +164,7 @@ impl Work {
         parameters: &Parameters,
         duration: Duration,
         pacing: impl Fn(usize) -> Pacing,
-    ) -> Result<Work, TrialError> {
+    ) -> Result<Work> {
         let start = next_start();
         let workers = (parameters.writers + parameters.readers) as usize;
         let tasks: Vec<Task> =
@@ -206,7 +206,7 @@ impl Work {
         }
     }
 
-    fn note(&self, parameters: &Parameters, measured: &mut Measured) -> Result<(), TrialError> {
+    fn note(&self, parameters: &Parameters, measured: &mut Measured) -> Result<()> {
         set(measured, "seconds", self.period.seconds());
         self.period.note_cpu(measured);
         measured.windows = self.period.windows();
@@ -223,14 +223,14 @@ impl Work {
     }
 }
 
-fn make_database(trial: &Trial<'_>, parameters: &Parameters) -> Result<(), TrialError> {
+fn make_database(trial: &Trial<'_>, parameters: &Parameters) -> Result<()> {
     let connection = sqlite::open(trial, &trial.directory.join(DATABASE))?;
     connection.execute(CREATE_TABLES)?;
     fill(&connection, parameters.items)?;
     Ok(connection.close()?)
 }
 
-fn fill(connection: &Connection, items: usize) -> Result<(), TrialError> {
+fn fill(connection: &Connection, items: usize) -> Result<()> {
     connection.execute("BEGIN")?;
     let mut insert = connection.prepare("INSERT INTO item VALUES (?1, 0, 0)")?;
     for id in 1..=items {

@@ -4,7 +4,7 @@ use lab::level::{Level, Settings};
 use lab::needs::Needs;
 
 use crate::drive::parameters::{BusyTimeout, Workers};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::parameters::{Micros, Millis, Percent, Rows};
 
 choice! {
@@ -93,7 +93,7 @@ parameters! {
 
 impl Parameters {
     /// Checks the rules between parameters.
-    pub(super) fn check(&self, settings: &Settings) -> Result<(), TrialError> {
+    pub(super) fn check(&self, settings: &Settings) -> Result<()> {
         let idle = |workers: u32, per_s: usize| workers > 0 && per_s == 0;
         let locking = settings.get("locking_mode").and_then(Level::as_text);
         let why = if self.writers + self.readers == 0 {

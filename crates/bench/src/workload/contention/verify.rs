@@ -2,7 +2,7 @@
 
 use engine::Connection;
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::workload::common::expect;
 use crate::workload::sums::{Sum, check_sums};
 
@@ -32,7 +32,7 @@ impl Acknowledged {
 
 /// Checks the log against what each writer was told, both columns of the items against the log, and
 /// the database as a whole.
-pub(super) fn check(connection: &Connection, writers: &[Acknowledged]) -> Result<(), TrialError> {
+pub(super) fn check(connection: &Connection, writers: &[Acknowledged]) -> Result<()> {
     check_log(connection, writers)?;
     let all: u64 = writers.iter().map(Acknowledged::count).sum();
     check_sums(connection, &SUMS, ("item", ""), &[all as i64; 2])?;
@@ -40,7 +40,7 @@ pub(super) fn check(connection: &Connection, writers: &[Acknowledged]) -> Result
     expect("the integrity check", integrity.as_str(), "ok")
 }
 
-fn check_log(connection: &Connection, writers: &[Acknowledged]) -> Result<(), TrialError> {
+fn check_log(connection: &Connection, writers: &[Acknowledged]) -> Result<()> {
     let mut wanted = writers.iter().enumerate().flat_map(|(writer, acknowledged)| {
         acknowledged.numbers().map(move |number| (writer as i64, number as i64))
     });
@@ -60,7 +60,7 @@ fn check_log(connection: &Connection, writers: &[Acknowledged]) -> Result<(), Tr
 }
 
 /// Both sides ascend, so the smaller of two that differ is missing on the other side.
-fn compare(wanted: Option<(i64, i64)>, found: (i64, i64)) -> Result<(), TrialError> {
+fn compare(wanted: Option<(i64, i64)>, found: (i64, i64)) -> Result<()> {
     match wanted {
         Some(wanted) if wanted == found => Ok(()),
         Some(wanted) if wanted < found => Err(differs(wanted, "missing", "in it once")),

@@ -8,7 +8,7 @@ use lab::trial::Artifact;
 
 use super::own::Own;
 use super::repeat;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 
 /// The result of a plan.
 pub(super) struct Findings {
@@ -24,11 +24,7 @@ pub(super) struct Findings {
 
 /// Looks at the images of the plan. `own` is where the plan's script comes from; witnesses are written to
 /// `folder`, if anywhere.
-pub(super) fn measure(
-    plan: &Plan,
-    own: Option<&Own>,
-    folder: Option<&Path>,
-) -> Result<Findings, TrialError> {
+pub(super) fn measure(plan: &Plan, own: Option<&Own>, folder: Option<&Path>) -> Result<Findings> {
     let matrix = crash::measure(plan, &Progress::default()).map_err(trial_error)?;
     let artifacts = folder.map(|folder| witnesses(&matrix, plan, folder)).transpose()?;
     Ok(Findings {
@@ -56,7 +52,7 @@ fn safety(matrix: &Matrix, plan: &Plan, own: Option<&Own>) -> Vec<ModelSafety> {
 }
 
 /// Writes the witnesses.
-fn witnesses(matrix: &Matrix, plan: &Plan, folder: &Path) -> Result<Vec<Artifact>, TrialError> {
+fn witnesses(matrix: &Matrix, plan: &Plan, folder: &Path) -> Result<Vec<Artifact>> {
     let written =
         crash::write_witnesses(matrix, plan.initial.as_ref(), folder).map_err(trial_error)?;
     let written = written.into_iter();

@@ -12,7 +12,7 @@ use lab::trial::{Artifact, Measured};
 use super::super::common::set;
 use super::super::declared::Declared;
 use super::settings;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::trial::Trial;
 
 /// The workload `kill`.
@@ -34,7 +34,7 @@ impl Declared for Kill {
     const COUNTS: bool = false;
     type Parameters = Parameters;
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         let (variant, connections) = settings::read_back::<Parameters>(trial, true)?;
         let program = std::env::current_exe()
             .map_err(|error| TrialError::CannotRun(format!("cannot find this program: {error}")))?;

@@ -12,7 +12,7 @@ use super::super::common::set;
 use super::super::declared::Declared;
 use super::schedules::wrong_schedule;
 use super::settings;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::trial::Trial;
 
 /// The workload `schedules`.
@@ -34,7 +34,7 @@ impl Declared for Meetings {
     const COUNTS: bool = false;
     type Parameters = Parameters;
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         let (variant, connections) = settings::read_back::<Parameters>(trial, true)?;
         let extent = Extent {
             all_up_to: parameters.schedules as u64,

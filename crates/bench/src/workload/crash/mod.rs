@@ -29,7 +29,7 @@ use self::settings::Parameters;
 use self::trail::Trailed;
 use super::common::{Stopwatch, set};
 use super::{Declared, Trial};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 
 /// The workload `crash`.
 pub(super) struct Crash;
@@ -41,7 +41,7 @@ impl Declared for Crash {
     const COUNTS: bool = false;
     type Parameters = Parameters;
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         let (mut variant, connections) = settings::read_back::<Parameters>(trial, parameters.psow)?;
         let own = Own::read(trial, parameters, &mut variant)?;
         let models = parameters.models()?;
@@ -118,7 +118,7 @@ fn set_schedules(measured: &mut Measured, schedules: &Schedules) {
 }
 
 /// A trial that looked at nothing is no measurement, and a tier without a witness no proof.
-fn check_result(measured: &Measured) -> Result<(), TrialError> {
+fn check_result(measured: &Measured) -> Result<()> {
     if let Some(why) = why_unmeasured(measured) {
         return Err(TrialError::CannotRun(why));
     }

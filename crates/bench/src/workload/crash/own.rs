@@ -14,7 +14,7 @@ use script::effect;
 
 use super::settings::Parameters;
 use super::{repeat, traffic};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::target::sqlite;
 use crate::trial::Trial;
 use crate::workload::sql::{snapshot, unroll};
@@ -47,7 +47,7 @@ impl Own {
         trial: &Trial<'_>,
         parameters: &Parameters,
         variant: &mut CrashSettings,
-    ) -> Result<Option<Own>, TrialError> {
+    ) -> Result<Option<Own>> {
         let path = |text: &str| (!text.is_empty()).then(|| PathBuf::from(text));
         let own = match (path(&parameters.script), path(&parameters.trace)) {
             (Some(_), Some(_)) => {
@@ -137,7 +137,7 @@ pub fn crash_script(
     database: Option<&Path>,
     directory: &Path,
     transactions: usize,
-) -> Result<Script, TrialError> {
+) -> Result<Script> {
     let path = Path::new(files);
     if !unroll::is_in_language(files)? {
         let sql = std::fs::read_to_string(path).map_err(|error| {
@@ -171,7 +171,7 @@ pub fn crash_script(
     Ok(Script { path: Some(path.to_owned()), actions: actions.collect() })
 }
 
-fn of_script(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<Own, TrialError> {
+fn of_script(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<Own> {
     let database = Path::new(&parameters.database);
     let given = Some(database).filter(|_| !parameters.database.is_empty());
     let (files, count) = (&parameters.script, parameters.transactions);
@@ -213,7 +213,7 @@ fn images(parameters: &Parameters) -> String {
     }
 }
 
-fn of_trace(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<Own, TrialError> {
+fn of_trace(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<Own> {
     let (database, most) = (&parameters.database, parameters.transactions);
     let traffic = traffic::read(path, trial.directory, database, most)?;
     for file in traffic.files.iter().filter(|file| file.exists()) {
@@ -239,13 +239,13 @@ fn of_trace(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<O
     })
 }
 
-fn begin(files: &[&Path], parameters: &Parameters) -> Result<InitialDatabases, TrialError> {
+fn begin(files: &[&Path], parameters: &Parameters) -> Result<InitialDatabases> {
     InitialDatabases::of(files, parameters.transactions).map_err(TrialError::because)
 }
 
 /// Gives a copy the journal mode of the variant, so that no crash meets the change of it; the last connection to close
 /// writes the log back.
-fn prepare(trial: &Trial<'_>, copy: &Path) -> Result<(), TrialError> {
+fn prepare(trial: &Trial<'_>, copy: &Path) -> Result<()> {
     let connection = Connection::open(&trial.library, copy, OpenFlags::default(), None)?;
     connection.query_i64("SELECT count(*) FROM sqlite_master")?;
     connection.close()?;

@@ -9,7 +9,7 @@ use lab::level::{Level, Settings};
 use lab::trial::{Measured, ReadBack};
 
 use super::super::common::close;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::parameters::{DatabasePath, FilePath, Parameters as Declaration};
 use crate::target::sqlite;
 use crate::trial::Trial;
@@ -55,7 +55,7 @@ parameters! {
 }
 
 /// Refuses settings that would be ignored.
-fn check<P: Declaration>(settings: &Settings) -> Result<(), TrialError> {
+fn check<P: Declaration>(settings: &Settings) -> Result<()> {
     let own = P::declared();
     for (name, level) in settings {
         let own = own.iter().any(|parameter| parameter.name == *name);
@@ -75,14 +75,8 @@ fn check<P: Declaration>(settings: &Settings) -> Result<(), TrialError> {
 }
 
 /// The variant as SQLite answers it.
-fn answered(
-    connections: &[ReadBack],
-    powersafe_overwrite: bool,
-) -> Result<CrashSettings, TrialError> {
-    fn answer<T: FromStr<Err: Display>>(
-        connections: &[ReadBack],
-        name: &str,
-    ) -> Result<T, TrialError> {
+fn answered(connections: &[ReadBack], powersafe_overwrite: bool) -> Result<CrashSettings> {
+    fn answer<T: FromStr<Err: Display>>(connections: &[ReadBack], name: &str) -> Result<T> {
         let pragmas = connections.first().map(|connection| &connection.pragmas);
         let answer = pragmas.and_then(|pragmas| pragmas.get(name));
         let parsed = answer.ok_or_else(|| {
@@ -105,7 +99,7 @@ fn answered(
 pub(super) fn read_back<P: Declaration>(
     trial: &mut Trial<'_>,
     powersafe_overwrite: bool,
-) -> Result<(CrashSettings, Vec<ReadBack>), TrialError> {
+) -> Result<(CrashSettings, Vec<ReadBack>)> {
     check::<P>(trial.settings)?;
     (trial.phase)("read the settings back");
     let mut measured = Measured::default();
@@ -120,7 +114,7 @@ pub(super) fn read_back<P: Declaration>(
 
 impl Parameters {
     /// The storage models to try.
-    pub(super) fn models(&self) -> Result<Vec<Model>, TrialError> {
+    pub(super) fn models(&self) -> Result<Vec<Model>> {
         match &*self.models {
             ALL_MODELS => Ok(Model::ALL.to_vec()),
             names => names

@@ -12,7 +12,7 @@ use lab::level::Settings;
 use script::effect;
 use trace::{Bound, Call, Trace, Values};
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::workload::replay::source::{self, Fate, Recording};
 
 /// The settings that the variant of a crash trial decides, whatever the application sets.
@@ -62,12 +62,7 @@ struct Group {
 ///
 /// # Errors
 /// The trace cannot be read, or nothing in it writes to that database.
-pub(super) fn read(
-    path: &Path,
-    directory: &Path,
-    database: &str,
-    most: usize,
-) -> Result<Traffic, TrialError> {
+pub(super) fn read(path: &Path, directory: &Path, database: &str, most: usize) -> Result<Traffic> {
     let trace = source::open(path)?;
     let mut recording = Recording::read(&trace, path, directory)?;
     let groups = groups(&trace, &recording)?;
@@ -97,7 +92,7 @@ pub(super) fn read(
 }
 
 /// The calls of each connection, divided where its transactions end, without those that only read.
-fn groups(trace: &Trace, recording: &Recording) -> Result<Vec<Group>, TrialError> {
+fn groups(trace: &Trace, recording: &Recording) -> Result<Vec<Group>> {
     let mut groups = Vec::new();
     let mut open: BTreeMap<i64, Group> = BTreeMap::new();
     trace.for_each_call(|call| {
@@ -149,11 +144,7 @@ fn first(groups: Vec<Group>, commits: usize) -> Vec<Group> {
 }
 
 /// The calls of these groups, by their events.
-fn calls(
-    trace: &Trace,
-    recording: &mut Recording,
-    groups: &[Group],
-) -> Result<HashMap<i64, Call>, TrialError> {
+fn calls(trace: &Trace, recording: &mut Recording, groups: &[Group]) -> Result<HashMap<i64, Call>> {
     let wanted: HashSet<i64> = groups.iter().flat_map(|group| &group.events).copied().collect();
     let mut calls = HashMap::new();
     trace.for_each_call(|mut call| {
@@ -172,11 +163,7 @@ fn database_of<'r>(recording: &'r Recording, group: &Group) -> Option<&'r String
 }
 
 /// The number of the database to crash.
-fn main(
-    recording: &Recording,
-    groups: &[Group],
-    (path, wanted): (&Path, &str),
-) -> Result<usize, TrialError> {
+fn main(recording: &Recording, groups: &[Group], (path, wanted): (&Path, &str)) -> Result<usize> {
     let mut commits: HashMap<&String, usize> = HashMap::new();
     for group in groups.iter().filter(|group| group.ticket.is_some()) {
         if let Some(database) = database_of(recording, group) {

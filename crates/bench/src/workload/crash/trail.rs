@@ -13,7 +13,7 @@ use std::time::Duration;
 use crash::{EndedAt, Isolation, Model, RecoveryObserver};
 use lab::tier::{RECOVERY_LOG, RecoveryLog};
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 
 /// How long no recovery may begin until the engine counts as hanging: each takes milliseconds, and seconds on large
 /// databases.
@@ -48,7 +48,7 @@ impl Trailed {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(super) fn begin(directory: &Path, models: &[Model]) -> Result<Trailed, TrialError> {
+    pub(super) fn begin(directory: &Path, models: &[Model]) -> Result<Trailed> {
         let path = directory.join(RECOVERY_LOG);
         let earlier = std::fs::read_to_string(&path).unwrap_or_default();
         let earlier: Option<RecoveryLog> = earlier.parse().ok();

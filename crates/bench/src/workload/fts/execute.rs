@@ -11,7 +11,7 @@ use regex::Regex;
 
 use super::queries::{Query, Sql};
 use super::table::{TableOptions, is_refusal};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::measure::CpuTime;
 use crate::target::sqlite;
 use crate::trial::Trial;
@@ -100,7 +100,7 @@ impl<'t, 'p> Executor<'t, 'p> {
         connection: &Connection,
         query: &Query,
         sql: &Sql,
-    ) -> Result<Answer, TrialError> {
+    ) -> Result<Answer> {
         let rowids = rowids(connection, sql)?;
         let wanted = query.rows_given(rowids.len());
         let mut times = Vec::new();
@@ -126,7 +126,7 @@ impl<'t, 'p> Executor<'t, 'p> {
         Ok(Answer { rowids, times, cpu })
     }
 
-    fn execute_cold(&self, sql: &Sql) -> Result<Execution, TrialError> {
+    fn execute_cold(&self, sql: &Sql) -> Result<Execution> {
         forget_file(&self.path)?;
         let connection = sqlite::open(self.trial, &self.path)?;
         self.options.load_extension(&connection)?;
@@ -138,7 +138,7 @@ impl<'t, 'p> Executor<'t, 'p> {
 }
 
 /// Returns how many rows there are, and how long it took to get them.
-fn timed(connection: &Connection, sql: &Sql) -> Result<Execution, TrialError> {
+fn timed(connection: &Connection, sql: &Sql) -> Result<Execution> {
     let cpu = CpuTime::now()?;
     let start = Instant::now();
     let mut statement = connection.prepare(&sql.statement)?;
@@ -154,7 +154,7 @@ fn timed(connection: &Connection, sql: &Sql) -> Result<Execution, TrialError> {
 }
 
 /// Returns the rowids of all matching rows.
-pub(super) fn rowids(connection: &Connection, sql: &Sql) -> Result<Vec<i64>, TrialError> {
+pub(super) fn rowids(connection: &Connection, sql: &Sql) -> Result<Vec<i64>> {
     let mut statement = connection.prepare(&sql.rowids)?;
     if statement.parameter_count() > 0 {
         statement.bind_text(1, &sql.bound)?;
@@ -167,15 +167,12 @@ pub(super) fn rowids(connection: &Connection, sql: &Sql) -> Result<Vec<i64>, Tri
 }
 
 /// Returns whether the table understands the query; runs it once.
-pub(super) fn can_answer(connection: &Connection, sql: &Sql) -> Result<bool, TrialError> {
+pub(super) fn can_answer(connection: &Connection, sql: &Sql) -> Result<bool> {
     Ok(answered_once(connection, sql)?.is_some())
 }
 
 /// Runs a query once. Returns its time, or `None` if the table does not understand it.
-pub(super) fn answered_once(
-    connection: &Connection,
-    sql: &Sql,
-) -> Result<Option<Duration>, TrialError> {
+pub(super) fn answered_once(connection: &Connection, sql: &Sql) -> Result<Option<Duration>> {
     match timed(connection, sql) {
         Ok(execution) => Ok(Some(execution.time)),
         Err(TrialError::Engine(error)) if is_refusal(&error) => Ok(None),
@@ -184,14 +181,14 @@ pub(super) fn answered_once(
 }
 
 /// Makes the kernel forget the pages of a file, which are written back first.
-fn forget_file(path: &Path) -> Result<(), TrialError> {
+fn forget_file(path: &Path) -> Result<()> {
     let problem = TrialError::io("drop from the kernel's cache", path);
     let file = File::open(path).map_err(&problem)?;
     crate::platform::forget(&file).map_err(problem)
 }
 
 /// Why a cold query cannot run here.
-pub(super) fn check_cold(cache: Cache) -> Result<(), TrialError> {
+pub(super) fn check_cold(cache: Cache) -> Result<()> {
     if cache == Cache::Cold && !cfg!(target_os = "linux") {
         let why = "cache = cold requires Linux, which can drop a file from its cache";
         return Err(TrialError::cannot_run(why));
@@ -201,7 +198,7 @@ pub(super) fn check_cold(cache: Cache) -> Result<(), TrialError> {
 
 /// Adds the function behind the operator REGEXP, with patterns of the crate `regex`; a pattern is
 /// compiled when it is first used.
-pub(super) fn add_regexp(connection: &Connection) -> Result<(), TrialError> {
+pub(super) fn add_regexp(connection: &Connection) -> Result<()> {
     let compiled: RefCell<HashMap<String, Regex>> = RefCell::default();
     connection.create_predicate("regexp", 2, move |texts| {
         let [Some(pattern), Some(text)] = texts else {

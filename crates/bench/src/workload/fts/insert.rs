@@ -18,7 +18,7 @@ use super::queries::{Query, TextQueries};
 use super::source::{DocumentParameters, Source};
 use super::table::TableOptions;
 use super::verify;
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::measure::LatencyHistogram;
 use crate::parameters::Rows;
 use crate::target::sqlite;
@@ -53,11 +53,11 @@ impl Declared for FtsInsert {
     const PHASES: &'static [&'static str] = &["insert", "optimize", "checkpoint", "query"];
     type Parameters = Parameters;
 
-    fn check(parameters: &Parameters, _: &Settings) -> Result<(), TrialError> {
+    fn check(parameters: &Parameters, _: &Settings) -> Result<()> {
         parameters.options.check()
     }
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         let options = &parameters.options;
         let grouping = Grouping { batch: parameters.batch, commit_every: parameters.commit_every };
         let source = Source::of(&parameters.documents, trial.seed)?;
@@ -129,7 +129,7 @@ fn run_once(
     source: &Source,
     queries: &[Query],
     measured: &mut Measured,
-) -> Result<(), TrialError> {
+) -> Result<()> {
     let (mut latencies, mut seconds) = (LatencyHistogram::new(), 0.0);
     add_regexp(connection)?;
     for query in queries {
@@ -150,7 +150,7 @@ fn run_once(
 }
 
 /// How long `work` took, in seconds.
-fn timed(work: impl FnOnce() -> Result<(), TrialError>) -> Result<f64, TrialError> {
+fn timed(work: impl FnOnce() -> Result<()>) -> Result<f64> {
     let start = Instant::now();
     work()?;
     Ok(start.elapsed().as_secs_f64())

@@ -9,7 +9,7 @@ use engine::{Connection, EngineError, Statement};
 
 use super::source::{Reading, Source};
 use super::table::TableOptions;
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::generate::Documents;
 use crate::measure::{CpuTime, Windows};
 use crate::target::sqlite;
@@ -49,7 +49,7 @@ pub(super) fn make_and_fill(
     options: &TableOptions,
     source: &Source,
     commit_every: usize,
-) -> Result<Loaded, TrialError> {
+) -> Result<Loaded> {
     let columns = source.columns();
     options.create(connection, columns)?;
     load(
@@ -70,7 +70,7 @@ pub(super) fn load(
     grouping: Grouping,
     reading: &mut Reading,
     (rows, columns): (usize, usize),
-) -> Result<Loaded, TrialError> {
+) -> Result<Loaded> {
     let mut writer = Writer::prepare(connection, insert_sql, begin, grouping.commit_every)?;
     let mut documents = Documents::new(columns);
     let mut windows = Windows::new(rows, grouping.batch, None);
@@ -116,7 +116,7 @@ impl<'c> Writer<'c> {
         insert_sql: &str,
         begin: &str,
         commit_every: usize,
-    ) -> Result<Writer<'c>, TrialError> {
+    ) -> Result<Writer<'c>> {
         Ok(Writer {
             begin: connection.prepare(begin)?,
             commit: connection.prepare("COMMIT")?,

@@ -12,7 +12,7 @@ use super::load::make_and_fill;
 use super::queries::{Query, TextQueries};
 use super::source::{DocumentParameters, Source};
 use super::table::{self, TableOptions, TokenizerOptions};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::target::sqlite;
 use crate::trial::Trial;
 use crate::workload::common::{close, set};
@@ -43,7 +43,7 @@ impl Declared for FtsOverlap {
     const COUNTS: bool = false;
     type Parameters = Parameters;
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         let own = TableOptions::index_only(&parameters.tokenizer)?;
         let source = Source::of(&parameters.documents, trial.seed)?;
         let queries = parameters.text.chosen("all", "", &source)?;
@@ -78,7 +78,7 @@ fn find(
     source: &Source,
     queries: &[Query],
     measured: &mut Measured,
-) -> Result<Findings, TrialError> {
+) -> Result<Findings> {
     let path = trial.directory.join("index.db");
     let connection = sqlite::open(trial, &path)?;
     make_and_fill(trial, &connection, options, source, 0)?;
@@ -96,7 +96,7 @@ fn answer(
     options: &TableOptions,
     source: &Source,
     query: &Query,
-) -> Result<Option<Vec<i64>>, TrialError> {
+) -> Result<Option<Vec<i64>>> {
     // Patterns need the texts, which these indexes do not keep, and find the same with each.
     let Ok(sql) = query.sql(options, source.columns()) else {
         return Ok(None);

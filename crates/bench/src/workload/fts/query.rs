@@ -19,7 +19,7 @@ use super::recall::{Recall, Scan};
 use super::source::{DocumentParameters, Source};
 use super::table::{self, TableOptions};
 use super::verify;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::measure::{CpuTime, LatencyHistogram};
 use crate::parameters::{Limit, SqlText};
 use crate::target::sqlite;
@@ -73,7 +73,7 @@ impl Declared for FtsQuery {
         queries::classes().into_iter().chain(load).collect()
     }
 
-    fn check(parameters: &Parameters, _: &Settings) -> Result<(), TrialError> {
+    fn check(parameters: &Parameters, _: &Settings) -> Result<()> {
         let needs_query = parameters.queries == OWN && parameters.text.text_queries.is_none();
         let has_query = !parameters.query.is_empty();
         if needs_query && !has_query || has_query && parameters.queries != OWN {
@@ -84,7 +84,7 @@ impl Declared for FtsQuery {
         parameters.options.check()
     }
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         let source = Source::of(&parameters.documents, trial.seed)?;
         let (choice, own) = (&parameters.queries, &parameters.query);
         let setup = Setup {
@@ -125,7 +125,7 @@ fn fill(
     connection: &Connection,
     setup: &Setup<'_>,
     measured: &mut Measured,
-) -> Result<(), TrialError> {
+) -> Result<()> {
     let loaded = make_and_fill(trial, connection, setup.options, &setup.source, BATCH)?;
     let insert_s = loaded.active.as_secs_f64().max(1e-9);
     set(measured, "seconds.insert", insert_s);
@@ -143,7 +143,7 @@ fn run_all<'q>(
     executor: &Executor<'_, '_>,
     connection: &Connection,
     setup: &'q Setup<'_>,
-) -> Result<Vec<Response<'q>>, TrialError> {
+) -> Result<Vec<Response<'q>>> {
     let mut responses = Vec::new();
     for query in &setup.queries {
         let sql = query.sql(setup.options, setup.source.columns());
@@ -170,7 +170,7 @@ fn answered(
     connection: &Connection,
     query: &Query,
     sql: &Sql,
-) -> Result<Result<Answer, String>, TrialError> {
+) -> Result<Result<Answer, String>> {
     match executor.execute(connection, query, sql) {
         Ok(answer) => Ok(Ok(answer)),
         Err(TrialError::Engine(error)) if table::is_refusal(&error) => Ok(Err(error.to_string())),
@@ -194,11 +194,7 @@ fn note_cpu(responses: &[Response<'_>], measured: &mut Measured) {
 
 /// Percentiles of each class and of all, in which every query weighs alike, and the sum of the
 /// medians.
-fn note_times(
-    responses: &[Response<'_>],
-    repeat: usize,
-    measured: &mut Measured,
-) -> Result<(), TrialError> {
+fn note_times(responses: &[Response<'_>], repeat: usize, measured: &mut Measured) -> Result<()> {
     let mut all = Latencies::new();
     let mut seconds = 0.0;
     for class in queries::classes() {
@@ -259,7 +255,7 @@ fn note_findings(
     responses: &[Response<'_>],
     setup: &Setup<'_>,
     measured: &mut Measured,
-) -> Result<(), TrialError> {
+) -> Result<()> {
     let recalls = if setup.judge {
         Scan::new(responses, &setup.source).run()?
     } else {

@@ -7,7 +7,7 @@ use super::queries::How;
 use super::source::Source;
 use super::table::{Kind, TableOptions};
 use super::truth::{Judge, Meaning, Sense};
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::generate::Documents;
 use crate::workload::common::{expect, set};
 
@@ -81,7 +81,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Judges every document.
-    pub(super) fn run(mut self) -> Result<Vec<Recall>, TrialError> {
+    pub(super) fn run(mut self) -> Result<Vec<Recall>> {
         let mut documents = Documents::new(self.source.columns().len());
         let mut reading = self.source.open()?;
         let mut rowid = 0;
@@ -121,7 +121,7 @@ pub(super) fn check(
     responses: &[Response<'_>],
     recalls: &[Recall],
     options: &TableOptions,
-) -> Result<(), TrialError> {
+) -> Result<()> {
     for (response, recall) in responses.iter().zip(recalls) {
         if response.answer.is_err() {
             continue;

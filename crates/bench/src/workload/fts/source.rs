@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lab::seed::Seed;
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::generate::{Corpus, Documents, Era, corpus};
 use crate::import::{TextFile, TextOptions, TextRows, split_columns};
 use crate::parameters::{FilePath, Rows};
@@ -49,7 +49,7 @@ enum Origin {
 
 impl Source {
     /// Returns the documents of these parameters; a file is read once, so that any mistake in it is found.
-    pub(super) fn of(parameters: &DocumentParameters, seed: Seed) -> Result<Source, TrialError> {
+    pub(super) fn of(parameters: &DocumentParameters, seed: Seed) -> Result<Source> {
         let Some(path) = &parameters.text_file else {
             return Ok(Source::generated(&parameters.generator, seed));
         };
@@ -73,7 +73,7 @@ impl Source {
         }
     }
 
-    fn file(path: &Path, options: TextOptions, rows: usize) -> Result<Source, TrialError> {
+    fn file(path: &Path, options: TextOptions, rows: usize) -> Result<Source> {
         if !path.is_absolute() {
             return Err(TrialError::CannotRun(format!(
                 "the path `{}` of `text_file` must be absolute, because each trial runs in its own directory",
@@ -105,7 +105,7 @@ impl Source {
     }
 
     /// Returns the generator, for documents by number.
-    pub(super) fn corpus(&self) -> Result<Corpus, TrialError> {
+    pub(super) fn corpus(&self) -> Result<Corpus> {
         match &self.origin {
             Origin::Generator(seed, era) => Ok(Corpus::new(*seed, *era)),
             Origin::File(_) => Err(TrialError::cannot_run("documents of a file have no numbers")),
@@ -113,7 +113,7 @@ impl Source {
     }
 
     /// Returns the documents from the first on.
-    pub(super) fn open(&self) -> Result<Reading, TrialError> {
+    pub(super) fn open(&self) -> Result<Reading> {
         let rows = match &self.origin {
             Origin::Generator(seed, era) => RowStream::Generated(Corpus::new(*seed, *era), 0),
             Origin::File(file) => RowStream::Read(file.open(&self.columns)?),
@@ -130,11 +130,7 @@ pub(super) struct Reading {
 
 impl Reading {
     /// Replaces the contents of `documents` with the next `rows` of them, fewer at the end.
-    pub(super) fn fill(
-        &mut self,
-        rows: usize,
-        documents: &mut Documents,
-    ) -> Result<(), TrialError> {
+    pub(super) fn fill(&mut self, rows: usize, documents: &mut Documents) -> Result<()> {
         documents.clear();
         while documents.rows() < rows && self.left > 0 {
             if !self.rows.next_into(documents)? {
@@ -155,7 +151,7 @@ enum RowStream {
 
 impl RowStream {
     /// Appends the next row to `documents`; false where there is none.
-    fn next_into(&mut self, documents: &mut Documents) -> Result<bool, TrialError> {
+    fn next_into(&mut self, documents: &mut Documents) -> Result<bool> {
         match self {
             RowStream::Generated(corpus, next) => {
                 corpus.write(*next, documents);

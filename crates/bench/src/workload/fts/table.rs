@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use engine::{Connection, EngineError, Value};
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::parameters::{Bytes, Choice, ExtensionPath, Parameters, Percent};
 
 /// The name of the table that is filled and queried.
@@ -104,7 +104,7 @@ parameters! {
 
 impl TableOptions {
     /// Returns an index of this tokenizer without texts.
-    pub(super) fn index_only(tokenizer: &TokenizerOptions) -> Result<TableOptions, TrialError> {
+    pub(super) fn index_only(tokenizer: &TokenizerOptions) -> Result<TableOptions> {
         Ok(TableOptions {
             tokenizer: tokenizer.clone(),
             content: Content::Contentless,
@@ -134,7 +134,7 @@ impl TableOptions {
     }
 
     /// The rules between options.
-    pub(super) fn check(&self) -> Result<(), TrialError> {
+    pub(super) fn check(&self) -> Result<()> {
         let why = if let Some(why) = self.finish.why_not(self) {
             why
         } else if self.kind == Kind::Fts5 && !self.columnsize && !self.keeps_texts() {
@@ -149,11 +149,7 @@ impl TableOptions {
     }
 
     /// Makes the table, with these columns.
-    pub(super) fn create(
-        &self,
-        connection: &Connection,
-        columns: &[String],
-    ) -> Result<(), TrialError> {
+    pub(super) fn create(&self, connection: &Connection, columns: &[String]) -> Result<()> {
         self.load_extension(connection)?;
         for sql in self.statements(columns) {
             connection.execute(&sql).map_err(refused)?;
@@ -167,7 +163,7 @@ impl TableOptions {
     }
 
     /// Loads the extension that was asked for, if any: once for each connection.
-    pub(super) fn load_extension(&self, connection: &Connection) -> Result<(), TrialError> {
+    pub(super) fn load_extension(&self, connection: &Connection) -> Result<()> {
         match &self.tokenizer.extension {
             None => Ok(()),
             Some(path) => {
@@ -278,7 +274,7 @@ fn triggers(columns: &[String]) -> [String; 3] {
 }
 
 /// Sets a run-time option and makes sure that it is set.
-fn configure(connection: &Connection, option: &str, value: i64) -> Result<(), TrialError> {
+fn configure(connection: &Connection, option: &str, value: i64) -> Result<()> {
     connection
         .execute(&format!("INSERT INTO {TABLE}({TABLE}, rank) VALUES ('{option}', {value})"))
         .map_err(refused)?;
@@ -362,7 +358,7 @@ impl Finish {
     }
 
     /// Does it and returns its time in seconds, or `None` if there was nothing to do.
-    pub(super) fn run(self, connection: &Connection) -> Result<Option<f64>, TrialError> {
+    pub(super) fn run(self, connection: &Connection) -> Result<Option<f64>> {
         let command = |name| format!("INSERT INTO {TABLE}({TABLE}) VALUES ('{name}')");
         let start = Instant::now();
         match self {
@@ -379,7 +375,7 @@ impl Finish {
 /// Merges until a step changes nothing but its own record. A first step with a negative number
 /// takes up segments of any level, as the documentation says, and the steps after it go on with
 /// these; with positive numbers alone only levels with as many segments as `usermerge` are merged.
-fn merge(connection: &Connection, first: i64) -> Result<(), TrialError> {
+fn merge(connection: &Connection, first: i64) -> Result<()> {
     let mut step = first;
     loop {
         let before = connection.total_changes();

@@ -4,7 +4,7 @@ use engine::{Connection, Statement, Step};
 
 use super::source::Source;
 use super::table::{Content, Kind, TABLE, TableOptions, listed};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::generate::Documents;
 use crate::workload::common::expect;
 
@@ -16,7 +16,7 @@ pub(super) fn check(
     connection: &Connection,
     options: &TableOptions,
     source: &Source,
-) -> Result<(), TrialError> {
+) -> Result<()> {
     if options.keeps_texts() {
         compare(connection, options, source)?;
     } else {
@@ -27,10 +27,7 @@ pub(super) fn check(
 }
 
 /// FTS5's own check of the index, with external content against the rows of the other table.
-pub(super) fn check_index(
-    connection: &Connection,
-    options: &TableOptions,
-) -> Result<(), TrialError> {
+pub(super) fn check_index(connection: &Connection, options: &TableOptions) -> Result<()> {
     if options.kind != Kind::Fts5 {
         return Ok(());
     }
@@ -50,7 +47,7 @@ pub(super) fn differing(
     first: i32,
     documents: &Documents,
     row: usize,
-) -> Result<usize, TrialError> {
+) -> Result<usize> {
     let mut wrong = 0;
     for (place, column) in (first..).zip(0..documents.columns()) {
         let same = match documents.field(row, column) {
@@ -62,11 +59,7 @@ pub(super) fn differing(
     Ok(wrong)
 }
 
-fn compare(
-    connection: &Connection,
-    options: &TableOptions,
-    source: &Source,
-) -> Result<(), TrialError> {
+fn compare(connection: &Connection, options: &TableOptions, source: &Source) -> Result<()> {
     let columns = source.columns();
     let sql = format!("SELECT {} FROM {} ORDER BY rowid", listed(columns), options.written());
     let mut select = connection.prepare(&sql)?;

@@ -11,7 +11,7 @@ use lab::seed::{Seed, SplitMix64};
 use lab::trial::Measured;
 
 use super::writer::{Transaction, Writer};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::parameters::Rows;
 use crate::target::sqlite;
 use crate::trial::Trial;
@@ -79,7 +79,7 @@ impl Declared for KeyedRows {
     const PHASES: &'static [&'static str] = &["insert", "read", "scan"];
     type Parameters = Parameters;
 
-    fn check(parameters: &Parameters, _: &Settings) -> Result<(), TrialError> {
+    fn check(parameters: &Parameters, _: &Settings) -> Result<()> {
         let is_alias = parameters.table == Table::IntegerPrimaryKey;
         if is_alias && !parameters.key.is_integer() {
             return Err(TrialError::cannot_run("an INTEGER PRIMARY KEY holds integers only"));
@@ -87,7 +87,7 @@ impl Declared for KeyedRows {
         Ok(())
     }
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         (trial.phase)("generate");
         let keys = Keys::generate(parameters.key, parameters.rows, trial.seed);
         let work = Work { parameters, keys: &keys, order: keys.order(), seed: trial.seed };
@@ -151,7 +151,7 @@ struct Work<'w> {
 }
 
 impl Work<'_> {
-    fn insert(&self, writer: &Writer, trial: &Trial<'_>) -> Result<Measured, TrialError> {
+    fn insert(&self, writer: &Writer, trial: &Trial<'_>) -> Result<Measured> {
         let payload = vec![0x5a; self.parameters.payload_bytes];
         let begin = sqlite::begin_statement(trial.settings);
         let mut transaction = Transaction::prepare(&writer.connection, begin)?;
@@ -169,7 +169,7 @@ impl Work<'_> {
     }
 
     /// Looks up keys at random; each must be found with its own row.
-    fn read(&self, connection: &Connection) -> Result<Elapsed, TrialError> {
+    fn read(&self, connection: &Connection) -> Result<Elapsed> {
         let mut generator = self.seed.child("reads").generator();
         let mut row = || generator.below(self.parameters.rows as u64) as usize;
         let rows: Vec<usize> = (0..self.parameters.reads).map(|_| row()).collect();
@@ -186,7 +186,7 @@ impl Work<'_> {
     }
 
     /// Reads runs of rows from random places on.
-    fn scan(&self, connection: &Connection) -> Result<Elapsed, TrialError> {
+    fn scan(&self, connection: &Connection) -> Result<Elapsed> {
         let mut generator = self.seed.child("scans").generator();
         let count = self.parameters.scanned();
         let places = (self.parameters.rows - count + 1) as u64;
@@ -214,7 +214,7 @@ impl Work<'_> {
         rows.iter().map(|row| *row as i64 + each).sum()
     }
 
-    fn verify(&self, connection: &Connection) -> Result<(), TrialError> {
+    fn verify(&self, connection: &Connection) -> Result<()> {
         let rows = self.parameters.rows as i64;
         let found = connection.query_i64("SELECT count(DISTINCT key) FROM items")?;
         expect("the count of keys", found, rows)?;
@@ -227,7 +227,7 @@ impl Work<'_> {
 }
 
 /// Returns the sum of the numbers of all rows of a query and of the lengths of their payloads.
-fn summed(select: &mut Statement<'_, '_>) -> Result<i64, TrialError> {
+fn summed(select: &mut Statement<'_, '_>) -> Result<i64> {
     let mut sum = 0;
     while select.step()? == Step::Row {
         sum += select.column_i64(0) + select.column_blob(1)?.len() as i64;

@@ -18,7 +18,7 @@ use lab::level::Settings;
 use lab::trial::{Measured, ReadBack};
 
 use super::writer::Transaction;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::generate::quotes::{OPENING_MS, price};
 use crate::generate::{Quote, quotes};
 use crate::measure::Windows;
@@ -78,7 +78,7 @@ impl Declared for Quotes {
     const CHECKED_FIRST: bool = true;
     type Parameters = Parameters;
 
-    fn check(parameters: &Parameters, _: &Settings) -> Result<(), TrialError> {
+    fn check(parameters: &Parameters, _: &Settings) -> Result<()> {
         let Parameters { databases, copies, .. } = parameters;
         if *copies > 0 && *databases > 1 {
             return Err(TrialError::cannot_run(format!(
@@ -88,7 +88,7 @@ impl Declared for Quotes {
         Ok(())
     }
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         (trial.phase)("generate");
         let data = generate(trial, parameters);
         let paths: Vec<PathBuf> = (1..=parameters.databases)
@@ -139,7 +139,7 @@ impl Insertion {
         parameters: &Parameters,
         data: &[Vec<Quote>],
         paths: &[PathBuf],
-    ) -> Result<Insertion, TrialError> {
+    ) -> Result<Insertion> {
         (trial.phase)("insert");
         let mut connections = open_all(trial, paths)?;
         let mut counts = Counts::begin_all(trial, &connections)?;
@@ -170,7 +170,7 @@ fn generate(trial: &Trial<'_>, parameters: &Parameters) -> Vec<Vec<Quote>> {
         .collect()
 }
 
-fn open_all(trial: &Trial<'_>, paths: &[PathBuf]) -> Result<Vec<Connection>, TrialError> {
+fn open_all(trial: &Trial<'_>, paths: &[PathBuf]) -> Result<Vec<Connection>> {
     let open = |path: &PathBuf| {
         let connection = sqlite::open(trial, path)?;
         connection.execute(TABLE)?;
@@ -224,7 +224,7 @@ fn insert_all(
     connections: &mut [Connection],
     data: &[Vec<Quote>],
     plan: &Plan,
-) -> Result<Inserted, TrialError> {
+) -> Result<Inserted> {
     // A process that has once had several threads pays for locks in every allocation from then on, which does not belong
     // to the work on one database.
     if let ([connection], [quotes]) = (&mut *connections, data) {
@@ -243,7 +243,7 @@ fn on_threads(
     connections: &mut [Connection],
     data: &[Vec<Quote>],
     plan: &Plan,
-) -> Result<Vec<Inserted>, TrialError> {
+) -> Result<Vec<Inserted>> {
     let together = Barrier::new(connections.len());
     let wait = || {
         together.wait();
@@ -273,7 +273,7 @@ fn insert_into(
     quotes: &[Quote],
     plan: &Plan,
     wait: &dyn Fn(),
-) -> Result<Inserted, TrialError> {
+) -> Result<Inserted> {
     let prepared = prepare(connection, plan);
     let mut windows = Windows::new(quotes.len() * plan.times, 1, None);
     //A thread that cannot prepare comes to the barrier, too; otherwise the others would wait for ever.
@@ -294,14 +294,14 @@ fn insert_into(
 fn prepare<'c>(
     connection: &'c Connection,
     plan: &Plan,
-) -> Result<(Transaction<'c>, Statement<'c, 'static>), TrialError> {
+) -> Result<(Transaction<'c>, Statement<'c, 'static>)> {
     let transaction = Transaction::prepare(connection, plan.begin)?;
     let insert = connection.prepare("INSERT INTO quotes VALUES (?, ?, ?, ?, ?, ?, ?)")?;
     Ok((transaction, insert))
 }
 
 #[inline]
-fn insert_quote(insert: &mut Statement<'_, 'static>, quote: &Quote) -> Result<(), TrialError> {
+fn insert_quote(insert: &mut Statement<'_, 'static>, quote: &Quote) -> Result<()> {
     insert.bind_i64(1, quote.security)?;
     insert.bind_i64(2, quote.ts)?;
     insert.bind_f64(3, price(quote.bid_cents))?;
@@ -328,7 +328,7 @@ fn copy_all(
     source: &Path,
     copies: usize,
     mut counts: Option<&mut Counts>,
-) -> Result<Copies, TrialError> {
+) -> Result<Copies> {
     let mut made =
         Copies { paths: Vec::new(), connections: Vec::new(), elapsed: Elapsed::default() };
     if let Some(counts) = &mut counts {
@@ -364,7 +364,7 @@ fn copy_all(
 ///
 /// BEGIN IMMEDIATE and BEGIN EXCLUSIVE take the write lock on the attached source too, so that with a rollback journal
 /// the commit goes through a super-journal: that is part of their cost. The copy has no index, as in the article.
-fn copy(connection: &Connection, source: &Path, begin: &str) -> Result<(), TrialError> {
+fn copy(connection: &Connection, source: &Path, begin: &str) -> Result<()> {
     let mut attach = connection.prepare("ATTACH ? AS source")?;
     attach.bind_text(1, &source.to_string_lossy())?;
     attach.run()?;
@@ -379,7 +379,7 @@ fn copy(connection: &Connection, source: &Path, begin: &str) -> Result<(), Trial
 
 impl Copies {
     /// Checks every copy through a fresh connection.
-    fn verify(&self, library: &Arc<Library>, wanted: &Sums) -> Result<(), TrialError> {
+    fn verify(&self, library: &Arc<Library>, wanted: &Sums) -> Result<()> {
         for path in &self.paths {
             let connection = Connection::open(library, path, OpenFlags::READ_WRITE, None)?;
             verify_table(&connection, wanted)?;
@@ -435,13 +435,13 @@ impl Sums {
 }
 
 /// Checks the table.
-fn verify_table(connection: &Connection, wanted: &Sums) -> Result<(), TrialError> {
+fn verify_table(connection: &Connection, wanted: &Sums) -> Result<()> {
     let from = "quotes NOT INDEXED WHERE security_id > 0";
     check_sums(connection, &SUMS, (from, ""), &wanted.0)
 }
 
 /// Checks the table and, separately, the index.
-fn verify_table_and_index(connection: &Connection, wanted: &Sums) -> Result<(), TrialError> {
+fn verify_table_and_index(connection: &Connection, wanted: &Sums) -> Result<()> {
     verify_table(connection, wanted)?;
     // Every security is above zero: the condition is what lets INDEXED BY be obeyed.
     let index = "quotes INDEXED BY quotes_sec_ts WHERE security_id > 0";

@@ -10,7 +10,7 @@ use lab::level::Settings;
 use lab::trial::Measured;
 
 use super::writer::{Inserts, Transaction, Writer};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::generate::Texts;
 use crate::measure::Windows;
 use crate::parameters::Rows;
@@ -49,7 +49,7 @@ impl Declared for TextInsert {
     const ABOUT: &'static str = "Inserts rows of random texts into one table, in one transaction.";
     type Parameters = Parameters;
 
-    fn check(parameters: &Parameters, _: &Settings) -> Result<(), TrialError> {
+    fn check(parameters: &Parameters, _: &Settings) -> Result<()> {
         let Parameters { characters, columns, rows_per_statement: rows, .. } = *parameters;
         if !characters.is_multiple_of(columns) {
             return Err(TrialError::cannot_run(format!(
@@ -60,7 +60,7 @@ impl Declared for TextInsert {
         check_host_parameters(values, &format!("{rows} rows of {columns} columns"))
     }
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         let Parameters { rows, characters, columns, rows_per_statement } = *parameters;
         (trial.phase)("generate");
         let texts = Texts::generate(characters / columns, trial.seed);
@@ -106,7 +106,7 @@ fn insert_rows<'d>(
     texts: &'d Texts,
     rows: Range<usize>,
     columns: usize,
-) -> Result<(), TrialError> {
+) -> Result<()> {
     let whole = rows.end - rows.len() % inserts.rows;
     let places = inserts.rows * columns;
     for row in (rows.start..whole).step_by(inserts.rows) {
@@ -125,7 +125,7 @@ fn insert<'d>(
     texts: &'d Texts,
     from: usize,
     count: usize,
-) -> Result<(), TrialError> {
+) -> Result<()> {
     for place in 0..count {
         statement.bind_text_borrowed(place as i32 + 1, texts.text(from + place))?;
     }
@@ -134,12 +134,7 @@ fn insert<'d>(
 }
 
 /// Reads and compares every text of the table.
-fn verify(
-    connection: &Connection,
-    texts: &Texts,
-    rows: usize,
-    columns: usize,
-) -> Result<(), TrialError> {
+fn verify(connection: &Connection, texts: &Texts, rows: usize, columns: usize) -> Result<()> {
     let mut select = connection.prepare("SELECT * FROM texts ORDER BY rowid")?;
     let (mut found, mut wrong) = (0, 0);
     while select.step()? == Step::Row {

@@ -15,7 +15,7 @@ use lab::seed::Seed;
 use lab::trial::Measured;
 
 use super::writer::{Inserts, Transaction, Writer};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::generate::{User, Users};
 use crate::measure::Windows;
 use crate::parameters::{Percent, Rows};
@@ -107,7 +107,7 @@ impl Declared for UserInsert {
     const CHECKED_FIRST: bool = true;
     type Parameters = Parameters;
 
-    fn check(parameters: &Parameters, settings: &Settings) -> Result<(), TrialError> {
+    fn check(parameters: &Parameters, settings: &Settings) -> Result<()> {
         let generating =
             (parameters.data, parameters.generate) == (Data::BoundRandom, Generate::During);
         if parameters.generator_threads > 0 && !generating {
@@ -125,7 +125,7 @@ impl Declared for UserInsert {
         impossible.map_or(Ok(()), |why| Err(TrialError::CannotRun(why)))
     }
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         (trial.phase)("generate");
         let users = parameters.users(trial.seed);
         let generating = Instant::now();
@@ -188,22 +188,14 @@ struct Inserter<'c> {
 }
 
 impl<'c> Inserter<'c> {
-    fn prepare(
-        connection: &'c Connection,
-        parameters: &Parameters,
-    ) -> Result<Inserter<'c>, TrialError> {
+    fn prepare(connection: &'c Connection, parameters: &Parameters) -> Result<Inserter<'c>> {
         let (row, rows) = (row_sql(parameters.data), parameters.rows_per_statement);
         let inserts = Inserts::prepare(connection, "user(area, age, active)", &row, rows)?;
         Ok(Inserter { inserts, bound: parameters.data != Data::Literals })
     }
 
     /// Inserts all rows, part by part.
-    fn insert_all(
-        &mut self,
-        source: &Source,
-        users: Users,
-        windows: &mut Windows,
-    ) -> Result<(), TrialError> {
+    fn insert_all(&mut self, source: &Source, users: Users, windows: &mut Windows) -> Result<()> {
         if let Source::Threads(threads) = source {
             return each_part(users, *threads, |part| {
                 self.insert(part.iter().copied())?;
@@ -228,7 +220,7 @@ impl<'c> Inserter<'c> {
 
     /// Inserts rows in statements of many, and what is left over one by one.
     #[inline]
-    fn insert(&mut self, mut rows: impl ExactSizeIterator<Item = User>) -> Result<(), TrialError> {
+    fn insert(&mut self, mut rows: impl ExactSizeIterator<Item = User>) -> Result<()> {
         while rows.len() >= self.inserts.rows {
             insert_some(&mut self.inserts.many, &mut rows, self.inserts.rows, self.bound)?;
         }
@@ -245,7 +237,7 @@ fn insert_some(
     rows: &mut impl Iterator<Item = User>,
     count: usize,
     bound: bool,
-) -> Result<(), TrialError> {
+) -> Result<()> {
     for (index, user) in rows.take(count).enumerate() {
         if bound {
             bind(statement, index as i32 * 3, &user)?;
@@ -258,11 +250,7 @@ fn insert_some(
 /// Binds a row to the three parameters after `before`. SQLite copies the area, since a row that
 /// was just drawn lives no longer than this call.
 #[inline]
-fn bind(
-    statement: &mut Statement<'_, 'static>,
-    before: i32,
-    user: &User,
-) -> Result<(), TrialError> {
+fn bind(statement: &mut Statement<'_, 'static>, before: i32, user: &User) -> Result<()> {
     match &user.area {
         Some(digits) => statement.bind_text(before + 1, text(digits))?,
         None => statement.bind_null(before + 1)?,
@@ -298,8 +286,8 @@ const AHEAD: usize = 2;
 fn each_part(
     users: Users,
     threads: usize,
-    mut insert: impl FnMut(&[User]) -> Result<(), TrialError>,
-) -> Result<(), TrialError> {
+    mut insert: impl FnMut(&[User]) -> Result<()>,
+) -> Result<()> {
     let (sender, receiver) = sync_channel(AHEAD * threads);
     let next = AtomicUsize::new(0);
     scope(|scope| {
@@ -346,7 +334,7 @@ const SUMS: [Sum; 7] = [
 ];
 
 /// Checks that the table holds the users, in any order.
-fn verify(connection: &Connection, data: Data, users: Users) -> Result<(), TrialError> {
+fn verify(connection: &Connection, data: Data, users: Users) -> Result<()> {
     let wanted = match data {
         Data::BoundRandom => figures(users.all()),
         Data::Literals | Data::BoundConstants => figures(

@@ -7,7 +7,7 @@ use std::time::Instant;
 use engine::{Connection, Statement};
 use lab::trial::Measured;
 
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::measure::Windows;
 use crate::target::sqlite::{self, Counts};
 use crate::trial::Trial;
@@ -22,11 +22,7 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Creates a database file of this name, or a database in memory without one, and executes the schema.
-    pub(super) fn open(
-        trial: &Trial<'_>,
-        file: Option<&str>,
-        schema: &str,
-    ) -> Result<Writer, TrialError> {
+    pub(super) fn open(trial: &Trial<'_>, file: Option<&str>, schema: &str) -> Result<Writer> {
         let file = file.map(|name| trial.directory.join(name));
         let path = file.clone().unwrap_or_else(|| PathBuf::from(":memory:"));
         let connection = sqlite::open(trial, &path)?;
@@ -40,8 +36,8 @@ impl Writer {
         &self,
         trial: &Trial<'_>,
         rows: usize,
-        work: impl FnOnce(Instant) -> Result<(), TrialError>,
-    ) -> Result<Measured, TrialError> {
+        work: impl FnOnce(Instant) -> Result<()>,
+    ) -> Result<Measured> {
         let counts = Counts::begin(trial, &self.connection)?;
         let watch = Stopwatch::start()?;
         work(watch.started())?;
@@ -53,7 +49,7 @@ impl Writer {
     }
 
     /// Closes the connection and adds the size of the database, in all and for each of `rows` rows.
-    pub(super) fn close(self, rows: usize, measured: &mut Measured) -> Result<(), TrialError> {
+    pub(super) fn close(self, rows: usize, measured: &mut Measured) -> Result<()> {
         close(self.connection, self.file.as_deref(), measured)?;
         set_bytes_per_row(measured, rows);
         Ok(())
@@ -65,10 +61,7 @@ pub(super) struct Transaction<'c>(Option<[Statement<'c, 'static>; 2]>);
 
 impl<'c> Transaction<'c> {
     /// Prepares this BEGIN, and COMMIT.
-    pub(super) fn prepare(
-        connection: &'c Connection,
-        begin: &str,
-    ) -> Result<Transaction<'c>, TrialError> {
+    pub(super) fn prepare(connection: &'c Connection, begin: &str) -> Result<Transaction<'c>> {
         Ok(Transaction(Some([connection.prepare(begin)?, connection.prepare("COMMIT")?])))
     }
 
@@ -78,7 +71,7 @@ impl<'c> Transaction<'c> {
     }
 
     #[inline]
-    pub(super) fn begin(&mut self) -> Result<(), TrialError> {
+    pub(super) fn begin(&mut self) -> Result<()> {
         if let Some([begin, _]) = &mut self.0 {
             begin.run()?;
         }
@@ -86,7 +79,7 @@ impl<'c> Transaction<'c> {
     }
 
     #[inline]
-    pub(super) fn commit(&mut self) -> Result<(), TrialError> {
+    pub(super) fn commit(&mut self) -> Result<()> {
         if let Some([_, commit]) = &mut self.0 {
             commit.run()?;
         }
@@ -100,8 +93,8 @@ impl<'c> Transaction<'c> {
         &mut self,
         rows: usize,
         windows: &mut Windows,
-        mut insert: impl FnMut(Range<usize>) -> Result<(), TrialError>,
-    ) -> Result<(), TrialError> {
+        mut insert: impl FnMut(Range<usize>) -> Result<()>,
+    ) -> Result<()> {
         self.begin()?;
         let step = windows.step();
         let mut from = 0;
@@ -133,7 +126,7 @@ impl<'c, 'd> Inserts<'c, 'd> {
         into: &str,
         row: &str,
         rows: usize,
-    ) -> Result<Inserts<'c, 'd>, TrialError> {
+    ) -> Result<Inserts<'c, 'd>> {
         Ok(Inserts {
             many: connection.prepare(&insert_sql(into, row, rows))?,
             one: connection.prepare(&insert_sql(into, row, 1))?,

@@ -25,7 +25,7 @@ use lab::trial::{DataTable, Measured};
 
 use self::process::Took;
 use self::tool::Tool;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::generate::{User, Users};
 use crate::parameters::Rows;
 use crate::target::sqlite;
@@ -69,7 +69,7 @@ impl Declared for LoadFile {
         }
     }
 
-    fn check(_: &Parameters, settings: &Settings) -> Result<(), TrialError> {
+    fn check(_: &Parameters, settings: &Settings) -> Result<()> {
         let pragmas = sqlite::pragma_statements(settings)?;
         pragmas.first().map_or(Ok(()), |pragma| {
             Err(TrialError::cannot_run(format!(
@@ -78,7 +78,7 @@ impl Declared for LoadFile {
         })
     }
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         let program = std::env::current_exe()
             .map_err(TrialError::io("find the program", Path::new("pragmark")))?;
         refuse_engine(trial)?;
@@ -87,7 +87,7 @@ impl Declared for LoadFile {
 }
 
 /// Figures would be reported for an engine that took no part.
-fn refuse_engine(trial: &Trial<'_>) -> Result<(), TrialError> {
+fn refuse_engine(trial: &Trial<'_>) -> Result<()> {
     match trial.library.identity().origin {
         Origin::Embedded => Ok(()),
         _ => Err(TrialError::cannot_run(
@@ -100,7 +100,7 @@ fn measure(
     trial: &mut Trial<'_>,
     parameters: &Parameters,
     start: &tool::Start,
-) -> Result<Measured, TrialError> {
+) -> Result<Measured> {
     let tool = parameters.tool.in_directory(trial.directory, start)?;
     let version = tool.version()?;
     (trial.phase)("generate");
@@ -145,7 +145,7 @@ const PART: usize = 10_000;
 
 /// Writes and syncs the file, so that nothing of it is left to be written while a tool is timed; returns
 /// what a table of its rows holds.
-fn write_file(path: &Path, rows: usize, seed: Seed) -> Result<Sums, TrialError> {
+fn write_file(path: &Path, rows: usize, seed: Seed) -> Result<Sums> {
     let users = Users::new(seed, rows, PART, 0);
     write_rows(path, users.all()).map_err(TrialError::io("write", path))
 }
@@ -200,7 +200,7 @@ impl Sums {
 }
 
 /// Checks the database that a tool has made.
-fn verify(library: &Arc<Library>, database: &Path, expected: &Sums) -> Result<(), TrialError> {
+fn verify(library: &Arc<Library>, database: &Path, expected: &Sums) -> Result<()> {
     let connection = Connection::open(library, database, OpenFlags::READ_WRITE, None)?;
     let found = connection.query_text("PRAGMA integrity_check")?;
     expect("the check of integrity", found.as_str(), "ok")?;
@@ -214,7 +214,7 @@ fn verify(library: &Arc<Library>, database: &Path, expected: &Sums) -> Result<()
 /// The columns that the table must have, with their types and which of them is the key.
 const COLUMNS: &str = "id INTEGER key, area CHAR(6), age INTEGER, active INTEGER";
 
-fn columns(connection: &Connection) -> Result<String, TrialError> {
+fn columns(connection: &Connection) -> Result<String> {
     let mut columns = Vec::new();
     connection.for_each_row("PRAGMA table_info(user)", |row| {
         let key = if row.column_i64(5) > 0 { " key" } else { "" };
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
     use crate::parameters::Choice;
 
-    fn measured(tool: Tool, start: &tool::Start) -> Result<Measured, TrialError> {
+    fn measured(tool: Tool, start: &tool::Start) -> Result<Measured> {
         let directory = tempfile::tempdir().unwrap();
         let mut trial = Trial {
             settings: &Settings::new(),

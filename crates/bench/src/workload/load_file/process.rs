@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ::process::{Group, Limits, Process, ProcessError, command_line};
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::measure::{CpuTime, peak_memory_bytes_of};
 
 /// The interval at which the memory of the process is read; what it takes after the last reading is
@@ -44,7 +44,7 @@ pub(super) fn answer(command: &mut Command) -> Result<String, String> {
 ///
 /// # Errors
 /// It cannot be started, or fails; with its messages.
-pub(super) fn timed(command: &mut Command) -> Result<Took, TrialError> {
+pub(super) fn timed(command: &mut Command) -> Result<Took> {
     let failed = |who: &Command, why: String| TrialError::Worker { who: command_line(who), why };
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let before = CpuTime::of_children()?;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::process::{self, Took};
 use super::{DATABASE, FILE};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 
 /// The environment variable that names the Python whose libraries are measured.
 pub(super) const PYTHON: &str = "PRAGMARK_PYTHON";
@@ -114,11 +114,7 @@ impl Tool {
     ///
     /// # Errors
     /// When the script cannot be written there.
-    pub(super) fn in_directory<'s>(
-        self,
-        directory: &Path,
-        start: &'s Start,
-    ) -> Result<Ready<'s>, TrialError> {
+    pub(super) fn in_directory<'s>(self, directory: &Path, start: &'s Start) -> Result<Ready<'s>> {
         if let Program::Python { .. } = self.kind() {
             let path = directory.join(SCRIPT_NAME);
             std::fs::write(&path, SCRIPT).map_err(TrialError::io("write", &path))?;
@@ -196,7 +192,7 @@ impl Ready<'_> {
     ///
     /// # Errors
     /// [`TrialError::CannotRun`] with how to get it, where it does not answer.
-    pub(super) fn version(&self) -> Result<String, TrialError> {
+    pub(super) fn version(&self) -> Result<String> {
         let program = self.tool.program(self.start);
         process::answer(&mut self.command(self.tool.version_arguments())).map_err(|why| {
             TrialError::CannotRun(format!(
@@ -211,7 +207,7 @@ impl Ready<'_> {
     ///
     /// # Errors
     /// The tool fails.
-    pub(super) fn load(&self) -> Result<Took, TrialError> {
+    pub(super) fn load(&self) -> Result<Took> {
         process::timed(&mut self.command(self.tool.load_arguments()))
     }
 }

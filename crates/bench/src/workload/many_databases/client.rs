@@ -10,7 +10,7 @@ use super::counters::{Latencies, Throughput};
 use super::parameters::{Connections, Parameters, YesNo};
 use super::quotes::{INSERT, Quotes};
 use crate::drive::gate::Gate;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::target::sqlite::Opening;
 use crate::workload::common::expect;
 
@@ -23,7 +23,7 @@ pub(super) struct Opener {
 
 impl Opener {
     /// Opens a database and looks at its schema: until then SQLite has not read the file.
-    pub(super) fn open(&self, database: usize) -> Result<Connection, TrialError> {
+    pub(super) fn open(&self, database: usize) -> Result<Connection> {
         let connection = self.opening.open_unproved(&self.paths[database])?;
         connection.execute("SELECT 1 FROM quotes LIMIT 1")?;
         Ok(connection)
@@ -45,7 +45,7 @@ impl Measurements {
         thread: usize,
         opener: &Opener,
         database: usize,
-    ) -> Result<Connection, TrialError> {
+    ) -> Result<Connection> {
         let start = Instant::now();
         let connection = opener.open(database)?;
         self.open.record(thread, start.elapsed());
@@ -117,7 +117,7 @@ pub(super) fn work(
     gate: &Gate,
     shared: &Shared,
     time: Duration,
-) -> Result<Work, TrialError> {
+) -> Result<Work> {
     let kept = std::mem::take(&mut client.connections);
     let mut work = Work::idle(client);
     let visitor = Visitor { shared, thread: work.client.number };
@@ -169,7 +169,7 @@ impl Visitor<'_> {
         prepared: &mut [Statements<'_>],
         gate: &Gate,
         time: Duration,
-    ) -> Result<(), TrialError> {
+    ) -> Result<()> {
         let Work { client, done, busy, .. } = work;
         let start = Instant::now();
         let mut visits = 0;
@@ -205,7 +205,7 @@ impl Visitor<'_> {
         index: usize,
         database: usize,
         kept: Option<&mut Statements<'_>>,
-    ) -> Result<(), TrialError> {
+    ) -> Result<()> {
         let Shared { parameters, opener, measurements } = self.shared;
         match (kept, parameters.connections) {
             (Some(statements), Connections::Kept) => self.act(job, index, statements),
@@ -221,12 +221,7 @@ impl Visitor<'_> {
         }
     }
 
-    fn act(
-        &self,
-        job: &mut Job,
-        index: usize,
-        statements: &mut Statements<'_>,
-    ) -> Result<(), TrialError> {
+    fn act(&self, job: &mut Job, index: usize, statements: &mut Statements<'_>) -> Result<()> {
         match (job, statements) {
             (Job::Write(quotes), Statements::Write(writer)) => {
                 // Quotes that are not committed come again.
@@ -300,7 +295,7 @@ impl Writer<'_> {
 
 impl Chart<'_> {
     /// Reads the latest quotes and checks their number, order and prices.
-    fn read(&mut self, rows: usize) -> Result<(), TrialError> {
+    fn read(&mut self, rows: usize) -> Result<()> {
         self.0.bind_i64(1, rows as i64)?;
         let read = self.go_back();
         self.0.reset()?;

@@ -27,7 +27,7 @@ use self::session::Session;
 use super::common::{refuse_single_threaded, set_peak_memory};
 use super::{Declared, Trial};
 use crate::descriptors::open_files;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::target::sqlite::{self, Counts, Opening};
 
 /// The workload `many-databases`.
@@ -44,7 +44,7 @@ impl Declared for ManyDatabases {
     const PHASES: &'static [&'static str] = &["open", "close", "write", "read"];
     type Parameters = Parameters;
 
-    fn check(parameters: &Parameters, settings: &Settings) -> Result<(), TrialError> {
+    fn check(parameters: &Parameters, settings: &Settings) -> Result<()> {
         parameters.check(settings)
     }
 
@@ -52,7 +52,7 @@ impl Declared for ManyDatabases {
         parameters.needs(settings)
     }
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         refuse_single_threaded(trial)?;
         (trial.phase)("create");
         let history = Sums::default().with(history(trial, parameters));
@@ -103,7 +103,7 @@ fn coming(seed: Seed, history: &Sums, database: usize) -> Quotes {
 fn create(
     trial: &Trial<'_>,
     parameters: &Parameters,
-) -> Result<(BTreeMap<String, String>, Opener), TrialError> {
+) -> Result<(BTreeMap<String, String>, Opener)> {
     let template = trial.directory.join("template.db");
     let connection = sqlite::open(trial, &template)?;
     fill(trial, parameters, &connection)?;
@@ -122,11 +122,7 @@ fn create(
     Ok((proof, opener))
 }
 
-fn fill(
-    trial: &Trial<'_>,
-    parameters: &Parameters,
-    connection: &Connection,
-) -> Result<(), TrialError> {
+fn fill(trial: &Trial<'_>, parameters: &Parameters, connection: &Connection) -> Result<()> {
     connection.execute(CREATE_TABLE)?;
     connection.execute("BEGIN")?;
     let mut insert = connection.prepare(quotes::INSERT)?;
@@ -140,7 +136,7 @@ fn path_of(directory: &Path, number: usize) -> PathBuf {
     directory.join(format!("{:04}", number / PER_DIRECTORY)).join(format!("{number:07}.db"))
 }
 
-fn copy(template: &Path, path: &Path) -> Result<(), TrialError> {
+fn copy(template: &Path, path: &Path) -> Result<()> {
     let io = TrialError::io("create the database", path);
     if let Some(directory) = path.parent() {
         std::fs::create_dir_all(directory).map_err(&io)?;
@@ -153,7 +149,7 @@ fn copy(template: &Path, path: &Path) -> Result<(), TrialError> {
 fn named_settings(
     settings: &Settings,
     connection: &Connection,
-) -> Result<BTreeMap<String, String>, TrialError> {
+) -> Result<BTreeMap<String, String>> {
     let mut values = BTreeMap::new();
     for name in settings.keys().filter(|name| pragma::find(name).is_some()) {
         match pragma::read(connection, name) {
@@ -190,7 +186,7 @@ fn clients(trial: &Trial<'_>, parameters: &Parameters, history: &Sums) -> Vec<Cl
 
 /// Adds the counts of a counting trial: of the work or, if only opening and closing are measured, from the first opening
 /// to the last closing.
-fn note_counts(counts: Option<Counts>, measured: &mut Measured) -> Result<(), TrialError> {
+fn note_counts(counts: Option<Counts>, measured: &mut Measured) -> Result<()> {
     if let Some(mut counts) = counts {
         counts.pause(&[])?;
         measured.metrics.extend(counts.finish());

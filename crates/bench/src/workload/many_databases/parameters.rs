@@ -3,7 +3,7 @@
 use lab::level::{Level, Settings};
 use lab::needs::Needs;
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::parameters::{Limit, Rows};
 
 choice! {
@@ -84,7 +84,7 @@ impl Parameters {
     }
 
     /// Checks the rules between parameters.
-    pub(super) fn check(&self, settings: &Settings) -> Result<(), TrialError> {
+    pub(super) fn check(&self, settings: &Settings) -> Result<()> {
         let why = if self.chart_rows > self.history {
             "chart_rows cannot exceed history"
         } else if self.stop_after.is_none() && self.connections == Connections::EachTime {

@@ -13,7 +13,7 @@ use super::quotes::Sums;
 use super::{coming, create};
 use crate::descriptors::open_files;
 use crate::drive::gate::{Gate, run_threads};
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::target::sqlite::{self, Counts};
 use crate::trial::Trial;
 use crate::workload::common::{expect, set};
@@ -33,10 +33,7 @@ pub(super) struct Session {
 
 impl Session {
     /// Creates the databases.
-    pub(super) fn create(
-        trial: &Trial<'_>,
-        parameters: &Parameters,
-    ) -> Result<Session, TrialError> {
+    pub(super) fn create(trial: &Trial<'_>, parameters: &Parameters) -> Result<Session> {
         let (proof, opener) = create(trial, parameters)?;
         let measurements = Measurements {
             open: Latencies::new(),
@@ -54,7 +51,7 @@ impl Session {
         &self,
         clients: Vec<Client>,
         measured: &mut Measured,
-    ) -> Result<Vec<Client>, TrialError> {
+    ) -> Result<Vec<Client>> {
         if self.shared.parameters.connections == Connections::EachTime {
             return Ok(clients);
         }
@@ -83,7 +80,7 @@ impl Session {
     }
 
     /// Checks that a connection has the settings that were proved on the first database.
-    fn prove(&self, connection: &Connection, database: usize) -> Result<(), TrialError> {
+    fn prove(&self, connection: &Connection, database: usize) -> Result<()> {
         for (name, wanted) in &self.proof {
             let found = pragma::read(connection, name)?;
             expect(&format!("{name} of database {database}"), &found, wanted)?;
@@ -97,7 +94,7 @@ impl Session {
         time: Duration,
         counts: Option<&mut Counts>,
         measured: &mut Measured,
-    ) -> Result<Vec<Work>, TrialError> {
+    ) -> Result<Vec<Work>> {
         let work = |client: Client, gate: &Gate| client::work(client, gate, &self.shared, time);
         let start = |gate: &Gate| {
             gate.wait_until_ready();
@@ -160,11 +157,7 @@ impl Session {
 
     /// Reads all settings back from a connection of the first writer and of the first reader, and only the settings of
     /// the variant from the others: thousands of full answers would repeat them.
-    pub(super) fn read_back(
-        &self,
-        worked: &[Work],
-        measured: &mut Measured,
-    ) -> Result<(), TrialError> {
+    pub(super) fn read_back(&self, worked: &[Work], measured: &mut Measured) -> Result<()> {
         let mut names = vec!["first writer", "first reader"];
         if self.shared.parameters.chart_readers() == 0 {
             names.pop();
@@ -193,18 +186,14 @@ impl Session {
     }
 
     /// Closes the databases of each thread. Returns the number of transactions of each database.
-    pub(super) fn close(
-        &self,
-        worked: Vec<Work>,
-        measured: &mut Measured,
-    ) -> Result<Vec<u64>, TrialError> {
+    pub(super) fn close(&self, worked: Vec<Work>, measured: &mut Measured) -> Result<Vec<u64>> {
         let mut txns = vec![0; self.shared.parameters.databases];
         for work in worked.iter().filter(|work| matches!(work.client.job, Job::Write(_))) {
             for (database, done) in work.client.databases.iter().zip(&work.done) {
                 txns[*database] = *done;
             }
         }
-        let close = |work: Work, gate: &Gate| -> Result<Instant, TrialError> {
+        let close = |work: Work, gate: &Gate| -> Result<Instant> {
             gate.pass();
             let number = work.client.number;
             for connection in work.client.connections {
@@ -220,15 +209,10 @@ impl Session {
     }
 
     /// Checks that every database holds its history and all quotes that it was given since.
-    pub(super) fn verify(
-        &self,
-        trial: &Trial<'_>,
-        history: &Sums,
-        txns: &[u64],
-    ) -> Result<(), TrialError> {
+    pub(super) fn verify(&self, trial: &Trial<'_>, history: &Sums, txns: &[u64]) -> Result<()> {
         let seed = trial.seed;
         let parts: Vec<usize> = (0..VERIFIERS.min(txns.len())).collect();
-        let verify = |first: usize, gate: &Gate| -> Result<(), TrialError> {
+        let verify = |first: usize, gate: &Gate| -> Result<()> {
             gate.pass();
             for database in (first..txns.len()).step_by(VERIFIERS) {
                 if gate.is_cancelled() {
@@ -243,7 +227,7 @@ impl Session {
         run_threads(parts, Gate::begin, verify).map(drop)
     }
 
-    fn verify_one(&self, database: usize, wanted: Sums) -> Result<(), TrialError> {
+    fn verify_one(&self, database: usize, wanted: Sums) -> Result<()> {
         let connection = self.shared.opener.open(database)?;
         let found = sums(&connection)?;
         connection.close()?;
@@ -253,7 +237,7 @@ impl Session {
         expect(&what("latest moment"), found.latest, wanted.latest)
     }
 
-    pub(super) fn note_sizes(&self, measured: &mut Measured) -> Result<(), TrialError> {
+    pub(super) fn note_sizes(&self, measured: &mut Measured) -> Result<()> {
         let mut bytes = 0.0;
         for path in &self.shared.opener.paths {
             bytes += sqlite::size(path)?;
@@ -262,7 +246,7 @@ impl Session {
         Ok(())
     }
 
-    pub(super) fn note_latencies(self, measured: &mut Measured) -> Result<(), TrialError> {
+    pub(super) fn note_latencies(self, measured: &mut Measured) -> Result<()> {
         let measurements = self.shared.measurements;
         let (open, write) = (measurements.open.collect(), measurements.write.collect());
         let (close, read) = (measurements.close.collect(), measurements.read.collect());
@@ -284,7 +268,7 @@ fn note_time(metric: &str, start: Instant, end: Option<Instant>, measured: &mut 
     set(measured, metric, end.duration_since(start).as_secs_f64());
 }
 
-pub(super) fn sums(connection: &Connection) -> Result<Sums, TrialError> {
+pub(super) fn sums(connection: &Connection) -> Result<Sums> {
     let one = |what: &str| connection.query_i64(&format!("SELECT {what} FROM quotes"));
     Ok(Sums {
         rows: one("count(*)")?,

@@ -19,7 +19,7 @@ use self::operations::{Operation, prepare};
 use self::pool::Pool;
 use super::common::{Elapsed, Stopwatch, add, close, expect, refuse_single_threaded, set};
 use super::{Declared, Trial};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::target::sqlite;
 
 /// The workload `orm`.
@@ -124,7 +124,7 @@ impl Declared for Orm {
         parts().into_iter().chain(sums).chain(numbers).collect()
     }
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         if parameters.target == Target::Postgres {
             return Err(TrialError::cannot_run(
                 "the native driver runs these operations on SQLite only; use driver = \"ruby-activerecord\" for PostgreSQL",
@@ -154,7 +154,7 @@ struct Suite {
 const DATABASE: &str = "test.db";
 
 impl Suite {
-    fn open(trial: &Trial<'_>, parameters: Parameters) -> Result<Suite, TrialError> {
+    fn open(trial: &Trial<'_>, parameters: Parameters) -> Result<Suite> {
         let path = trial.directory.join(DATABASE);
         Ok(Suite {
             parameters,
@@ -164,7 +164,7 @@ impl Suite {
         })
     }
 
-    fn run(&self, phase: &mut dyn FnMut(&str)) -> Result<Measured, TrialError> {
+    fn run(&self, phase: &mut dyn FnMut(&str)) -> Result<Measured> {
         let mut measured = Measured::default();
         let mut all = Elapsed::default();
         for (name, only_reads) in OPERATIONS {
@@ -192,7 +192,7 @@ impl Suite {
         operation: Operation<'_>,
         in_transaction: bool,
         measured: &mut Measured,
-    ) -> Result<Elapsed, TrialError> {
+    ) -> Result<Elapsed> {
         let Operation { work, wanted, after, rows } = operation;
         let watch = Stopwatch::start()?;
         if in_transaction {
@@ -218,7 +218,7 @@ impl Suite {
     }
 
     /// Reads back what was in force, on the connections of threads too.
-    fn finish(self, trial: &Trial<'_>, measured: &mut Measured) -> Result<(), TrialError> {
+    fn finish(self, trial: &Trial<'_>, measured: &mut Measured) -> Result<()> {
         measured.connections.extend(self.pool.close()?);
         for name in NUMBERS {
             if let Some(number) = number(&self.connection, name)? {
@@ -240,7 +240,7 @@ impl Suite {
 }
 
 /// Returns the number that SQLite answers, or `None` if the engine lacks the PRAGMA.
-fn number(connection: &Connection, pragma: &str) -> Result<Option<f64>, TrialError> {
+fn number(connection: &Connection, pragma: &str) -> Result<Option<f64>> {
     let mut found = None;
     connection.for_each_row(&format!("PRAGMA main.{pragma}"), |row| {
         found = Some(row.column_i64(0) as f64);

@@ -5,12 +5,12 @@ use std::thread;
 use engine::{Connection, Statement, Step};
 
 use super::{Mode, Suite};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 
 /// An operation whose rows are made.
 pub(super) struct Operation<'s> {
     /// Does the work and returns a number that tells what was found.
-    pub(super) work: Box<dyn FnOnce() -> Result<i64, TrialError> + 's>,
+    pub(super) work: Box<dyn FnOnce() -> Result<i64> + 's>,
     /// The number that must be found.
     pub(super) wanted: i64,
     /// Queries and their answers after the work.
@@ -45,7 +45,7 @@ pub(super) fn prepare<'s>(
     suite: &'s Suite,
     name: &str,
     in_transaction: bool,
-) -> Result<Operation<'s>, TrialError> {
+) -> Result<Operation<'s>> {
     let (n, on) = (suite.parameters.n, &suite.connection);
     let corrected = suite.parameters.mode == Mode::Corrected;
     // What the article's figures show to be a single object within a transaction.
@@ -79,7 +79,7 @@ impl<'s> Operation<'s> {
     fn on(
         count: usize,
         query: &'static str,
-        work: impl FnOnce() -> Result<i64, TrialError> + 's,
+        work: impl FnOnce() -> Result<i64> + 's,
     ) -> Operation<'s> {
         Operation { after: vec![(query, count as i64)], ..Operation::reading(count, count, work) }
     }
@@ -88,7 +88,7 @@ impl<'s> Operation<'s> {
     fn reading(
         objects: usize,
         wanted: usize,
-        work: impl FnOnce() -> Result<i64, TrialError> + 's,
+        work: impl FnOnce() -> Result<i64> + 's,
     ) -> Operation<'s> {
         Operation { work: Box::new(work), wanted: wanted as i64, after: Vec::new(), rows: objects }
     }
@@ -106,11 +106,7 @@ fn creation(connection: &Connection, count: usize) -> Operation<'_> {
 }
 
 /// Loading every party; what the article's relation does without being executed is nothing.
-fn select(
-    connection: &Connection,
-    count: usize,
-    executed: bool,
-) -> Result<Operation<'_>, TrialError> {
+fn select(connection: &Connection, count: usize, executed: bool) -> Result<Operation<'_>> {
     make_parties(connection, count)?;
     let loaded = if executed { count } else { 0 };
     Ok(Operation {
@@ -125,7 +121,7 @@ fn found_by<'s>(
     connection: &'s Connection,
     count: usize,
     sql: &'static str,
-) -> Result<Operation<'s>, TrialError> {
+) -> Result<Operation<'s>> {
     let ids = make_parties(connection, count)?;
     let wanted = ids.iter().sum::<i64>() as usize;
     Ok(Operation::reading(ids.len(), wanted, move || {
@@ -143,7 +139,7 @@ fn found_by<'s>(
     }))
 }
 
-fn select_and_save(connection: &Connection, count: usize) -> Result<Operation<'_>, TrialError> {
+fn select_and_save(connection: &Connection, count: usize) -> Result<Operation<'_>> {
     make_parties(connection, count)?;
     let characters = connection.query_i64(CHARACTERS)?;
     let renamed = "SELECT count(*) FROM parties WHERE theme LIKE '%1'";
@@ -166,11 +162,7 @@ fn select_and_save(connection: &Connection, count: usize) -> Result<Operation<'_
     Ok(operation)
 }
 
-fn destruction(
-    connection: &Connection,
-    count: usize,
-    single: bool,
-) -> Result<Operation<'_>, TrialError> {
+fn destruction(connection: &Connection, count: usize, single: bool) -> Result<Operation<'_>> {
     let mut ids = make_parties(connection, count)?;
     if single {
         ids.truncate(1);
@@ -209,7 +201,7 @@ fn with_people(
     parties: usize,
     each: usize,
     columns: &[&str],
-) -> Result<usize, TrialError> {
+) -> Result<usize> {
     make_parties(connection, parties)?;
     for column in columns {
         make_people(connection, each, column)?;
@@ -222,7 +214,7 @@ fn eager_each<'s>(
     parties: usize,
     each: usize,
     columns: &'static [&'static str],
-) -> Result<Operation<'s>, TrialError> {
+) -> Result<Operation<'s>> {
     let people = with_people(connection, parties, each, columns)?;
     Ok(Operation::reading(people, people, move || {
         let ids = load_ids(connection)?;
@@ -238,14 +230,14 @@ fn eager_joined<'s>(
     parties: usize,
     each: usize,
     columns: &[&str],
-) -> Result<Operation<'s>, TrialError> {
+) -> Result<Operation<'s>> {
     let people = with_people(connection, parties, each, columns)?;
     let sql = if columns == OWN { JOIN_OWN } else { JOIN_BOTH };
     let rows = parties * each.pow(columns.len() as u32);
     Ok(Operation::reading(people, rows, move || load(connection, sql)))
 }
 
-fn lazy(connection: &Connection, parties: usize, each: usize) -> Result<Operation<'_>, TrialError> {
+fn lazy(connection: &Connection, parties: usize, each: usize) -> Result<Operation<'_>> {
     let people = with_people(connection, parties, each, OWN)?;
     Ok(Operation::reading(people, people, move || {
         let mut query = connection.prepare(PEOPLE_OF)?;
@@ -258,7 +250,7 @@ fn lazy(connection: &Connection, parties: usize, each: usize) -> Result<Operatio
     }))
 }
 
-fn select_json(connection: &Connection, count: usize) -> Result<Operation<'_>, TrialError> {
+fn select_json(connection: &Connection, count: usize) -> Result<Operation<'_>> {
     make_json(connection, count)?;
     Ok(Operation::reading(count, count, move || {
         let mut query = connection.prepare(
@@ -268,14 +260,14 @@ fn select_json(connection: &Connection, count: usize) -> Result<Operation<'_>, T
     }))
 }
 
-fn update_json_nested(connection: &Connection, count: usize) -> Result<Operation<'_>, TrialError> {
+fn update_json_nested(connection: &Connection, count: usize) -> Result<Operation<'_>> {
     let ids = make_json(connection, count)?;
     let updated = r#"SELECT count(*) FROM json_parties WHERE stuff = '{"pumpkin":"2","candy":1}'"#;
     let update = "UPDATE json_parties SET stuff = json_set(stuff, '$.pumpkin', '2') WHERE id = ?";
     Ok(Operation::on(count, updated, move || for_each(connection, update, &ids)))
 }
 
-fn update_json(connection: &Connection, count: usize) -> Result<Operation<'_>, TrialError> {
+fn update_json(connection: &Connection, count: usize) -> Result<Operation<'_>> {
     let ids = make_json(connection, count)?;
     let updated = r#"SELECT count(*) FROM json_parties WHERE stuff = '{"pumpkin":2,"candy":1}'"#;
     Ok(Operation::on(count, updated, move || {
@@ -303,7 +295,7 @@ fn threads(suite: &Suite, count: usize) -> Operation<'_> {
 }
 
 /// Runs a statement for each of these ids; returns their number.
-fn for_each(connection: &Connection, sql: &str, ids: &[i64]) -> Result<i64, TrialError> {
+fn for_each(connection: &Connection, sql: &str, ids: &[i64]) -> Result<i64> {
     let mut statement = connection.prepare(sql)?;
     for id in ids {
         statement.bind_i64(1, *id)?;
@@ -313,7 +305,7 @@ fn for_each(connection: &Connection, sql: &str, ids: &[i64]) -> Result<i64, Tria
 }
 
 /// Reads every column of every row, as a mapper does. Returns the number of rows.
-fn read(query: &mut Statement<'_, '_>) -> Result<i64, TrialError> {
+fn read(query: &mut Statement<'_, '_>) -> Result<i64> {
     let mut rows = 0;
     while query.step()? == Step::Row {
         rows += 1;
@@ -325,11 +317,11 @@ fn read(query: &mut Statement<'_, '_>) -> Result<i64, TrialError> {
     Ok(rows)
 }
 
-fn load(connection: &Connection, sql: &str) -> Result<i64, TrialError> {
+fn load(connection: &Connection, sql: &str) -> Result<i64> {
     read(&mut connection.prepare(sql)?)
 }
 
-fn load_ids(connection: &Connection) -> Result<Vec<i64>, TrialError> {
+fn load_ids(connection: &Connection) -> Result<Vec<i64>> {
     let mut ids = Vec::new();
     connection.for_each_row("SELECT id, theme FROM parties", |row| {
         ids.push(row.column_i64(0));
@@ -340,7 +332,7 @@ fn load_ids(connection: &Connection) -> Result<Vec<i64>, TrialError> {
 }
 
 /// Returns the people of these parties by one query with a list, as a mapper asks it.
-fn load_in(connection: &Connection, column: &str, ids: &[i64]) -> Result<i64, TrialError> {
+fn load_in(connection: &Connection, column: &str, ids: &[i64]) -> Result<i64> {
     let places = vec!["?"; ids.len()].join(", ");
     let mut query = connection.prepare(&format!(
         "SELECT id, party_id, other_party_id, name, address FROM people WHERE {column} IN ({places})"
@@ -357,7 +349,7 @@ const WRITES: usize = 3;
 /// Runs the work in this number of threads and returns the number of parties that they have renamed. In the article each
 /// thread is waited for before the next one begins, so that there is one at a time; corrected, they work at the same time,
 /// each on a connection of the pool.
-fn work_in_threads(suite: &Suite, threads: usize) -> Result<i64, TrialError> {
+fn work_in_threads(suite: &Suite, threads: usize) -> Result<i64> {
     let n = suite.parameters.n;
     match suite.parameters.mode {
         // One at a time on one connection: also an engine without mutexes can do that.
@@ -366,7 +358,7 @@ fn work_in_threads(suite: &Suite, threads: usize) -> Result<i64, TrialError> {
     }
 }
 
-fn at_once(suite: &Suite, threads: usize, n: usize) -> Result<i64, TrialError> {
+fn at_once(suite: &Suite, threads: usize, n: usize) -> Result<i64> {
     let pool = &suite.pool;
     let one = || pool.lend(|connection| live(connection, n));
     thread::scope(|scope| {
@@ -387,7 +379,7 @@ fn at_once(suite: &Suite, threads: usize, n: usize) -> Result<i64, TrialError> {
 }
 
 /// Makes parties, then finds, renames and removes each.
-fn live(connection: &Connection, parties: usize) -> Result<i64, TrialError> {
+fn live(connection: &Connection, parties: usize) -> Result<i64> {
     let mut insert = connection.prepare("INSERT INTO parties(theme) VALUES (?)")?;
     let mut find =
         connection.prepare("SELECT id, theme FROM parties WHERE id = ? ORDER BY id LIMIT 1")?;
@@ -416,7 +408,7 @@ fn live(connection: &Connection, parties: usize) -> Result<i64, TrialError> {
 const TABLES: [&str; 3] = ["people", "parties", "json_parties"];
 
 /// The article's schema, which has no index besides the keys.
-pub(super) fn create_tables(connection: &Connection) -> Result<(), TrialError> {
+pub(super) fn create_tables(connection: &Connection) -> Result<()> {
     connection.execute(
         "CREATE TABLE parties(id INTEGER PRIMARY KEY AUTOINCREMENT, theme VARCHAR);
          CREATE TABLE people(id INTEGER PRIMARY KEY AUTOINCREMENT, party_id INTEGER, other_party_id INTEGER, name VARCHAR, address VARCHAR);
@@ -425,7 +417,7 @@ pub(super) fn create_tables(connection: &Connection) -> Result<(), TrialError> {
     Ok(())
 }
 
-pub(super) fn empty_tables(connection: &Connection) -> Result<(), TrialError> {
+pub(super) fn empty_tables(connection: &Connection) -> Result<()> {
     connection.execute("BEGIN")?;
     for table in TABLES {
         connection.execute(&format!("DELETE FROM {table}"))?;
@@ -440,7 +432,7 @@ fn numbers(count: usize) -> String {
 }
 
 /// Makes parties; returns their ids.
-fn make_parties(connection: &Connection, count: usize) -> Result<Vec<i64>, TrialError> {
+fn make_parties(connection: &Connection, count: usize) -> Result<Vec<i64>> {
     connection.execute(&format!(
         "INSERT INTO parties(theme) {} SELECT 'Party ' || i FROM n",
         numbers(count)
@@ -449,7 +441,7 @@ fn make_parties(connection: &Connection, count: usize) -> Result<Vec<i64>, Trial
 }
 
 /// Makes this number of people for each party, tied to it by this column.
-fn make_people(connection: &Connection, each: usize, column: &str) -> Result<(), TrialError> {
+fn make_people(connection: &Connection, each: usize, column: &str) -> Result<()> {
     connection.execute(&format!(
         "INSERT INTO people({column}, name) {} SELECT p.id, 'Person ' || i FROM parties p, n ORDER BY p.id, i",
         numbers(each)
@@ -458,7 +450,7 @@ fn make_people(connection: &Connection, each: usize, column: &str) -> Result<(),
 }
 
 /// Makes parties of JSON; returns their ids.
-fn make_json(connection: &Connection, count: usize) -> Result<Vec<i64>, TrialError> {
+fn make_json(connection: &Connection, count: usize) -> Result<Vec<i64>> {
     connection.execute(&format!(
         r#"INSERT INTO json_parties(stuff) {} SELECT '{{"pumpkin":1,"candy":1}}' FROM n"#,
         numbers(count)
@@ -466,7 +458,7 @@ fn make_json(connection: &Connection, count: usize) -> Result<Vec<i64>, TrialErr
     ids(connection, "json_parties")
 }
 
-fn ids(connection: &Connection, table: &str) -> Result<Vec<i64>, TrialError> {
+fn ids(connection: &Connection, table: &str) -> Result<Vec<i64>> {
     let mut ids = Vec::new();
     connection.for_each_row(&format!("SELECT id FROM {table} ORDER BY id"), |row| {
         ids.push(row.column_i64(0));

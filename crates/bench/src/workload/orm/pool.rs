@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use engine::{Connection, EngineError};
 use lab::trial::ReadBack;
 
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::locks::{locked, unlocked};
 use crate::target::sqlite::{self, Opening};
 use crate::trial::Trial;
@@ -31,7 +31,7 @@ impl Pool {
     ///
     /// # Errors
     /// As for [`Opening::of`].
-    pub(super) fn of(trial: &Trial<'_>, path: PathBuf) -> Result<Pool, TrialError> {
+    pub(super) fn of(trial: &Trial<'_>, path: PathBuf) -> Result<Pool> {
         Ok(Pool {
             opening: Opening::of(trial)?,
             path,
@@ -44,10 +44,7 @@ impl Pool {
     ///
     /// # Errors
     /// When there can be no connection, or what `work` returns.
-    pub(super) fn lend<R>(
-        &self,
-        work: impl FnOnce(&Connection) -> Result<R, TrialError>,
-    ) -> Result<R, TrialError> {
+    pub(super) fn lend<R>(&self, work: impl FnOnce(&Connection) -> Result<R>) -> Result<R> {
         let mut connection = self.take()?;
         wait_evenly(&mut connection, self.busy_timeout)?;
         let done = work(&connection)?;
@@ -57,7 +54,7 @@ impl Pool {
         Ok(done)
     }
 
-    fn take(&self) -> Result<Connection, TrialError> {
+    fn take(&self) -> Result<Connection> {
         let idle = locked(&self.idle).pop();
         match idle {
             Some(connection) => Ok(connection),
@@ -70,7 +67,7 @@ impl Pool {
     ///
     /// # Errors
     /// SQLite's; the first setting that was not in force, with the connection.
-    pub(super) fn close(self) -> Result<Vec<ReadBack>, TrialError> {
+    pub(super) fn close(self) -> Result<Vec<ReadBack>> {
         let closed = sqlite::close_numbered("thread", unlocked(self.idle))?;
         self.opening.prove(&closed)?;
         Ok(closed)

@@ -24,7 +24,7 @@ use self::worker::{TaskGenerator, WorkerInput, WorkerResult};
 use super::common::{Elapsed, refuse_single_threaded, set, set_peak_memory};
 use super::declared::Declared;
 use crate::drive::gate::{Gate, run_threads};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::parameters::Choice;
 use crate::target::postgres::Server;
 use crate::target::queue::{Connections, Files, Memory, Postgres, Sqlite, Store, StoreStats, Task};
@@ -47,7 +47,7 @@ impl Declared for Queue {
         operations.chain(["rebuild"]).map(str::to_owned).collect()
     }
 
-    fn check(parameters: &Parameters, settings: &Settings) -> Result<(), TrialError> {
+    fn check(parameters: &Parameters, settings: &Settings) -> Result<()> {
         parameters.check(settings)
     }
 
@@ -55,7 +55,7 @@ impl Declared for Queue {
         parameters.needs()
     }
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         if parameters.target == Target::Sqlite {
             refuse_single_threaded(trial)?;
         }
@@ -110,7 +110,7 @@ fn store(
     trial: &Trial<'_>,
     parameters: &Parameters,
     stored: &[Task],
-) -> Result<(Box<dyn Store>, Option<f64>), TrialError> {
+) -> Result<(Box<dyn Store>, Option<f64>)> {
     let directory = trial.directory.join(FILES);
     match parameters.target {
         Target::Sqlite => {
@@ -136,7 +136,7 @@ fn store(
     }
 }
 
-fn make_files(directory: &Path, stored: &[Task]) -> Result<(), TrialError> {
+fn make_files(directory: &Path, stored: &[Task]) -> Result<()> {
     fs::create_dir(directory).map_err(TrialError::io("create", directory))?;
     for task in stored {
         let path = directory.join(task.id.to_string());
@@ -148,7 +148,7 @@ fn make_files(directory: &Path, stored: &[Task]) -> Result<(), TrialError> {
 }
 
 /// Stores the first tasks in a target that does not read them from files.
-fn fill(store: &dyn Store, parameters: &Parameters, stored: &[Task]) -> Result<(), TrialError> {
+fn fill(store: &dyn Store, parameters: &Parameters, stored: &[Task]) -> Result<()> {
     if stored.is_empty() || matches!(parameters.target, Target::Files | Target::Memory) {
         return Ok(());
     }
@@ -170,7 +170,7 @@ fn work(
     parameters: &Parameters,
     store: &dyn Store,
     expected: &mut Expected,
-) -> Result<Repetitions, TrialError> {
+) -> Result<Repetitions> {
     let mut repetitions = Repetitions::default();
     for repetition in 0..parameters.repeats {
         let seed = trial.seed.child("work").nth(repetition as u64);
@@ -207,7 +207,7 @@ fn work(
 }
 
 /// Returns the time from the moment at which all workers begin to the end of the last one.
-fn time_work(gate: &Gate) -> Result<Elapsed, TrialError> {
+fn time_work(gate: &Gate) -> Result<Elapsed> {
     let watch = gate.start_clock()?;
     gate.wait_until_done();
     let elapsed = watch.stop()?;
@@ -220,7 +220,7 @@ fn run_worker(
     store: &dyn Store,
     spec: WorkerInput<'_>,
     gate: &Gate,
-) -> Result<Option<WorkerResult>, TrialError> {
+) -> Result<Option<WorkerResult>> {
     let (mut spec, mut result) = (Some(spec), None);
     store.session(&mut |session| {
         if let (Some(began), Some(spec)) = (gate.pass(), spec.take()) {
@@ -233,7 +233,7 @@ fn run_worker(
 }
 
 /// Adds tasks outside the clock, in one transaction where there are transactions.
-fn add(store: &dyn Store, parameters: &Parameters, tasks: &[Task]) -> Result<(), TrialError> {
+fn add(store: &dyn Store, parameters: &Parameters, tasks: &[Task]) -> Result<()> {
     let groups = matches!(parameters.target, Target::Sqlite | Target::Postgres);
     store.session(&mut |session| {
         if groups {
@@ -253,7 +253,7 @@ impl Repetitions {
         self.stats.iter().cloned().reduce(StoreStats::plus).unwrap_or_default()
     }
 
-    fn measured(&self, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn measured(&self, parameters: &Parameters) -> Result<Measured> {
         let mut measured = self.elapsed.times();
         let operations = parameters.operations() * parameters.repeats;
         set(&mut measured, "ops_per_s", operations as f64 / self.elapsed.seconds);

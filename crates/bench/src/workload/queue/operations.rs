@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use lab::trial::Measured;
 
 use crate::drive::pacing::SLOTS;
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::measure::LatencyHistogram;
 use crate::parameters::Choice;
 use crate::workload::common::set_latency;
@@ -82,7 +82,7 @@ impl Operations {
     }
 
     /// Notes latencies, of each kind of operation and of all together, and throughput over time.
-    pub(super) fn note(&self, measured: &mut Measured) -> Result<(), TrialError> {
+    pub(super) fn note(&self, measured: &mut Measured) -> Result<()> {
         let mut all = LatencyHistogram::new();
         for (op, phase, _) in Op::ALL {
             let of_kind = self.latencies(*op);

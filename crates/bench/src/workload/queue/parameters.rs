@@ -3,7 +3,7 @@
 use lab::level::{Level, Settings};
 use lab::needs::Needs;
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::parameters::Bytes;
 use crate::target::postgres::SynchronousCommit;
 use crate::target::queue::{Connections, Statements, Writing};
@@ -97,7 +97,7 @@ parameters! {
 
 impl Parameters {
     /// Checks the rules between parameters.
-    pub(super) fn check(&self, settings: &Settings) -> Result<(), TrialError> {
+    pub(super) fn check(&self, settings: &Settings) -> Result<()> {
         let has_transactions = matches!(self.target, Target::Sqlite | Target::Postgres);
         let shares = self.connections != Connections::PerThread;
         let sqlite = self.target == Target::Sqlite;

@@ -9,7 +9,7 @@ use lab::durability::Durability;
 use super::operations::OperationLog;
 use super::parameters::{Parameters, STATEMENTS_OF_A_LIFE, Target, Work};
 use super::worker::WorkerResult;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::target::queue::{StoreStats, Task, TaskId, files_left};
 use crate::workload::common::expect;
 
@@ -46,10 +46,7 @@ impl Expected {
     ///
     /// # Errors
     /// A task that was claimed twice, or never.
-    pub(super) fn add(
-        &mut self,
-        results: Vec<WorkerResult>,
-    ) -> Result<Vec<OperationLog>, TrialError> {
+    pub(super) fn add(&mut self, results: Vec<WorkerResult>) -> Result<Vec<OperationLog>> {
         let mut logs = Vec::with_capacity(results.len());
         for result in results {
             for id in result.claimed {
@@ -73,7 +70,7 @@ impl Expected {
     ///
     /// # Errors
     /// The first task that is lost, too many, or not as it was left.
-    pub(super) fn check(&self, found: &[Task]) -> Result<(), TrialError> {
+    pub(super) fn check(&self, found: &[Task]) -> Result<()> {
         let mut wanted: Vec<&Task> = self.stored.iter().chain(&self.added).collect();
         wanted.sort_by_key(|task| task.id);
         expect("the number of tasks in the end", found.len(), wanted.len())?;
@@ -92,11 +89,7 @@ impl Expected {
     ///
     /// # Errors
     /// The directory cannot be read.
-    pub(super) fn left_over(
-        &self,
-        directory: &Path,
-        files: &Path,
-    ) -> Result<Option<usize>, TrialError> {
+    pub(super) fn left_over(&self, directory: &Path, files: &Path) -> Result<Option<usize>> {
         match self.target {
             Target::Postgres | Target::Memory => Ok(None),
             Target::Files => {
@@ -123,7 +116,7 @@ pub(super) fn check_durability(
     durability: Durability,
     stats: &StoreStats,
     parameters: &Parameters,
-) -> Result<(), TrialError> {
+) -> Result<()> {
     let Some(syncs) = stats.syncs else {
         return Ok(());
     };

@@ -6,7 +6,7 @@ use lab::seed::{Seed, SplitMix64};
 
 use super::operations::{Op, OperationLog};
 use super::parameters::{OUTPUTS, Output, Parameters, STATEMENTS_OF_A_LIFE, Work};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::target::queue::{Change, Session, Status, Task, TaskId};
 use crate::workload::common::expect;
 
@@ -96,7 +96,7 @@ pub(super) fn run(
     spec: WorkerInput<'_>,
     session: &mut dyn Session,
     began: Instant,
-) -> Result<WorkerResult, TrialError> {
+) -> Result<WorkerResult> {
     let room = spec.parameters.operations() / spec.parameters.workers;
     let mut result = WorkerResult {
         log: OperationLog::with_room(room + 1),
@@ -118,7 +118,7 @@ fn insert(
     spec: WorkerInput<'_>,
     session: &mut dyn Session,
     result: &mut WorkerResult,
-) -> Result<(), TrialError> {
+) -> Result<()> {
     for task in &spec.tasks {
         session.insert(task)?;
         result.log.end(Op::Insert, 1);
@@ -133,7 +133,7 @@ fn execute_statement(
     task: &mut Task,
     statement: usize,
     appends: bool,
-) -> Result<Op, TrialError> {
+) -> Result<Op> {
     const LAST: usize = STATEMENTS_OF_A_LIFE - 1;
     match statement {
         0 => session.insert(task).map(|()| Op::Insert),
@@ -160,7 +160,7 @@ fn life_cycles(
     spec: WorkerInput<'_>,
     session: &mut dyn Session,
     log: &mut OperationLog,
-) -> Result<(), TrialError> {
+) -> Result<()> {
     let grouped = spec.parameters.statements_per_txn;
     let appends = spec.parameters.output == Output::Append;
     for mut task in spec.tasks {
@@ -185,7 +185,7 @@ fn life_cycles(
 }
 
 /// Claims and deletes tasks until none is due.
-fn schedule(session: &mut dyn Session, result: &mut WorkerResult) -> Result<(), TrialError> {
+fn schedule(session: &mut dyn Session, result: &mut WorkerResult) -> Result<()> {
     while let Some(task) = session.claim(NOW)? {
         result.log.end(Op::Claim, 1);
         let wanted = "processing";
@@ -197,11 +197,7 @@ fn schedule(session: &mut dyn Session, result: &mut WorkerResult) -> Result<(), 
     Ok(())
 }
 
-fn get(
-    spec: &WorkerInput<'_>,
-    session: &mut dyn Session,
-    log: &mut OperationLog,
-) -> Result<(), TrialError> {
+fn get(spec: &WorkerInput<'_>, session: &mut dyn Session, log: &mut OperationLog) -> Result<()> {
     let mut choice = spec.seed.generator();
     for _ in 0..spec.parameters.tasks {
         let wanted = &spec.stored[choice.below(spec.stored.len() as u64) as usize];
@@ -216,11 +212,7 @@ fn get(
     Ok(())
 }
 
-fn list(
-    spec: &WorkerInput<'_>,
-    session: &mut dyn Session,
-    log: &mut OperationLog,
-) -> Result<(), TrialError> {
+fn list(spec: &WorkerInput<'_>, session: &mut dyn Session, log: &mut OperationLog) -> Result<()> {
     for _ in 0..spec.parameters.tasks {
         let found = session.list(Status::Pending, LISTED)?;
         let wanted = spec.stored.len().min(LISTED);

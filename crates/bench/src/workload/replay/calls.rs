@@ -9,7 +9,7 @@ use trace::{Bound, Call, Values};
 use twox_hash::XxHash3_128;
 
 use super::spool::{Input, Spool, SpoolIndex, SpoolWriter, Stream, put, put_signed};
-use crate::error::TrialError;
+use crate::error::Result;
 
 /// Number of bytes from which a value is stored once, however often it is bound.
 const LONG: usize = 4 << 10;
@@ -95,7 +95,7 @@ impl CallWriter {
     ///
     /// # Errors
     /// The file exists or cannot be created.
-    pub(crate) fn create(path: &Path) -> Result<CallWriter, TrialError> {
+    pub(crate) fn create(path: &Path) -> Result<CallWriter> {
         Ok(CallWriter {
             writer: SpoolWriter::create(path)?,
             spans: BTreeMap::new(),
@@ -108,7 +108,7 @@ impl CallWriter {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(crate) fn add(&mut self, call: &Call) -> Result<(), TrialError> {
+    pub(crate) fn add(&mut self, call: &Call) -> Result<()> {
         let span = self.spans.entry(call.connection).or_insert(Span::NONE);
         span.add(&CallHeader::of(call));
         let mut record = std::mem::take(&mut self.record);
@@ -120,7 +120,7 @@ impl CallWriter {
         Ok(())
     }
 
-    fn put_values(&mut self, out: &mut Vec<u8>, values: &Values) -> Result<(), TrialError> {
+    fn put_values(&mut self, out: &mut Vec<u8>, values: &Values) -> Result<()> {
         match values {
             Values::Bound(values) => {
                 out.push(b'b');
@@ -139,7 +139,7 @@ impl CallWriter {
         }
     }
 
-    fn put(&mut self, out: &mut Vec<u8>, value: &Value) -> Result<(), TrialError> {
+    fn put(&mut self, out: &mut Vec<u8>, value: &Value) -> Result<()> {
         match value {
             Value::Null => out.push(b'n'),
             Value::Integer(number) => {
@@ -162,7 +162,7 @@ impl CallWriter {
         out: &mut Vec<u8>,
         (short, apart): (u8, u8),
         bytes: &[u8],
-    ) -> Result<(), TrialError> {
+    ) -> Result<()> {
         if bytes.len() < LONG {
             out.push(short);
             put(out, bytes.len() as u64);
@@ -185,7 +185,7 @@ impl CallWriter {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(crate) fn finish(self) -> Result<CallSpool, TrialError> {
+    pub(crate) fn finish(self) -> Result<CallSpool> {
         Ok(CallSpool { spool: self.writer.finish()?, spans: self.spans })
     }
 }
@@ -250,7 +250,7 @@ impl CallSpool {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(crate) fn open(index: SpoolIndex) -> Result<CallSpool, TrialError> {
+    pub(crate) fn open(index: SpoolIndex) -> Result<CallSpool> {
         Ok(CallSpool { spool: Spool::open(index)?, spans: BTreeMap::new() })
     }
 
@@ -278,7 +278,7 @@ impl Calls<'_> {
     ///
     /// # Errors
     /// The spool cannot be read.
-    pub(crate) fn call(&mut self) -> Result<Option<Call>, TrialError> {
+    pub(crate) fn call(&mut self) -> Result<Option<Call>> {
         let (spool, connection) = (self.stream.spool, self.connection);
         let Some(record) = self.stream.record()? else {
             return Ok(None);
@@ -293,7 +293,7 @@ impl Calls<'_> {
     ///
     /// # Errors
     /// As [`Calls::call`].
-    pub(crate) fn header(&mut self) -> Result<Option<CallHeader>, TrialError> {
+    pub(crate) fn header(&mut self) -> Result<Option<CallHeader>> {
         let (spool, connection) = (self.stream.spool, self.connection);
         let Some(record) = self.stream.record()? else {
             return Ok(None);
@@ -303,7 +303,7 @@ impl Calls<'_> {
     }
 }
 
-fn values(input: &mut Input<'_>, spool: &Spool) -> Result<Values, TrialError> {
+fn values(input: &mut Input<'_>, spool: &Spool) -> Result<Values> {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).map_err(|_| spool.torn());
     let kind = input.bytes(1).ok_or_else(|| spool.torn())?;
     match kind {
@@ -317,7 +317,7 @@ fn values(input: &mut Input<'_>, spool: &Spool) -> Result<Values, TrialError> {
     }
 }
 
-fn bound(input: &mut Input<'_>, spool: &Spool) -> Result<Bound, TrialError> {
+fn bound(input: &mut Input<'_>, spool: &Spool) -> Result<Bound> {
     let torn = || spool.torn();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).map_err(|_| spool.torn());
     let kind = input.bytes(1).ok_or_else(torn)?[0];

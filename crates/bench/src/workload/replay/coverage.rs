@@ -12,7 +12,7 @@ use script::effect::first_word;
 use trace::{Bound, Call, Text, Values};
 
 use super::source::{Fate, LeftOut, Recording};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::target::sqlite;
 use crate::trial::Trial;
 
@@ -135,7 +135,7 @@ impl Coverage {
     ///
     /// # Errors
     /// The missing objects.
-    pub(super) fn check(&self, least: usize) -> Result<(), TrialError> {
+    pub(super) fn check(&self, least: usize) -> Result<()> {
         if self.percent().min(self.time_percent()) >= least as f64 {
             return Ok(());
         }
@@ -165,7 +165,7 @@ pub(super) fn examine(
     trial: &Trial<'_>,
     recording: &mut Recording,
     survey: &Survey,
-) -> Result<Coverage, TrialError> {
+) -> Result<Coverage> {
     let forms = forms(recording, survey);
     let mut missing: HashMap<i64, String> = HashMap::new();
     let mut files: BTreeSet<Option<&Path>> = forms.values().map(|(file, _)| *file).collect();
@@ -210,7 +210,7 @@ fn with_all_tables(
     trial: &Trial<'_>,
     real: Option<&Connection>,
     recording: &Recording,
-) -> Result<Connection, TrialError> {
+) -> Result<Connection> {
     let memory = Path::new(":memory:");
     let connection = Connection::open(&trial.library, memory, OpenFlags::default(), None)?;
     let mut making: Vec<String> = Vec::new();

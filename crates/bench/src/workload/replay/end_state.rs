@@ -9,7 +9,7 @@ use trace::content::{self, Content, SCHEMA, Table};
 
 use super::coverage::Survey;
 use super::source::{Database, Recording};
-use crate::error::TrialError;
+use crate::error::Result;
 
 /// The tables at the end of a replay, compared with the recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub(super) fn compare(
     cut: u64,
     version: &str,
     changed: bool,
-) -> Result<EndState, TrialError> {
+) -> Result<EndState> {
     // The built-in engine compares, and not the trial's.
     let library = Arc::new(Library::load(&Source::Embedded)?);
     let mut ends = EndState::default();
@@ -123,7 +123,7 @@ impl Comparison {
         connection: &Connection,
         (recording, survey): (&Recording, &Survey),
         version: &str,
-    ) -> Result<Comparison, TrialError> {
+    ) -> Result<Comparison> {
         let schema = connection.query_all("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
         let schema: Vec<String> = schema.iter().flatten().map(Value::to_string).collect();
         let is_virtual = |sql: &&String| names(sql).get(1).is_some_and(|word| word == "virtual");

@@ -20,7 +20,7 @@ use super::times::{Times, Timing, TimingBuffer};
 use crate::drive::answers::AnswerDigest;
 use crate::drive::gate::{Gate, run_threads};
 use crate::drive::messages::StatementCounters;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::locks::locked;
 use crate::target::sqlite::{self, Counts, Opening};
 use crate::trial::Trial;
@@ -61,7 +61,7 @@ impl<'a> Shared<'a> {
         call_spool: &'a CallSpool,
         plan: &'a Plan,
         options: Options,
-    ) -> Result<Shared<'a>, TrialError> {
+    ) -> Result<Shared<'a>> {
         Ok(Shared {
             recording,
             call_spool,
@@ -84,8 +84,8 @@ impl<'a> Shared<'a> {
 pub(super) fn execute_threads<S>(
     shared: &Shared<'_>,
     threads: Vec<usize>,
-    coordinate: impl FnOnce(&Gate) -> Result<S, TrialError>,
-) -> Result<(Summary, S), TrialError> {
+    coordinate: impl FnOnce(&Gate) -> Result<S>,
+) -> Result<(Summary, S)> {
     let _held = hold_memory(&shared.opening, shared.recording)?;
     let (summaries, coordinated) =
         run_threads(threads, coordinate, |thread, gate| execute(thread, shared, gate))?;
@@ -96,7 +96,7 @@ pub(super) fn execute_threads<S>(
 
 /// Executes the part of a thread. Fails if a connection cannot be opened or a spool cannot be read; everything else is a
 /// difference.
-fn execute(number: usize, shared: &Shared<'_>, gate: &Gate) -> Result<Summary, TrialError> {
+fn execute(number: usize, shared: &Shared<'_>, gate: &Gate) -> Result<Summary> {
     let mut work = ThreadExecutor {
         number,
         shared,
@@ -146,7 +146,7 @@ struct OpenConnection {
     has_settings: bool,
 }
 
-fn open(call: &Call, shared: &Shared<'_>) -> Result<OpenConnection, TrialError> {
+fn open(call: &Call, shared: &Shared<'_>) -> Result<OpenConnection> {
     let recording = shared.recording;
     let Some(database) = recording.database_of(call.connection) else {
         return Ok(OpenConnection {
@@ -176,7 +176,7 @@ fn end_early(
     connection: &mut Connection,
     ending: &Arc<AtomicU64>,
     shared: &Shared<'_>,
-) -> Result<Option<i64>, TrialError> {
+) -> Result<Option<i64>> {
     let Some(progress) = shared.progress.as_ref().filter(|_| shared.ends_early) else {
         return Ok(None);
     };
@@ -188,7 +188,7 @@ fn end_early(
     Ok(installed.is_ok().then_some(pages))
 }
 
-fn close(opened: Option<OpenConnection>, shared: &Shared<'_>) -> Result<(), TrialError> {
+fn close(opened: Option<OpenConnection>, shared: &Shared<'_>) -> Result<()> {
     let Some(opened) = opened else {
         return Ok(());
     };
@@ -211,7 +211,7 @@ struct ThreadExecutor<'l> {
 
 impl ThreadExecutor<'_> {
     /// Executes the steps of a connection, which stays open. Returns `None` if another thread has failed.
-    fn connection(&mut self, first: (Step, Call)) -> Result<Option<OpenConnection>, TrialError> {
+    fn connection(&mut self, first: (Step, Call)) -> Result<Option<OpenConnection>> {
         let (shared, number) = (self.shared, self.number);
         if !wait(number, &first.0, shared, (self.gate, &mut self.pauses)) {
             return Ok(None);
@@ -300,7 +300,7 @@ struct ConnectionExecutor<'c, 'r, 't> {
 
 impl<'c> ConnectionExecutor<'c, '_, '_> {
     /// Executes and times a call unless it is left out, and compares it.
-    fn step(&mut self, step: &Step, call: &Call) -> Result<(), TrialError> {
+    fn step(&mut self, step: &Step, call: &Call) -> Result<()> {
         if self.recording.fate(call) == Fate::Replayed {
             self.ending.store(step.ends, Ordering::Relaxed);
             let start = Instant::now();
@@ -329,7 +329,7 @@ impl<'c> ConnectionExecutor<'c, '_, '_> {
     }
 
     /// Ends the statements, and rolls back a transaction that the application has left open.
-    fn finish(&mut self) -> Result<(), TrialError> {
+    fn finish(&mut self) -> Result<()> {
         for (id, statement) in std::mem::take(&mut self.statements) {
             self.count(id, &statement);
         }

@@ -11,7 +11,7 @@ use super::outcome::Summary;
 use super::source::Recording;
 use super::times::Times;
 use crate::drive::messages::StatementCounters;
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::workload::common::{set, set_latency};
 
 /// The sums of all threads.
@@ -26,7 +26,7 @@ pub(super) struct Totals {
 ///
 /// # Errors
 /// A histogram cannot be written.
-pub(super) fn note_times(totals: &Totals, measured: &mut Measured) -> Result<(), TrialError> {
+pub(super) fn note_times(totals: &Totals, measured: &mut Measured) -> Result<()> {
     let Totals { times, summary, seconds } = totals;
     set_latency(measured, &times.latency)?;
     set(measured, "txns_per_s", times.transactions as f64 / seconds);

@@ -47,7 +47,7 @@ use super::declared::Declared;
 use super::preparation::apply_file_settings;
 use crate::descriptors::allow_open_files;
 use crate::drive::parameters::Workers;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::locks::{locked, unlocked};
 use crate::measure::peak_memory_bytes;
 use crate::target::sqlite;
@@ -69,12 +69,12 @@ impl Declared for Replay {
     const CHECKED_FIRST: bool = true;
     type Parameters = Parameters;
 
-    fn check(parameters: &Parameters, settings: &Settings) -> Result<(), TrialError> {
+    fn check(parameters: &Parameters, settings: &Settings) -> Result<()> {
         parameters.check(settings)?;
         Recording::check(parameters.trace()?)
     }
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         let settings = parameters::with_busy_timeout(trial.settings);
         let trial = Trial {
             seed: trial.seed,
@@ -120,7 +120,7 @@ struct PreparedReplay {
 }
 
 impl PreparedReplay {
-    fn new(trial: &Trial<'_>, parameters: &Parameters) -> Result<PreparedReplay, TrialError> {
+    fn new(trial: &Trial<'_>, parameters: &Parameters) -> Result<PreparedReplay> {
         let path = parameters.trace()?;
         let trace = source::open(path)?;
         let mut recording = Recording::read(&trace, path, trial.directory)?;
@@ -154,7 +154,7 @@ impl PreparedReplay {
         trial: &Trial<'_>,
         parameters: &Parameters,
         measured: &mut Measured,
-    ) -> Result<Totals, TrialError> {
+    ) -> Result<Totals> {
         let threads = self.plan.threads.len();
         allow_open_files(FILES_PER_CONNECTION * threads as u64 + OTHER_FILES)?;
         let progress = (parameters.mode != Mode::Free).then(|| Progress::new(threads));
@@ -187,7 +187,7 @@ impl PreparedReplay {
         trial: &Trial<'_>,
         options: Options,
         measured: &mut Measured,
-    ) -> Result<(Summary, Times, f64), TrialError> {
+    ) -> Result<(Summary, Times, f64)> {
         let threads = self.plan.threads.len();
         if threads > 1 {
             refuse_single_threaded(trial)?;
@@ -243,7 +243,7 @@ impl PreparedReplay {
     }
 
     /// Compares the databases with the end of the recording.
-    fn compare_end(&self, version: &str, parameters: &Parameters) -> Result<EndState, TrialError> {
+    fn compare_end(&self, version: &str, parameters: &Parameters) -> Result<EndState> {
         let changed = parameters.preparation().changes_schema();
         end_state::compare(&self.recording, &self.survey, self.plan.cut, version, changed)
     }
@@ -255,7 +255,7 @@ impl PreparedReplay {
         end: &EndState,
         version: &str,
         parameters: &Parameters,
-    ) -> Result<(), TrialError> {
+    ) -> Result<()> {
         let first = totals.summary.differences.first.iter().take(3).map(|difference| {
             let text = self.recording.texts.get(&difference.statement);
             let sql = text.map_or("", |text| &text.sql);
@@ -310,7 +310,7 @@ impl PreparedReplay {
         trial: &Trial<'_>,
         totals: &Totals,
         measured: &mut Measured,
-    ) -> Result<(), TrialError> {
+    ) -> Result<()> {
         let first = self.recording.databases.first();
         let connection = first.map(|database| sqlite::open(trial, &database.path)).transpose()?;
         figures::note_statements(totals, &self.slowest, connection.as_ref(), measured);
@@ -322,8 +322,8 @@ impl PreparedReplay {
 fn survey(
     trace: &Trace,
     recording: &mut Recording,
-    mut visit: impl FnMut(&Call) -> Result<(), TrialError>,
-) -> Result<Survey, TrialError> {
+    mut visit: impl FnMut(&Call) -> Result<()>,
+) -> Result<Survey> {
     let mut survey = Survey::default();
     trace.for_each_call(|mut call| {
         recording.bind_attached(&mut call);
@@ -338,7 +338,7 @@ fn survey(
 ///
 /// # Errors
 /// Why it cannot be replayed.
-pub fn check_trace(path: &Path) -> Result<(), TrialError> {
+pub fn check_trace(path: &Path) -> Result<()> {
     Recording::check(path)
 }
 
@@ -347,7 +347,7 @@ pub fn check_trace(path: &Path) -> Result<(), TrialError> {
 ///
 /// # Errors
 /// As [`check_trace`]; a database cannot be restored.
-pub fn missing_in_trace(path: &Path, directory: &Path) -> Result<Vec<(String, u64)>, TrialError> {
+pub fn missing_in_trace(path: &Path, directory: &Path) -> Result<Vec<(String, u64)>> {
     let settings = Settings::new();
     let library = Arc::new(Library::load(&Source::Embedded)?);
     let trial = Trial::detached(&settings, &library, directory);
@@ -372,7 +372,7 @@ fn prepare_databases(
     trial: &Trial<'_>,
     parameters: &Parameters,
     recording: &Recording,
-) -> Result<f64, TrialError> {
+) -> Result<f64> {
     for database in &recording.databases {
         if database.path.exists() {
             apply_file_settings(&trial.library, trial.settings, &database.path)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use lab::level::{Level, Settings};
 
 use crate::drive::parameters::Workers;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::parameters::{FilePath, Percent, SqlText};
 use crate::workload::preparation::Preparation;
 
@@ -65,13 +65,13 @@ impl Parameters {
     ///
     /// # Errors
     /// No trace is named.
-    pub(super) fn trace(&self) -> Result<&Path, TrialError> {
+    pub(super) fn trace(&self) -> Result<&Path> {
         let trace = self.trace.as_deref().map(Path::new);
         trace.ok_or_else(|| TrialError::cannot_run("trace names no trace of an application"))
     }
 
     /// Checks the rules between parameters.
-    pub(super) fn check(&self, settings: &Settings) -> Result<(), TrialError> {
+    pub(super) fn check(&self, settings: &Settings) -> Result<()> {
         if settings.get("locking_mode").and_then(Level::as_text) == Some("exclusive") {
             return Err(TrialError::cannot_run(
                 "locking_mode = exclusive keeps other recorded connections out",

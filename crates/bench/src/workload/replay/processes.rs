@@ -23,7 +23,7 @@ use super::spool::SpoolIndex;
 use super::times::Times;
 use crate::drive::child::{Channel, ChildWorker, follow_parent, read_message};
 use crate::drive::gate::Gate;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::locks::{locked, unlocked};
 use crate::measure::{CpuTime, peak_memory_bytes};
 use crate::target::sqlite::Counts;
@@ -102,7 +102,7 @@ struct ProcessReport {
 pub(super) fn execute(
     specs: &[ProcessSpec],
     measured: &mut Measured,
-) -> Result<(Summary, Times, f64), TrialError> {
+) -> Result<(Summary, Times, f64)> {
     let mut pool = ProcessPool::start(specs)?;
     pool.receive(|response| matches!(response, Response::Ready))?;
     let watch = Stopwatch::start()?;
@@ -142,7 +142,7 @@ struct ProcessPool {
 }
 
 impl ProcessPool {
-    fn start(specs: &[ProcessSpec]) -> Result<ProcessPool, TrialError> {
+    fn start(specs: &[ProcessSpec]) -> Result<ProcessPool> {
         let (sender, responses) = channel();
         let mut processes = Vec::with_capacity(specs.len());
         for (number, spec) in specs.iter().enumerate() {
@@ -156,7 +156,7 @@ impl ProcessPool {
         Ok(ProcessPool { processes, responses })
     }
 
-    fn send(&mut self, request: Request) -> Result<(), TrialError> {
+    fn send(&mut self, request: Request) -> Result<()> {
         for (number, process) in self.processes.iter_mut().enumerate() {
             process.send(&request).map_err(|error| failed(number, &error.to_string()))?;
         }
@@ -164,7 +164,7 @@ impl ProcessPool {
     }
 
     /// Waits for a response of each process.
-    fn receive(&self, is_wanted: impl Fn(&Response) -> bool) -> Result<Vec<Response>, TrialError> {
+    fn receive(&self, is_wanted: impl Fn(&Response) -> bool) -> Result<Vec<Response>> {
         let mut all = Vec::with_capacity(self.processes.len());
         let mut has_answered = vec![false; self.processes.len()];
         while all.len() < self.processes.len() {
@@ -221,10 +221,7 @@ pub fn work(input: impl BufRead + Send, output: impl Write + Send) -> io::Result
 }
 
 /// Sends a response, and waits for the next request.
-fn respond(
-    channel: &mut Channel<impl BufRead, impl Write>,
-    response: &Response,
-) -> Result<(), TrialError> {
+fn respond(channel: &mut Channel<impl BufRead, impl Write>, response: &Response) -> Result<()> {
     let request = channel.send(response).and_then(|()| channel.receive::<Request>());
     request.map(drop).map_err(|error| TrialError::Measuring(error.to_string()))
 }
@@ -233,7 +230,7 @@ fn respond(
 fn execute_spec(
     spec: ProcessSpec,
     channel: &mut Channel<impl BufRead, impl Write>,
-) -> Result<ProcessReport, TrialError> {
+) -> Result<ProcessReport> {
     let library = Arc::new(Library::load(&Source::from_str(&spec.engine)?)?);
     let counter =
         spec.counting.then(|| CountingVfs::register(&library).map(Arc::new)).transpose()?;
@@ -267,7 +264,7 @@ fn coordinate(
     gate: &Gate,
     shared: &Shared<'_>,
     channel: &mut Channel<impl BufRead, impl Write>,
-) -> Result<CpuTime, TrialError> {
+) -> Result<CpuTime> {
     gate.wait_until_ready();
     respond(channel, &Response::Ready)?;
     let cpu = CpuTime::now()?;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use trace::{Bound, Call, Connection, EndOfDatabase, Meta, Text, Trace, Values, is_in_memory};
 
 use super::outcome::{failed_by_chance, was_cut_off};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::target::sqlite;
 use crate::workload::durability;
 
@@ -33,7 +33,7 @@ pub(crate) struct Database {
 
 impl Database {
     /// Writes the snapshot of the database.
-    fn restore(&mut self, trace: &Trace) -> Result<(), TrialError> {
+    fn restore(&mut self, trace: &Trace) -> Result<()> {
         let Some(snapshot) = self.snapshot else {
             return Ok(());
         };
@@ -91,7 +91,7 @@ pub(crate) enum Fate<'r> {
 ///
 /// # Errors
 /// The file is not a trace, or has another version.
-pub(crate) fn open(path: &Path) -> Result<Trace, TrialError> {
+pub(crate) fn open(path: &Path) -> Result<Trace> {
     // The engine of a trial may lack what a trace needs.
     let library = Arc::new(Library::load(&Source::Embedded)?);
     Ok(Trace::open(&library, path)?)
@@ -102,7 +102,7 @@ impl Recording {
     ///
     /// # Errors
     /// It cannot be read, is redacted, or lacks a snapshot.
-    pub(crate) fn check(path: &Path) -> Result<(), TrialError> {
+    pub(crate) fn check(path: &Path) -> Result<()> {
         let trace = open(path)?;
         check(path, &trace.meta()?)?;
         databases(path, &trace, Path::new("")).map(drop)
@@ -112,11 +112,7 @@ impl Recording {
     ///
     /// # Errors
     /// As [`Recording::check`]; a snapshot cannot be written.
-    pub(crate) fn read(
-        trace: &Trace,
-        path: &Path,
-        directory: &Path,
-    ) -> Result<Recording, TrialError> {
+    pub(crate) fn read(trace: &Trace, path: &Path, directory: &Path) -> Result<Recording> {
         let mut recording = Recording::of(trace, path, directory)?;
         for database in &mut recording.databases {
             database.restore(trace)?;
@@ -128,11 +124,7 @@ impl Recording {
     ///
     /// # Errors
     /// As [`Recording::check`].
-    pub(super) fn of(
-        trace: &Trace,
-        path: &Path,
-        directory: &Path,
-    ) -> Result<Recording, TrialError> {
+    pub(super) fn of(trace: &Trace, path: &Path, directory: &Path) -> Result<Recording> {
         let meta = trace.meta()?;
         check(path, &meta)?;
         let (connections, texts) = (trace.connections()?, trace.texts()?);
@@ -236,7 +228,7 @@ impl Recording {
     }
 
     /// Returns the size of all databases.
-    pub(super) fn database_bytes(&self) -> Result<f64, TrialError> {
+    pub(super) fn database_bytes(&self) -> Result<f64> {
         self.databases.iter().map(|database| sqlite::size(&database.path)).sum()
     }
 
@@ -340,7 +332,7 @@ fn is_replaced(pragma: &effect::Pragma, settings: &Settings) -> bool {
     pragma.has_value && (pragma.name == "busy_timeout" || settings.contains_key(&pragma.name))
 }
 
-fn check(path: &Path, meta: &Meta) -> Result<(), TrialError> {
+fn check(path: &Path, meta: &Meta) -> Result<()> {
     let refused = |why: &str| {
         Err(TrialError::cannot_run(format!("{} cannot be replayed: {why}", path.display())))
     };
@@ -354,7 +346,7 @@ fn check(path: &Path, meta: &Meta) -> Result<(), TrialError> {
 }
 
 /// Returns the databases of a trace, with a file of the trial for each.
-fn databases(path: &Path, trace: &Trace, directory: &Path) -> Result<Vec<Database>, TrialError> {
+fn databases(path: &Path, trace: &Trace, directory: &Path) -> Result<Vec<Database>> {
     let mut databases: Vec<Database> = Vec::new();
     for snapshot in trace.snapshots()? {
         if databases.iter().any(|database| database.recorded == snapshot.database) {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 
 /// Bytes of records that are collected for a segment.
 const SEGMENT: usize = 64 << 10;
@@ -41,7 +41,7 @@ impl SpoolWriter {
     ///
     /// # Errors
     /// The file exists or cannot be created.
-    pub(super) fn create(path: &Path) -> Result<SpoolWriter, TrialError> {
+    pub(super) fn create(path: &Path) -> Result<SpoolWriter> {
         let mut options = File::options();
         let file = options.read(true).write(true).create_new(true).open(path);
         Ok(SpoolWriter {
@@ -57,7 +57,7 @@ impl SpoolWriter {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(super) fn append(&mut self, stream: i64, record: &[u8]) -> Result<(), TrialError> {
+    pub(super) fn append(&mut self, stream: i64, record: &[u8]) -> Result<()> {
         let (_, collected) = self.streams.entry(stream).or_default();
         let before = collected.len();
         put(collected, record.len() as u64);
@@ -73,7 +73,7 @@ impl SpoolWriter {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(super) fn store(&mut self, bytes: &[u8]) -> Result<u64, TrialError> {
+    pub(super) fn store(&mut self, bytes: &[u8]) -> Result<u64> {
         let offset = self.length;
         let written = self.file.write_all(bytes);
         written.map_err(TrialError::io("write", &self.path))?;
@@ -81,7 +81,7 @@ impl SpoolWriter {
         Ok(offset)
     }
 
-    fn flush(&mut self, stream: i64) -> Result<(), TrialError> {
+    fn flush(&mut self, stream: i64) -> Result<()> {
         let collected = match self.streams.get_mut(&stream) {
             Some((_, collected)) if !collected.is_empty() => std::mem::take(collected),
             _ => return Ok(()),
@@ -94,7 +94,7 @@ impl SpoolWriter {
         Ok(())
     }
 
-    fn flush_all(&mut self) -> Result<(), TrialError> {
+    fn flush_all(&mut self) -> Result<()> {
         let streams: Vec<i64> = self.streams.keys().copied().collect();
         streams.into_iter().try_for_each(|stream| self.flush(stream))
     }
@@ -103,7 +103,7 @@ impl SpoolWriter {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(super) fn finish(mut self) -> Result<Spool, TrialError> {
+    pub(super) fn finish(mut self) -> Result<Spool> {
         self.flush_all()?;
         let synced = self.file.sync_data();
         synced.map_err(TrialError::io("write", &self.path))?;
@@ -145,7 +145,7 @@ impl Spool {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(super) fn open(index: SpoolIndex) -> Result<Spool, TrialError> {
+    pub(super) fn open(index: SpoolIndex) -> Result<Spool> {
         let file = File::open(&index.path);
         Ok(Spool {
             file: file.map_err(TrialError::io("read", &index.path))?,
@@ -166,7 +166,7 @@ impl Spool {
     }
 
     /// Reads bytes that were stored apart.
-    pub(super) fn stored(&self, offset: u64, length: usize) -> Result<Vec<u8>, TrialError> {
+    pub(super) fn stored(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
         let mut bytes = vec![0; length];
         let read = self.file.read_exact_at(&mut bytes, offset);
         read.map_err(TrialError::io("read", &self.path))?;
@@ -206,7 +206,7 @@ impl Stream<'_> {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(super) fn record(&mut self) -> Result<Option<&[u8]>, TrialError> {
+    pub(super) fn record(&mut self) -> Result<Option<&[u8]>> {
         if self.position == self.records.len() && !self.next_segment()? {
             return Ok(None);
         }
@@ -221,7 +221,7 @@ impl Stream<'_> {
         }
     }
 
-    fn next_segment(&mut self) -> Result<bool, TrialError> {
+    fn next_segment(&mut self) -> Result<bool> {
         let Some((next, others)) = self.segments.split_first() else {
             return Ok(false);
         };

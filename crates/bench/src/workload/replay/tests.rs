@@ -11,7 +11,7 @@ use recorder::{Folder, Options};
 use tempfile::TempDir;
 
 use crate::copy_database;
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::workload::common::tests::{run, run_counting};
 
 /// A folder with a trace.
@@ -62,7 +62,7 @@ impl Recorded {
         own.into_iter().chain(over.iter().cloned()).collect()
     }
 
-    fn replay(&self, over: &[(&str, Level)]) -> Result<Measured, TrialError> {
+    fn replay(&self, over: &[(&str, Level)]) -> Result<Measured> {
         run("replay", &self.settings(over))
     }
 

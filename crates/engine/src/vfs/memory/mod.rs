@@ -14,7 +14,7 @@ mod locks;
 mod methods;
 
 use super::shim::registered;
-use crate::error::EngineError;
+use crate::error::Result;
 use crate::ffi;
 use crate::library::Library;
 use crate::text::{VFS_NAME, c_string};
@@ -97,10 +97,7 @@ impl MemoryVfs {
     ///
     /// # Errors
     /// A library with `THREADSAFE=0` that is in use; SQLite refuses.
-    pub fn register(
-        library: &Arc<Library>,
-        options: MemoryOptions,
-    ) -> Result<MemoryVfs, EngineError> {
+    pub fn register(library: &Arc<Library>, options: MemoryOptions) -> Result<MemoryVfs> {
         library.enter()?;
         let registered = register(library, options);
         library.leave();
@@ -158,7 +155,7 @@ impl MemoryVfs {
     ///
     /// # Errors
     /// A library with `THREADSAFE=0` that is in use.
-    pub fn reseed(&self, seed: u64) -> Result<(), EngineError> {
+    pub fn reseed(&self, seed: u64) -> Result<()> {
         self.library.enter()?;
         self.inner.random.store(seed, Ordering::Relaxed);
         // SAFETY: no bytes are requested, which resets the generator
@@ -180,7 +177,7 @@ impl Drop for MemoryVfs {
     }
 }
 
-fn register(library: &Arc<Library>, options: MemoryOptions) -> Result<MemoryVfs, EngineError> {
+fn register(library: &Arc<Library>, options: MemoryOptions) -> Result<MemoryVfs> {
     let name = format!("pragmark-memory-{}", NEXT.fetch_add(1, Ordering::Relaxed));
     let c_name = c_string(name.as_str(), VFS_NAME)?;
     let inner = Arc::new(Inner {

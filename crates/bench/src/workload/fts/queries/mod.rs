@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::source::Source;
 use super::truth::Meaning;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::parameters::{Bounds, SqlText};
 
 pub(super) use sql::Sql;
@@ -157,12 +157,7 @@ parameters! {
 impl TextQueries {
     /// Returns the queries of a set or class on these documents; `own` is the user's expression for the class of that
     /// name.
-    pub(super) fn chosen(
-        &self,
-        choice: &str,
-        own: &str,
-        source: &Source,
-    ) -> Result<Vec<Query>, TrialError> {
+    pub(super) fn chosen(&self, choice: &str, own: &str, source: &Source) -> Result<Vec<Query>> {
         let queries = match &self.text_queries {
             _ if choice == OWN && !own.is_empty() => vec![Query::own(own)],
             _ if source.is_generated() => published_queries(choice),
@@ -219,7 +214,7 @@ impl Query {
     }
 
     /// Returns the queries of a choice from such a text.
-    fn of_file(list: &str, choice: &str) -> Result<Vec<Query>, TrialError> {
+    fn of_file(list: &str, choice: &str) -> Result<Vec<Query>> {
         let queries: Result<Vec<Query>, _> = serde_json::from_str(list);
         let mut queries = queries.map_err(|error| {
             TrialError::CannotRun(format!("`text_queries` is no list of queries: {error}"))

@@ -10,7 +10,7 @@ use super::super::load::bind;
 use super::super::source::Source;
 use super::super::table::{TABLE, TableOptions, identifier, listed};
 use super::super::verify::differing;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::generate::{Corpus, Documents};
 use crate::measure::CpuTime;
 use crate::workload::common::expect;
@@ -122,7 +122,7 @@ impl Model {
     }
 
     /// Checks that the table has as many rows as it should.
-    pub(super) fn count(&self, connection: &Connection) -> Result<(), TrialError> {
+    pub(super) fn count(&self, connection: &Connection) -> Result<()> {
         let count = connection.query_i64(&format!("SELECT count(*) FROM {TABLE}"))?;
         expect("the count of rows", count, self.expected().count() as i64)
     }
@@ -133,7 +133,7 @@ impl Model {
         connection: &Connection,
         options: &TableOptions,
         source: &Source,
-    ) -> Result<(), TrialError> {
+    ) -> Result<()> {
         let corpus = source.corpus()?;
         let columns = source.columns();
         let sql =
@@ -175,7 +175,7 @@ impl<'c> Changes<'c> {
         options: &TableOptions,
         source: &Source,
         begin: &str,
-    ) -> Result<Changes<'c>, TrialError> {
+    ) -> Result<Changes<'c>> {
         let table = options.written();
         let columns = source.columns();
         let assignments: Vec<String> = columns
@@ -204,7 +204,7 @@ impl<'c> Changes<'c> {
 
     /// Makes these changes in one transaction and says how long that took by the clock and of the
     /// CPU, without the making of the documents.
-    pub(super) fn run(&mut self, changes: &[Change]) -> Result<(Duration, CpuTime), TrialError> {
+    pub(super) fn run(&mut self, changes: &[Change]) -> Result<(Duration, CpuTime)> {
         self.documents.clear();
         for change in changes {
             match change {
@@ -244,7 +244,7 @@ impl<'c> Changes<'c> {
 
 fn can<'s, 'c>(
     statement: &'s mut Option<Statement<'c, 'static>>,
-) -> Result<&'s mut Statement<'c, 'static>, TrialError> {
+) -> Result<&'s mut Statement<'c, 'static>> {
     statement.as_mut().ok_or_else(|| {
         TrialError::cannot_run("rows of this table can be neither rewritten nor deleted")
     })

@@ -19,7 +19,7 @@ use super::queries::{self, Query, QueryChoice, Sql};
 use super::source::{GeneratorParameters, Source};
 use super::table::{self, Content, Finish, TABLE, TableOptions};
 use super::verify;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::measure::{CpuTime, LatencyHistogram};
 use crate::parameters::Rows;
 use crate::target::sqlite;
@@ -75,7 +75,7 @@ impl Declared for FtsUpdate {
         queries.chain(others.map(str::to_owned)).collect()
     }
 
-    fn check(parameters: &Parameters, _: &Settings) -> Result<(), TrialError> {
+    fn check(parameters: &Parameters, _: &Settings) -> Result<()> {
         parameters.options.check()?;
         let (changes, rows) = (parameters.changes, parameters.documents.rows);
         let replaces = parameters.kind != Kind::Insert;
@@ -91,7 +91,7 @@ impl Declared for FtsUpdate {
         Err(TrialError::CannotRun(why))
     }
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         let options = &parameters.options;
         let source = Source::generated(&parameters.documents, trial.seed);
         let queries = queries::published_queries(&parameters.queries);
@@ -134,7 +134,7 @@ impl Parameters {
         connection: &Connection,
         source: &Source,
         measured: &mut Measured,
-    ) -> Result<(), TrialError> {
+    ) -> Result<()> {
         let loaded = make_and_fill(trial, connection, &self.options, source, BATCH)?;
         set(measured, "seconds.insert", loaded.active.as_secs_f64());
         if self.start == Start::Optimized && self.options.kind == table::Kind::Fts5 {
@@ -151,7 +151,7 @@ impl Parameters {
         probe: &Probe<'_, '_, '_>,
         source: &Source,
         measured: &mut Measured,
-    ) -> Result<Model, TrialError> {
+    ) -> Result<Model> {
         let mut model = Model::new(source.rows(), self.kind, trial.seed);
         let begin = sqlite::begin_statement(trial.settings);
         let mut changes = Changes::prepare(probe.connection, &self.options, source, begin)?;
@@ -192,7 +192,7 @@ impl Work {
         self.histogram.record(time);
     }
 
-    fn note(&self, rows: usize, measured: &mut Measured) -> Result<(), TrialError> {
+    fn note(&self, rows: usize, measured: &mut Measured) -> Result<()> {
         set_cpu(measured, self.cpu);
         let seconds = self.active.as_secs_f64().max(1e-9);
         set(measured, "seconds.change", seconds);
@@ -203,11 +203,7 @@ impl Work {
 }
 
 /// Merges the index and runs the queries once more.
-fn finish(
-    probe: &Probe<'_, '_, '_>,
-    finish: Finish,
-    measured: &mut Measured,
-) -> Result<(), TrialError> {
+fn finish(probe: &Probe<'_, '_, '_>, finish: Finish, measured: &mut Measured) -> Result<()> {
     if let Some(seconds) = finish.run(probe.connection)? {
         set(measured, "seconds.optimize", seconds);
         probe.run("query-finished", measured)?;
@@ -236,7 +232,7 @@ impl<'a, 't, 'p> Probe<'a, 't, 'p> {
         options: &TableOptions,
         source: &Source,
         all: &'a [Query],
-    ) -> Result<Probe<'a, 't, 'p>, TrialError> {
+    ) -> Result<Probe<'a, 't, 'p>> {
         let mut queries = Vec::new();
         for query in all {
             // Queries that this kind of table cannot answer are left out in every phase.
@@ -253,7 +249,7 @@ impl<'a, 't, 'p> Probe<'a, 't, 'p> {
     }
 
     /// Runs every query and notes the sum of the median times, and the segments of the index.
-    fn run(&self, phase: &str, measured: &mut Measured) -> Result<(), TrialError> {
+    fn run(&self, phase: &str, measured: &mut Measured) -> Result<()> {
         let mut seconds = 0.0;
         let mut results = 0;
         for (query, sql) in &self.queries {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use engine::{Array, Columns, Connection, EngineError, Library, Statement, ValueRef};
 
 use super::parameters::{Method, Parameters, Statement as Preparing};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::measure::{LatencyHistogram, Windows};
 use crate::workload::inserts::writer::{Transaction, insert_sql};
 
@@ -32,7 +32,7 @@ impl<'c, 'd> Inserter<'c, 'd> {
         connection: &'c Connection,
         parameters: &Parameters,
         begin: &str,
-    ) -> Result<Inserter<'c, 'd>, TrialError> {
+    ) -> Result<Inserter<'c, 'd>> {
         let rows_per_txn = parameters.rows_per_txn.map(usize::from);
         let transaction = if rows_per_txn == Some(1) {
             Transaction::none()
@@ -54,7 +54,7 @@ impl<'c, 'd> Inserter<'c, 'd> {
         start: Instant,
         histogram: &mut LatencyHistogram,
         windows: &mut Windows,
-    ) -> Result<Inserted, TrialError> {
+    ) -> Result<Inserted> {
         let mut inserted = Inserted::default();
         let mut last = Instant::now();
         for chunk in data.chunks(self.rows_per_txn.unwrap_or(data.len()).max(1)) {
@@ -101,7 +101,7 @@ impl<'c, 'd> Rows<'c, 'd> {
     pub(super) fn prepare(
         connection: &'c Connection,
         parameters: &Parameters,
-    ) -> Result<Rows<'c, 'd>, TrialError> {
+    ) -> Result<Rows<'c, 'd>> {
         let Parameters { method, statement, .. } = *parameters;
         let rows_per_statement = parameters.rows_per_statement();
         method.prepare(connection)?;
@@ -122,7 +122,7 @@ impl<'c, 'd> Rows<'c, 'd> {
     /// Inserts the values. A method that copies takes its rows from the attached database and
     /// must be given all of them at once.
     #[inline]
-    pub(super) fn insert(&mut self, values: &'d [i64]) -> Result<(), TrialError> {
+    pub(super) fn insert(&mut self, values: &'d [i64]) -> Result<()> {
         let (method, rows) = (self.method, self.rows_per_statement);
         match &mut self.way {
             Way::OneByOne(single) => one_by_one(single, values),
@@ -154,7 +154,7 @@ impl<'c, 'd> Rows<'c, 'd> {
 }
 
 #[inline]
-fn one_by_one(statement: &mut Statement<'_, '_>, values: &[i64]) -> Result<(), TrialError> {
+fn one_by_one(statement: &mut Statement<'_, '_>, values: &[i64]) -> Result<()> {
     for value in values {
         statement.bind_i64(1, *value)?;
         statement.run()?;
@@ -164,7 +164,7 @@ fn one_by_one(statement: &mut Statement<'_, '_>, values: &[i64]) -> Result<(), T
 
 impl Method {
     /// Checks that the engine has the functions of the method.
-    pub(super) fn check_engine(self, library: &Library) -> Result<(), TrialError> {
+    pub(super) fn check_engine(self, library: &Library) -> Result<()> {
         if self == Method::Carray && !library.has_carray() {
             let why = "this engine lacks carray (sqlite3_carray_bind)";
             return Err(TrialError::cannot_run(why));

@@ -24,7 +24,7 @@ use self::insert::{Inserted, Inserter};
 use self::parameters::{Index, Parameters, Table, Target};
 use self::source::Source;
 use super::writer::Writer;
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::measure::{CpuTime, LatencyHistogram, Windows};
 use crate::target::sqlite::{self, Counts};
 use crate::trial::Trial;
@@ -49,11 +49,11 @@ impl Declared for BulkInsert {
     const PHASES: &'static [&'static str] = &["load", "index"];
     type Parameters = Parameters;
 
-    fn check(parameters: &Parameters, settings: &Settings) -> Result<(), TrialError> {
+    fn check(parameters: &Parameters, settings: &Settings) -> Result<()> {
         parameters.check(settings)
     }
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         match parameters.target {
             Target::Sqlite => parameters.method.check_engine(&trial.library)?,
             Target::Pages => pages::check(trial, parameters)?,
@@ -116,7 +116,7 @@ fn load_by_sql(
     source: Option<Source>,
     data: &mut [i64],
     measured: &mut Measured,
-) -> Result<(Writer, Loaded), TrialError> {
+) -> Result<(Writer, Loaded)> {
     let writer = Writer::open(trial, Some(FILE), parameters.table.create())?;
     let connection = &writer.connection;
     if parameters.index.is_before() {
@@ -140,7 +140,7 @@ fn load(
     settings: &Settings,
     parameters: &Parameters,
     data: &mut [i64],
-) -> Result<Loaded, TrialError> {
+) -> Result<Loaded> {
     let mut histogram = LatencyHistogram::new();
     let piece = parameters.rows_per_statement();
     let mut windows = Windows::new(data.len(), piece, parameters.stop_after);
@@ -166,7 +166,7 @@ fn load(
 }
 
 impl Loaded {
-    fn report(self, parameters: &Parameters, measured: &mut Measured) -> Result<(), TrialError> {
+    fn report(self, parameters: &Parameters, measured: &mut Measured) -> Result<()> {
         let seconds = self.load_s + self.index_s.unwrap_or_default();
         set(measured, "seconds", seconds);
         set(measured, "seconds.load", self.load_s);
@@ -186,11 +186,7 @@ impl Loaded {
 }
 
 /// Compares the table, also through its index if it has one, with the data.
-fn verify(
-    connection: &Connection,
-    data: &[i64],
-    parameters: &Parameters,
-) -> Result<(), TrialError> {
+fn verify(connection: &Connection, data: &[i64], parameters: &Parameters) -> Result<()> {
     let wanted = sums_of(data);
     compare(connection, "NOT INDEXED", &wanted)?;
     if parameters.index != Index::None {
@@ -225,18 +221,14 @@ fn sums_of(data: &[i64]) -> [i64; SUMS.len()] {
     }))
 }
 
-fn compare(
-    connection: &Connection,
-    through: &str,
-    wanted: &[i64; SUMS.len()],
-) -> Result<(), TrialError> {
+fn compare(connection: &Connection, through: &str, wanted: &[i64; SUMS.len()]) -> Result<()> {
     let from = format!("integers {through} WHERE value IS NOT NULL");
     let ending = format!(" of the rows ({through})");
     check_sums(connection, &SUMS, (&from, &ending), wanted)
 }
 
 /// Checks that the keys that SQLite counted begin at 1 and have no gaps.
-fn check_keys(connection: &Connection, table: Table, rows: usize) -> Result<(), TrialError> {
+fn check_keys(connection: &Connection, table: Table, rows: usize) -> Result<()> {
     let Some(key) = table.counted_key().filter(|_| rows > 0) else {
         return Ok(());
     };

@@ -21,7 +21,7 @@ use load::{BatchSource, Column, LoadStrategy, Request, StrategyChoice, load};
 use super::Loaded;
 use super::insert::Inserted;
 use super::parameters::{Index, Method, Parameters, Statement, Table};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::measure::{CpuTime, LatencyHistogram, Windows};
 use crate::parameters::Choice;
 use crate::trial::Trial;
@@ -40,7 +40,7 @@ pub(super) const INDEX: &str = "integers_value_index";
 ///
 /// # Errors
 /// [`TrialError::CannotRun`] with the first part of the work that it cannot do.
-pub(super) fn check(trial: &Trial<'_>, parameters: &Parameters) -> Result<(), TrialError> {
+pub(super) fn check(trial: &Trial<'_>, parameters: &Parameters) -> Result<()> {
     refuse_counting(
         trial,
         "the page writer bypasses SQLite's file system, so nothing can be counted",
@@ -86,7 +86,7 @@ fn refused_work(parameters: &Parameters) -> Option<String> {
 }
 
 /// Returns the values in batches for the loader.
-pub(super) fn batches(data: &[i64]) -> Result<Vec<RecordBatch>, TrialError> {
+pub(super) fn batches(data: &[i64]) -> Result<Vec<RecordBatch>> {
     let schema = Arc::new(schema());
     let batch = |values: &[i64]| {
         let column = Arc::new(Int64Array::from(values.to_vec()));
@@ -106,7 +106,7 @@ pub(super) fn load_pages(
     parameters: &Parameters,
     batches: Vec<RecordBatch>,
     path: &Path,
-) -> Result<Loaded, TrialError> {
+) -> Result<Loaded> {
     let request = request(parameters, trial.settings, path);
     let mut source = BatchSource::new("the rows", &schema(), batches.into_iter());
     let histogram = LatencyHistogram::new();

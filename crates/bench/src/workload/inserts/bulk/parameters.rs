@@ -6,7 +6,7 @@ use lab::catalogue::Accepts;
 use lab::level::{Level, Settings};
 use lab::seed::Seed;
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::generate::{Integers, Order, Values};
 use crate::parameters::{Bounds, Choice, Kind, Limit, Rows, RowsOrAll, meaning};
 use crate::workload::common::MAX_HOST_PARAMETERS;
@@ -195,7 +195,7 @@ impl Parameters {
     ///
     /// # Errors
     /// The memory is exhausted.
-    pub(super) fn generate(&self, seed: Seed) -> Result<Integers, TrialError> {
+    pub(super) fn generate(&self, seed: Seed) -> Result<Integers> {
         let mut data = Integers::zeroed(self.rows)?;
         match self.order {
             Some(order) => order.fill(&mut data, seed),
@@ -205,7 +205,7 @@ impl Parameters {
     }
 
     /// Checks the rules between parameters.
-    pub(super) fn check(&self, settings: &Settings) -> Result<(), TrialError> {
+    pub(super) fn check(&self, settings: &Settings) -> Result<()> {
         let wrong =
             |name: &str, wanted: &str| TrialError::setting(name, settings.get(name), wanted);
         let rows = self.rows_per_statement();
@@ -229,10 +229,7 @@ impl Parameters {
     }
 
     /// Checks a method that inserts all rows at once, in the order in which they arrive.
-    fn check_all_at_once(
-        &self,
-        wrong: &dyn Fn(&str, &str) -> TrialError,
-    ) -> Result<(), TrialError> {
+    fn check_all_at_once(&self, wrong: &dyn Fn(&str, &str) -> TrialError) -> Result<()> {
         let wanted = "0 where a method inserts all rows at once";
         if self.rows_per_statement() != self.rows {
             return Err(wrong("rows_per_statement", wanted));

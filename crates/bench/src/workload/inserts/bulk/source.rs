@@ -11,7 +11,7 @@ use engine::{Connection, OpenFlags, pragma};
 
 use super::insert::{Rows, SOURCE};
 use super::parameters::{Method, Parameters, Statement};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::trial::Trial;
 
 /// PRAGMAs that source and copy must have in common: the encoding by SQLite's own rule for
@@ -32,7 +32,7 @@ impl Source {
         trial: &Trial<'_>,
         parameters: &Parameters,
         data: &[i64],
-    ) -> Result<Option<Source>, TrialError> {
+    ) -> Result<Option<Source>> {
         if !parameters.method.copies() {
             return Ok(None);
         }
@@ -50,19 +50,19 @@ impl Source {
     }
 
     /// Attaches it to the connection that copies.
-    pub(super) fn attach(&self, connection: &Connection) -> Result<(), TrialError> {
+    pub(super) fn attach(&self, connection: &Connection) -> Result<()> {
         let mut attach = connection.prepare(&format!("ATTACH ?1 AS {SOURCE}"))?;
         attach.bind_text(1, &self.path.to_string_lossy())?;
         Ok(attach.run()?)
     }
 
     /// Detaches it, so that later queries cannot read from it.
-    pub(super) fn detach(&self, connection: &Connection) -> Result<(), TrialError> {
+    pub(super) fn detach(&self, connection: &Connection) -> Result<()> {
         Ok(connection.execute(&format!("DETACH {SOURCE}"))?)
     }
 }
 
-fn fill(connection: &Connection, parameters: &Parameters, data: &[i64]) -> Result<(), TrialError> {
+fn fill(connection: &Connection, parameters: &Parameters, data: &[i64]) -> Result<()> {
     connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;
     connection.execute(parameters.table.create())?;
     let filling = Parameters {
@@ -76,7 +76,7 @@ fn fill(connection: &Connection, parameters: &Parameters, data: &[i64]) -> Resul
     Ok(connection.execute("COMMIT")?)
 }
 
-fn sync(path: &Path) -> Result<(), TrialError> {
+fn sync(path: &Path) -> Result<()> {
     let synced = File::open(path).and_then(|file| file.sync_all());
     synced.map_err(TrialError::io("sync", path))
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::ROUNDED;
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::workload::replay::calls::{CallHeader, CallSpool, Calls, Span};
 
 /// The spans of the calls of connections.
@@ -95,19 +95,19 @@ pub(super) struct ThreadCall<C> {
 
 impl<'l> ThreadCalls<'l> {
     /// Reads the next call without its values; `None` after the last one.
-    pub(super) fn header(&mut self) -> Result<Option<ThreadCall<CallHeader>>, TrialError> {
+    pub(super) fn header(&mut self) -> Result<Option<ThreadCall<CallHeader>>> {
         self.next(Calls::header)
     }
 
     /// Reads the next call with its values; `None` after the last one.
-    pub(super) fn call(&mut self) -> Result<Option<ThreadCall<trace::Call>>, TrialError> {
+    pub(super) fn call(&mut self) -> Result<Option<ThreadCall<trace::Call>>> {
         self.next(Calls::call)
     }
 
     fn next<C>(
         &mut self,
-        read: impl Fn(&mut Calls<'l>) -> Result<Option<C>, TrialError>,
-    ) -> Result<Option<ThreadCall<C>>, TrialError> {
+        read: impl Fn(&mut Calls<'l>) -> Result<Option<C>>,
+    ) -> Result<Option<ThreadCall<C>>> {
         if self.calls.as_ref().is_none_or(|(.., left)| *left == 0) {
             let Some(((connection, count), further)) = self.further.split_first() else {
                 return Ok(None);

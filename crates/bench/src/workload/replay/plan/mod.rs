@@ -26,7 +26,7 @@ pub(super) use self::steps::{Step, Steps};
 use self::turns::{Turn, TurnOrder};
 use super::calls::CallSpool;
 use super::spool::{Spool, SpoolIndex, SpoolWriter, put};
-use crate::error::TrialError;
+use crate::error::Result;
 
 /// Nanoseconds by which a start may be later than recorded, because it is recorded in microseconds.
 const ROUNDED: i64 = 1_000;
@@ -67,7 +67,7 @@ impl Plan {
     ///
     /// # Errors
     /// A spool cannot be read.
-    pub(super) fn open(index: PlanIndex) -> Result<Plan, TrialError> {
+    pub(super) fn open(index: PlanIndex) -> Result<Plan> {
         Ok(Plan {
             threads: index.threads,
             steps: Spool::open(index.steps)?,
@@ -106,7 +106,7 @@ pub(super) fn plan(
     commits: &Commits,
     processes: &HashMap<i64, i64>,
     directory: &Path,
-) -> Result<Plan, TrialError> {
+) -> Result<Plan> {
     let (ends, kept) = turns::cut(call_spool, commits)?;
     let spans = kept.as_ref().unwrap_or(&call_spool.spans);
     let threads = assign(spans, processes);
@@ -130,7 +130,7 @@ fn before(
     call_spool: &CallSpool,
     turns: &TurnOrder,
     directory: &Path,
-) -> Result<Spool, TrialError> {
+) -> Result<Spool> {
     let reads = threads.iter().zip(&turns.of_threads);
     let mut reads: Vec<Reads<'_>> =
         reads.map(|(thread, turns)| Reads::of(thread.calls(call_spool), turns)).collect();
@@ -183,7 +183,7 @@ impl<'l> Reads<'l> {
     ///
     /// # Errors
     /// The spool cannot be read.
-    fn until(&mut self, moment: i64) -> Result<u64, TrialError> {
+    fn until(&mut self, moment: i64) -> Result<u64> {
         loop {
             if self.next.is_none() && !self.has_ended {
                 self.next = self.read()?;
@@ -205,7 +205,7 @@ impl<'l> Reads<'l> {
     }
 
     /// Returns the next step that belongs to no turn.
-    fn read(&mut self) -> Result<Option<(i64, i64, u64)>, TrialError> {
+    fn read(&mut self) -> Result<Option<(i64, i64, u64)>> {
         while let Some(read) = self.calls.header()? {
             let step = self.steps;
             self.steps += 1;

@@ -7,7 +7,7 @@ use trace::Call;
 use super::Commits;
 use super::assignment::{ThreadCall, ThreadCalls, ThreadPlan};
 use super::turns::{CommitEnds, Tracker, Turn, TurnOrder};
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::workload::replay::calls::{CallHeader, CallSpool};
 use crate::workload::replay::spool::{Input, SpoolWriter, Stream, put};
 
@@ -67,7 +67,7 @@ pub(super) fn write(
     turns: &TurnOrder,
     (ends, commits): (&CommitEnds, &Commits),
     writer: &mut SpoolWriter,
-) -> Result<(), TrialError> {
+) -> Result<()> {
     let mut builder = StepBuilder {
         turns,
         own: &turns.of_threads[number],
@@ -111,7 +111,7 @@ impl StepSet {
 }
 
 /// Returns the steps whose prepared statements are executed once more.
-fn kept(mut calls: ThreadCalls<'_>) -> Result<StepSet, TrialError> {
+fn kept(mut calls: ThreadCalls<'_>) -> Result<StepSet> {
     let (mut kept, mut step) = (StepSet::default(), 0);
     let mut latest: HashMap<i64, u64> = HashMap::new();
     while let Some(call) = calls.header()? {
@@ -210,7 +210,7 @@ impl<'p> Steps<'p> {
     ///
     /// # Errors
     /// A spool cannot be read.
-    pub(crate) fn step(&mut self) -> Result<Option<(Step, Call)>, TrialError> {
+    pub(crate) fn step(&mut self) -> Result<Option<(Step, Call)>> {
         let Some(ThreadCall { call, .. }) = self.calls.call()? else {
             return Ok(None);
         };

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::Commits;
 use super::assignment::{Spans, ThreadPlan};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::workload::replay::calls::{CallHeader, CallSpool, Calls, Span};
 
 /// Tracks where the transactions of a connection begin.
@@ -63,7 +63,7 @@ impl CommitEnds {
 pub(super) fn cut(
     call_spool: &CallSpool,
     commits: &Commits,
-) -> Result<(CommitEnds, Option<Spans>), TrialError> {
+) -> Result<(CommitEnds, Option<Spans>)> {
     let (ends, last) = read(call_spool, commits)?;
     let known = |ticket: &u64| {
         let end = ends.of_tickets.get(*ticket as usize - 1);
@@ -86,7 +86,7 @@ pub(super) fn cut(
 
 /// Returns the ends of all commits of calls, and the last ticket. A ticket that is greater than the number of calls comes after a
 /// missing one.
-fn read(call_spool: &CallSpool, commits: &Commits) -> Result<(CommitEnds, u64), TrialError> {
+fn read(call_spool: &CallSpool, commits: &Commits) -> Result<(CommitEnds, u64)> {
     let calls: u64 = call_spool.spans.values().map(|span| span.calls).sum();
     let most = calls + commits.further.len() as u64;
     let mut last = commits.further.last().copied().unwrap_or(0);
@@ -109,7 +109,7 @@ fn read(call_spool: &CallSpool, commits: &Commits) -> Result<(CommitEnds, u64), 
 }
 
 /// Returns the calls of a connection up to the first transaction that began after a moment or has a later commit.
-fn kept(mut calls: Calls<'_>, until: i64, whole: u64) -> Result<Span, TrialError> {
+fn kept(mut calls: Calls<'_>, until: i64, whole: u64) -> Result<Span> {
     let (mut span, mut transaction) = (Span::NONE, Span::NONE);
     let mut tracker = Tracker::default();
     while let Some(header) = calls.header()? {
@@ -198,7 +198,7 @@ pub(super) fn of_thread(
     thread: &ThreadPlan,
     call_spool: &CallSpool,
     waiting: &HashSet<i64>,
-) -> Result<Vec<Turn>, TrialError> {
+) -> Result<Vec<Turn>> {
     let (mut turns, mut tracker, mut open) = (Vec::new(), Tracker::default(), Open::default());
     let mut calls = thread.calls(call_spool);
     let mut step = 0;
@@ -243,10 +243,7 @@ impl TurnOrder {
     ///
     /// # Errors
     /// The order of the commits contradicts the times.
-    pub(super) fn number(
-        of_threads: Vec<Vec<Turn>>,
-        ends: &CommitEnds,
-    ) -> Result<TurnOrder, TrialError> {
+    pub(super) fn number(of_threads: Vec<Vec<Turn>>, ends: &CommitEnds) -> Result<TurnOrder> {
         let mut turns = TurnOrder {
             of_tickets: vec![0; ends.count() as usize + 1],
             count: of_threads.iter().map(Vec::len).sum(),
