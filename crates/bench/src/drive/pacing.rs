@@ -272,6 +272,7 @@ fn between(from: Nanos, to: Nanos) -> Duration {
 mod tests {
     use super::*;
     use crate::drive::clock::tests::MockClock;
+    use crate::error::TrialError;
     use proptest::prelude::*;
 
     const MILLI: Nanos = 1_000_000;

@@ -525,6 +525,7 @@ mod tests {
     use lab::tier::MayLose;
     use lab::tuning_plan::Advice;
     use lab::tuning_plan::Constraint;
+    use tuning::Interaction;
     use tuning::{Gain, Measured, TradeOff};
 
     fn contribution_of(settings: &str, low: f64, ratio: f64, high: f64) -> Contribution {
