@@ -329,9 +329,7 @@ pub(crate) fn source_in(engines: &[EngineRecord], name: &str) -> Result<Source> 
 /// Returns the name of an engine for a plan. Trials run in directories of their own, so the path of a library must not
 /// depend on the current one.
 pub(crate) fn name_in_plan(text: &str) -> Result<String> {
-    let EngineName::File(path) = text.parse()? else {
-        return Ok(text.to_owned());
-    };
+    let EngineName::File(path) = text.parse()? else { return Ok(text.to_owned()) };
     let path = path.canonicalize().map_err(|error| {
         let unusable = EngineRecord::unusable(text, error.to_string());
         problem(&unusable).unwrap_or_else(|| Error::unusable(error))
@@ -357,9 +355,7 @@ pub(crate) fn usable(
     ui: &dyn Interface,
 ) -> Result<Vec<EngineRecord>> {
     for record in &engines {
-        let Some(error) = problem(record) else {
-            continue;
-        };
+        let Some(error) = problem(record) else { continue };
         if record.name == plan.engine {
             return Err(error);
         }

@@ -135,9 +135,7 @@ pub fn good_settings() -> Vec<Settings> {
 
 /// Returns the level of a setting as experiments write it: a truth value, a number or a word.
 pub fn level_of_setting(name: &str, value: &str) -> Level {
-    let Some(pragma) = pragma::find(name) else {
-        return level_of(value);
-    };
+    let Some(pragma) = pragma::find(name) else { return level_of(value) };
     let normal = pragma.normalise(value);
     let value = normal.unwrap_or_else(|_| value.to_owned());
     match (&pragma.values, value.parse()) {

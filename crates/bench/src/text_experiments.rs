@@ -108,9 +108,7 @@ pub fn use_text(
 /// The encoding is unknown.
 pub fn text_of(experiment: &Experiment) -> Result<Option<(PathBuf, TextOptions)>, String> {
     let text = |name: &str| experiment.base.get(name).and_then(Level::as_text);
-    let Some(path) = text("text_file") else {
-        return Ok(None);
-    };
+    let Some(path) = text("text_file") else { return Ok(None) };
     let columns = text("text_columns").map(split_columns);
     let options = TextOptions {
         columns: columns.unwrap_or_default(),

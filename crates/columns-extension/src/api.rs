@@ -106,9 +106,7 @@ impl Api {
 
     /// Copies a text into SQLite's own memory, which messages need; null if no memory is left.
     pub(crate) fn text(&self, text: &str) -> *mut c_char {
-        let Ok(length) = c_int::try_from(text.len() + 1) else {
-            return std::ptr::null_mut();
-        };
+        let Ok(length) = c_int::try_from(text.len() + 1) else { return std::ptr::null_mut() };
         // SAFETY: any length may be requested; what is given is writable for that length.
         unsafe {
             let memory = (self.malloc)(length).cast::<u8>();

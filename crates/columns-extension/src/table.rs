@@ -175,9 +175,7 @@ unsafe extern "C" fn connect(
         .map(|name| name.to_string_lossy().into_owned())
         .collect();
     let columns = if names.is_empty() { COLUMNS } else { names.len() };
-    let Ok(sql) = declaration(&names) else {
-        return api::ERROR;
-    };
+    let Ok(sql) = declaration(&names) else { return api::ERROR };
     // SAFETY: the connection is SQLite's own, in the middle of connecting.
     let code = unsafe { (api.declare_vtab)(database, sql.as_ptr()) };
     if code != api::OK {
@@ -315,9 +313,7 @@ impl Cursor {
             // It refers to the stream's batch, which is released when the next one comes.
             self.before += self.batch.take().map_or(0, |batch| batch.rows as i64);
             self.row = 0;
-            let Some(stream) = &mut self.stream else {
-                return Ok(());
-            };
+            let Some(stream) = &mut self.stream else { return Ok(()) };
             self.batch = stream.next()?;
             if self.batch.as_ref().is_none_or(|batch| batch.rows > 0) {
                 return Ok(());
@@ -327,9 +323,7 @@ impl Cursor {
 
     /// Returns the result code, with the message where SQLite looks for it.
     fn answer(&mut self, result: Result<(), String>) -> c_int {
-        let Err(reason) = result else {
-            return api::OK;
-        };
+        let Err(reason) = result else { return api::OK };
         let message = self.api.text(&format!("pragmark_columns: {reason}"));
         // SAFETY: the table outlives its cursors; SQLite frees the message by its own function, and so
         // has to be done with an older one.
@@ -343,9 +337,7 @@ impl Cursor {
 
     /// Returns the value in the row under the cursor.
     fn value(&self, number: usize) -> Result<Value<'_>, String> {
-        let Some(batch) = &self.batch else {
-            return Ok(Value::Null);
-        };
+        let Some(batch) = &self.batch else { return Ok(Value::Null) };
         let column = batch.columns.get(number).ok_or_else(|| {
             format!(
                 "pragmark_columns: there is no column {number}; the batch has {}, numbered from 0",

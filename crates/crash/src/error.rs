@@ -189,9 +189,7 @@ pub(crate) fn is_of_harness(error: &EngineError) -> bool {
     const NO_LARGE_FILES: i32 = 22;
     const SHORT_READ: i32 = 10 | 2 << 8;
     const NOTHING_TO_DELETE: i32 = 10 | 23 << 8;
-    let Some(error) = error.as_sqlite() else {
-        return true;
-    };
+    let Some(error) = error.as_sqlite() else { return true };
     match error.kind() {
         ErrorKind::Io => ![SHORT_READ, NOTHING_TO_DELETE].contains(&error.extended()),
         ErrorKind::OutOfMemory | ErrorKind::Full | ErrorKind::Misuse => true,

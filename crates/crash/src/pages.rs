@@ -140,9 +140,7 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
 /// (<https://sqlite.org/fileformat2.html#walformat>). The log must be whole, not left by a crash.
 pub(crate) fn with_log(database: &Bytes, log: &Bytes) -> Bytes {
     let mut whole = database.clone();
-    let Some((frames, pages)) = committed(log) else {
-        return whole;
-    };
+    let Some((frames, pages)) = committed(log) else { return whole };
     let size = frames.values().map(|page| page.len()).max().unwrap_or(0);
     for (page, bytes) in frames {
         whole.write(u64::from(page - 1) * size as u64, &bytes);

@@ -252,9 +252,7 @@ impl Recorder<'_> {
         script: &Script,
         in_transaction: bool,
     ) -> Result<bool> {
-        let (Some(initial), Some(path)) = (self.initial, &script.path) else {
-            return Ok(false);
-        };
+        let (Some(initial), Some(path)) = (self.initial, &script.path) else { return Ok(false) };
         self.written += harness.written_since(self.counted);
         self.counted = harness.position();
         let too_much = self.written > MOST_WRITTEN;

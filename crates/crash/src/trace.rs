@@ -228,9 +228,7 @@ impl Builder {
     }
 
     fn sync(&mut self, file: FileId, with_directory: bool) {
-        let Some((name, inode)) = self.open.get(&file).copied() else {
-            return;
-        };
+        let Some((name, inode)) = self.open.get(&file).copied() else { return };
         self.trace.steps.push(Step::Sync { inode });
         if with_directory {
             self.sync_directory(name);

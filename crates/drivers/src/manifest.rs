@@ -375,9 +375,7 @@ fn own_directory() -> Option<PathBuf> {
 fn embedded(built_in: &Catalogue) -> Result<Discovered, ManifestError> {
     let mut all = Discovered::default();
     for folder in EMBEDDED.dirs() {
-        let Some(file) = folder.get_file(folder.path().join(FILE)) else {
-            continue;
-        };
+        let Some(file) = folder.get_file(folder.path().join(FILE)) else { continue };
         let name = folder.path().display().to_string();
         let text = String::from_utf8_lossy(file.contents());
         let what = format!("drivers/{name}/{FILE}");

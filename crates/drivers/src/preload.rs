@@ -31,9 +31,7 @@ pub(crate) struct Preloaded {
 /// another loader.
 pub(crate) fn preload(engine: &Source) -> Result<Option<Preloaded>> {
     let bytes = engine.bytes().map_err(|error| DriverError::Impossible(error.to_string()))?;
-    let Some(bytes) = bytes else {
-        return Ok(None);
-    };
+    let Some(bytes) = bytes else { return Ok(None) };
     if !cfg!(target_os = "linux") {
         return Err(DriverError::Impossible(
             "only on Linux can a binding be made to load another engine; `--engine system` measures it with the library that it loads by itself".to_owned(),

@@ -74,9 +74,7 @@ fn is_inside(directory: &Path, file: &str) -> bool {
         return true;
     }
     let is_uri = file.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"));
-    let Ok(path) = std::path::absolute(file) else {
-        return false;
-    };
+    let Ok(path) = std::path::absolute(file) else { return false };
     let climbs = path.components().any(|part| part == Component::ParentDir);
     let parent = path.parent().and_then(|folder| folder.canonicalize().ok());
     let is_below = parent.is_some_and(|folder| folder.starts_with(directory));

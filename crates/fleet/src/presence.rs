@@ -137,9 +137,7 @@ fn little(stored: &Stored) -> Card {
 /// [`FleetError::NameTaken`]; when the server refuses, or it was cancelled.
 pub fn check_name(server: &Server, name: &str, own: &[&str]) -> Result<()> {
     let look = || other(server, name, own);
-    let Some(first) = look()? else {
-        return Ok(());
-    };
+    let Some(first) = look()? else { return Ok(()) };
     let began = Instant::now();
     while began.elapsed() < BEAT * 2 + BEAT / 2 {
         server.pause(Duration::from_millis(200))?;

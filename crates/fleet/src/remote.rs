@@ -146,9 +146,7 @@ impl Executor for Remote<'_> {
             Err(error) => return Err(RunError::elsewhere(error)),
         };
         for (index, task) in block.iter().enumerate() {
-            let Some(finished) = of_task(&found.done, task) else {
-                continue;
-            };
+            let Some(finished) = of_task(&found.done, task) else { continue };
             watch.begins(index);
             let execution =
                 Execution { agent: Some(found.agent.clone()), ..finished.execution.clone() };

@@ -23,9 +23,7 @@ pub(crate) fn outcomes_of(
     group: &str,
     tasks: &[Task],
 ) -> Result<Option<StoredOutcomes>> {
-    let Some(first) = tasks.first() else {
-        return Ok(None);
-    };
+    let Some(first) = tasks.first() else { return Ok(None) };
     let exact = result(run, group, &first.block, &hash_of_block(tasks), "*");
     if let Some(found) = first_of(server, run, &exact, tasks)? {
         return Ok(Some(found));
@@ -49,9 +47,7 @@ fn first_of(
     while let Some(stored) = server.first(&stream, subject, from)? {
         from = stored.sequence + 1;
         // What nobody can read counts for nobody: the block is carried out again.
-        let Ok(done) = decode::<Done>(&stored.payload, "an outcome") else {
-            continue;
-        };
+        let Ok(done) = decode::<Done>(&stored.payload, "an outcome") else { continue };
         if tasks.iter().all(|task| of_task(&done, task).is_some()) {
             let agent = stored.name().to_owned();
             return Ok(Some(StoredOutcomes { agent, done }));

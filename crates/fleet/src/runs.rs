@@ -183,9 +183,7 @@ pub fn publish_progress(server: &Server, name: &str, all: &[Progress]) -> Result
 /// When the server refuses, or it was cancelled.
 pub fn has_coordinator(server: &Server, name: &str) -> Result<bool> {
     let look = || server.entry(&progress(name));
-    let Some(first) = look()? else {
-        return Ok(false);
-    };
+    let Some(first) = look()? else { return Ok(false) };
     let began = Instant::now();
     while began.elapsed() < SAY + SAY / 2 {
         server.pause(Duration::from_millis(200))?;

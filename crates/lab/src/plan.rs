@@ -100,9 +100,7 @@ fn stopping(experiment: &Experiment, quick: bool) -> Stopping {
 }
 
 fn crash_relevant(experiment: &Experiment, catalogue: &Catalogue) -> Vec<String> {
-    let Some(workload) = catalogue.workload(&experiment.workload) else {
-        return Vec::new();
-    };
+    let Some(workload) = catalogue.workload(&experiment.workload) else { return Vec::new() };
     let decides = |name: &&String| {
         catalogue.setting(workload, name).is_some_and(|parameter| parameter.crash_relevant)
     };

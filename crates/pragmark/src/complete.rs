@@ -67,9 +67,7 @@ pub fn runs(begun: &OsStr) -> Vec<CompletionCandidate> {
 
 /// Returns the names that begin as the word does.
 fn beginning(begun: &OsStr, names: impl IntoIterator<Item = String>) -> Vec<CompletionCandidate> {
-    let Some(begun) = begun.to_str() else {
-        return Vec::new();
-    };
+    let Some(begun) = begun.to_str() else { return Vec::new() };
     let names = names.into_iter().filter(|name| name.starts_with(begun));
     names.map(CompletionCandidate::new).collect()
 }

@@ -30,9 +30,7 @@ pub(crate) enum Refusal {
 
 impl Claim {
     pub(crate) fn of(path: &Path) -> Result<Claim, Refusal> {
-        let Some(wanted) = identity(path) else {
-            return Ok(Claim(None));
-        };
+        let Some(wanted) = identity(path) else { return Ok(Claim(None)) };
         // Until this load is in the list, no other one may look at it.
         let mut loading = loading();
         if loading.contains(&wanted) {

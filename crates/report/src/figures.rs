@@ -24,9 +24,7 @@ pub fn with_unit(value: f64, unit: Unit) -> String {
 
 /// The mark of an axis: short, and without `rows/s`, which the heading of the axis says.
 pub(crate) fn tick(value: f64, metric: &str) -> String {
-    let Some(unit) = metric::find(metric).map(|metric| metric.unit) else {
-        return trimmed(value);
-    };
+    let Some(unit) = metric::find(metric).map(|metric| metric.unit) else { return trimmed(value) };
     let (divisor, suffix) = scale(value, unit);
     let suffix = suffix.trim_end_matches("rows/s").trim_end_matches("ops/s").trim_end();
     join(&trimmed(value / divisor), suffix)
@@ -215,9 +213,7 @@ fn join(number: &str, suffix: &str) -> String {
 
 /// A figure that is stated, not measured, such as a bound: without zeros that say nothing.
 pub(crate) fn stated(value: f64, metric: &str) -> String {
-    let Some(unit) = metric::find(metric).map(|metric| metric.unit) else {
-        return trimmed(value);
-    };
+    let Some(unit) = metric::find(metric).map(|metric| metric.unit) else { return trimmed(value) };
     let (divisor, suffix) = scale(value, unit);
     join(&trimmed(value / divisor), suffix)
 }

@@ -23,9 +23,7 @@ impl Names {
     pub(crate) fn of(experiment: &ExperimentAnalysis) -> Names {
         let all: Vec<&Settings> =
             experiment.variants.iter().map(|variant| &variant.levels).collect();
-        let Some(baseline) = all.first() else {
-            return Names(Vec::new());
-        };
+        let Some(baseline) = all.first() else { return Names(Vec::new()) };
         let is_small = |levels: &&Settings| changed(levels, baseline).len() <= 1;
         let one_at_a_time = all.iter().all(is_small);
         let variants = experiment.variants.iter().enumerate();

@@ -59,9 +59,7 @@ impl Isolation<'_> {
     /// One model, if need be up to the image that ends the process.
     fn of_model(&mut self, spec: &TrialSpec) -> Result<Option<Outcome>> {
         let first = self.trial(spec, None)?;
-        let Some(Outcome::Failed { why, .. }) = &first else {
-            return Ok(first);
-        };
+        let Some(Outcome::Failed { why, .. }) = &first else { return Ok(first) };
         if is_killed(why) {
             return Ok(first);
         }

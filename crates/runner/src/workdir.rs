@@ -120,9 +120,7 @@ fn holds_mount(directory: &Path, mounts: &[Mount]) -> bool {
 /// Returns whether nobody holds the directory's lock. A directory without a lock file is left alone: its owner may be
 /// about to make one.
 fn owner_is_gone(path: &Path) -> bool {
-    let Ok(lock) = OpenOptions::new().write(true).open(path.join(LOCK)) else {
-        return false;
-    };
+    let Ok(lock) = OpenOptions::new().write(true).open(path.join(LOCK)) else { return false };
     flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok()
 }
 

@@ -84,9 +84,7 @@ fn with_long_values(trace: &Trace, values: &str) -> Result<String> {
     if !values.contains(r#"{"blob":"#) {
         return Ok(values.to_owned());
     }
-    let Ok(mut all) = serde_json::from_str::<Json>(values) else {
-        return Ok(values.to_owned());
-    };
+    let Ok(mut all) = serde_json::from_str::<Json>(values) else { return Ok(values.to_owned()) };
     for value in all.as_array_mut().into_iter().flatten() {
         if let Some(number) = value.get("blob").and_then(Json::as_i64) {
             *value = long_value(trace.long_value(number)?);

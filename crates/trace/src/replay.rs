@@ -92,9 +92,7 @@ fn stored_value(statement: &mut Statement<'_, '_>, id: i64) -> Result<Value, Eng
 
 /// Returns the table of a row of `end_state`; `None` if the row is about the whole database.
 fn end_of_table(row: &[Value]) -> Option<Table> {
-    let Value::Text(name) = &row[1] else {
-        return None;
-    };
+    let Value::Text(name) = &row[1] else { return None };
     let content = match optional(&row[2]) {
         Some(rows) => Ok(Content { rows: rows as u64, checksum: text(&row[3]) }),
         None => Err(text(&row[4])),

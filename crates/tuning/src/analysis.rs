@@ -62,9 +62,7 @@ impl Collector {
     /// Estimates, ranks and judges.
     pub fn finish(mut self) -> Analysis {
         self.settle();
-        let Some(mut tuning) = self.tuning else {
-            return self.run.finish().with_tuning(None);
-        };
+        let Some(mut tuning) = self.tuning else { return self.run.finish().with_tuning(None) };
         let analysis = self.run.finish_with(|variant| tuning.broken(variant));
         let of_search = TuningAnalysis::of(&mut tuning, &analysis.experiments);
         analysis.with_tuning(Some(of_search))

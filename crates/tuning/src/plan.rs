@@ -71,9 +71,7 @@ fn factor(setting: &TunableSetting, settings: &[TunableSetting], current: &Setti
 pub fn attach(plan: &mut RunPlan, tuning: TuningPlan, catalogue: &Catalogue) {
     let names = settings_that_decide(catalogue);
     let engine = plan.engine.clone();
-    let Some(planned) = plan.experiments.first_mut() else {
-        return;
-    };
+    let Some(planned) = plan.experiments.first_mut() else { return };
     let factors = tuning.space.factors.iter().map(|factor| &factor.name);
     planned.crash_relevant = factors.filter(|name| names.contains(name)).cloned().collect();
     planned.counting = false;
@@ -129,9 +127,7 @@ pub fn exclude_unsafe(plan: &mut RunPlan) -> Result<(), String> {
         return Ok(());
     };
     let base = planned.baseline_settings();
-    let Some(tuning) = planned.tuning.as_mut() else {
-        return Ok(());
-    };
+    let Some(tuning) = planned.tuning.as_mut() else { return Ok(()) };
     let mut excluded = Vec::new();
     for levels in deciding(&tuning.space, &tiers.names) {
         let settings = overlaid(&base, &settings_of(&tuning.space, &levels));

@@ -200,9 +200,7 @@ impl SearchState {
         if self.current_cost().is_none() || number >= MOST_BLOCKS {
             return false;
         }
-        let Some(budget_s) = self.budget_s else {
-            return number < BLOCKS;
-        };
+        let Some(budget_s) = self.budget_s else { return number < BLOCKS };
         let elapsed_s = self.elapsed_s();
         let trial_s = elapsed_s / self.trials.len() as f64;
         let screen: usize = (number..SCREEN_BLOCKS as u32).map(trials_of).sum();
@@ -345,9 +343,7 @@ impl SearchState {
             Ended::Measured { asked, answer, .. } => asked.clone().zip(answer.clone()),
             Ended::Stopped { .. } | Ended::Unusable => None,
         };
-        let Some((asked, answer)) = answers(trial) else {
-            return false;
-        };
+        let Some((asked, answer)) = answers(trial) else { return false };
         let current = self.trials.iter();
         let current =
             current.filter(|known| known.role == Role::Baseline && known.place.0 <= trial.place.0);

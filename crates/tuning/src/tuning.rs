@@ -211,9 +211,7 @@ impl Tuning {
 
     /// Returns the gains of the settings, as far as they were measured.
     pub fn contributions(&mut self) -> Vec<Contribution> {
-        let Some(settled) = self.settled().cloned() else {
-            return Vec::new();
-        };
+        let Some(settled) = self.settled().cloned() else { return Vec::new() };
         let all = compared(&self.ablation, settled.measured.len(), -self.sign());
         let all = settled.measured.into_iter().zip(all);
         let winner = self.search.tuning().space.settings(&settled.winner);

@@ -58,9 +58,7 @@ pub fn compare_exactly(request: &ExactRequest, ui: &dyn Interface) -> Result<Opt
     let engines = engine::prepare(&engine::names(&plan), &driver, &interrupted, ui)?;
     engine::all_usable(&engines)?;
     let mut executor = Local::new(&driver, &plan.id, &engines, &interrupted);
-    let Some(planned) = plan.experiments.first() else {
-        return Ok(None);
-    };
+    let Some(planned) = plan.experiments.first() else { return Ok(None) };
     let repetitions = request.repetitions as usize;
     let counted = runner::count(&plan, planned, repetitions, &mut executor)?;
     let sides = counted.map(|executions| named(planned, executions));

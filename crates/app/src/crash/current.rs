@@ -36,9 +36,7 @@ pub(super) fn put_current_first(
         }
         _ => None,
     };
-    let Some(mut current) = current else {
-        return Ok(());
-    };
+    let Some(mut current) = current else { return Ok(()) };
     current.insert(ENGINE.to_owned(), plan.engine.as_str().into());
     for planned in &mut plan.experiments {
         put_first(&mut planned.variants, &current);

@@ -169,9 +169,7 @@ fn opened(
         return Ok(Some(RunFolder::open(path)?));
     }
     if part_of_run(server, &card.run, &group.name)?.is_none() {
-        let Some(ready) = first_ready(server, card, group, interrupted)? else {
-            return Ok(None);
-        };
+        let Some(ready) = first_ready(server, card, group, interrupted)? else { return Ok(None) };
         publish_part(server, &card.run, &group.name, &begun(card, group, ready))?;
     }
     let Some(part) = part_of_run(server, &card.run, &group.name)? else {

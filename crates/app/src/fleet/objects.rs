@@ -126,9 +126,7 @@ impl Sent {
         let registry = driver::registry(drivers)?;
         let own = registry.manifests().iter();
         for manifest in own.filter(|manifest| named.contains(&manifest.name.as_str())) {
-            let Some(folder) = manifest.runs_in() else {
-                continue;
-            };
+            let Some(folder) = manifest.runs_in() else { continue };
             for (path, is_program) in below(folder)? {
                 let file = path.strip_prefix(folder).unwrap_or(&path);
                 let file = file.to_string_lossy().into_owned();

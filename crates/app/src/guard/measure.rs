@@ -243,9 +243,7 @@ fn block(
         }
         records.push(record);
     }
-    let [Some(base), Some(new)] = measured else {
-        return Err(stopped());
-    };
+    let [Some(base), Some(new)] = measured else { return Err(stopped()) };
     Ok([base, new])
 }
 

@@ -298,9 +298,7 @@ pub(crate) fn carry_out(
 
 /// Goes to the directory in which a run began, to which paths of its settings may be relative.
 fn go_back(plan: &RunPlan, ui: &dyn Interface) {
-    let Some(directory) = &plan.began_in else {
-        return;
-    };
+    let Some(directory) = &plan.began_in else { return };
     if let Err(error) = std::env::set_current_dir(directory) {
         let directory = directory.display();
         tell!(
@@ -343,9 +341,7 @@ fn servers(postgres: Option<&str>) -> Servers {
 
 /// Removes what trials left on the user's server: those that were killed, at Ctrl-C or at their limit, could not do it.
 fn tidy_server(postgres: Option<&str>, plan: &RunPlan, ui: &dyn Interface) {
-    let Some(address) = postgres.filter(|_| plan.drives_postgres()) else {
-        return;
-    };
+    let Some(address) = postgres.filter(|_| plan.drives_postgres()) else { return };
     // The address is not repeated: it may hold a password.
     if let Err(error) = bench::remove_trial_schema(address) {
         tell!(

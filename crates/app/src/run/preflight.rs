@@ -62,9 +62,7 @@ pub(crate) fn check_shared_memory(
     let pilots = shared_memory_pilots(request, run, catalogue)
         .map_err(|problems| Error::mistake(problems.to_string()))?;
     for planned in &pilots.experiments {
-        let Some(outcomes) = run_pilots(&pilots, planned, executor)? else {
-            return Ok(false);
-        };
+        let Some(outcomes) = run_pilots(&pilots, planned, executor)? else { return Ok(false) };
         let problem_of = |index: usize| outcomes[index].outcome.problem();
         // If a rollback journal fails too, shared memory is not what is missing: the trials say.
         if let (Some(problem), None) = (problem_of(0), problem_of(1)) {
@@ -104,9 +102,7 @@ impl Paper<'_> {
         tell!(ui, "judging time and size: each variant once at the quick scale");
         let mut seconds = 0.0;
         for (planned, piloted) in self.plan.experiments.iter().zip(&self.quick.experiments) {
-            let Some(pilots) = run_pilots(self.quick, piloted, executor)? else {
-                return Ok(false);
-            };
+            let Some(pilots) = run_pilots(self.quick, piloted, executor)? else { return Ok(false) };
             let forecast = forecast(planned, piloted, &pilots);
             tell!(ui, "  {}: {}", planned.key, describe(&forecast));
             self.check_space(planned, &forecast)?;

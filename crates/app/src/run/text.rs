@@ -38,9 +38,7 @@ pub(crate) fn apply(
     catalogue: &Catalogue,
     ui: &dyn Interface,
 ) -> Result<()> {
-    let Some(request) = request else {
-        return apply_own_files(experiments, scale, catalogue, ui);
-    };
+    let Some(request) = request else { return apply_own_files(experiments, scale, catalogue, ui) };
     for experiment in experiments.iter() {
         check_takes_text(experiment, catalogue)?;
         if request.queries.is_some() && bench::compares_classes(experiment) {

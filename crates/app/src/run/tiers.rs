@@ -20,9 +20,7 @@ pub(crate) fn add_known(plan: &mut RunPlan, engines: &[EngineRecord]) {
 
 /// Keeps the tiers that a run has measured for later ones. If that fails, the run is still good.
 pub(crate) fn keep_measured(folder: &RunFolder, ui: &dyn Interface) {
-    let Some(cache) = cache() else {
-        return;
-    };
+    let Some(cache) = cache() else { return };
     if let Err(error) = tiers::keep_measured(folder, &cache) {
         tell!(ui, "warning: the safety tiers will be measured again in the next run: {error}");
     }

@@ -42,9 +42,7 @@ impl Watched {
 
 /// Warns of files that were changed since the run began: the remaining trials may do different work.
 pub(super) fn warn_of_newer(plan: &RunPlan, ui: &dyn Interface) {
-    let Ok(began) = humantime::parse_rfc3339(&plan.created) else {
-        return;
-    };
+    let Ok(began) = humantime::parse_rfc3339(&plan.created) else { return };
     let variants = plan.experiments.iter().flat_map(|planned| &planned.variants);
     let files: BTreeSet<PathBuf> = variants.flat_map(|variant| files(&variant.settings)).collect();
     for file in files {

@@ -114,9 +114,7 @@ fn places(connection: &Connection) -> Result<Places, EngineError> {
 fn run(connection: &Connection, places: &Places, id: &str) -> Result<RunDigest, String> {
     let mut read = RunOfTables::default();
     for table in NEEDED_TABLES {
-        let Some((first, last)) = places.get(&(table, id.to_owned())) else {
-            continue;
-        };
+        let Some((first, last)) = places.get(&(table, id.to_owned())) else { continue };
         let form = &TABLES[table];
         let columns: Vec<&str> = form.columns.iter().map(|(name, _)| *name).collect();
         let (columns, quoted) = (columns.join(", "), id.replace('\'', "''"));

@@ -177,9 +177,7 @@ fn carry_out_requests(
     exchange.respond(Response::Ready).map_err(unsent)?;
     let mut attempted = 0;
     while let Some(request) = exchange.request() {
-        let Request::Work(task) = request else {
-            return Ok(true);
-        };
+        let Request::Work(task) = request else { return Ok(true) };
         let counts = Counts::of(counter, std::slice::from_ref(connection))?;
         let cpu = CpuTime::now()?;
         let progress =

@@ -68,9 +68,7 @@ fn stored_twice(table: &Table, space: &[Space], page_bytes: i64) -> Option<Findi
 /// Keys that come in random order go to random pages.
 fn in_random_order(connection: &Connection, table: &Table) -> Result<Option<Finding>, EngineError> {
     let mut key = table.columns.iter().filter(|column| column.in_key > 0);
-    let (Some(column), None) = (key.next(), key.next()) else {
-        return Ok(None);
-    };
+    let (Some(column), None) = (key.next(), key.next()) else { return Ok(None) };
     // Without a rowid, nothing shows in which order rows came.
     if table.without_rowid || table.rowid().is_some() {
         return Ok(None);

@@ -161,9 +161,7 @@ pub(crate) struct TextRows {
 impl TextRows {
     /// Appends the next row to `documents`; false where there is none.
     pub(crate) fn next_into(&mut self, documents: &mut Documents) -> Result<bool, ImportError> {
-        let Some(row) = self.reader.next_row()? else {
-            return Ok(false);
-        };
+        let Some(row) = self.reader.next_row()? else { return Ok(false) };
         for column in 0..self.columns {
             documents.push_field(row.text(column)?.as_deref().unwrap_or_default());
         }

@@ -81,9 +81,7 @@ pub(super) fn apply_file_settings(
 fn changed_settings(connection: &Connection, settings: &Settings) -> Result<Vec<String>> {
     let mut statements = Vec::new();
     for name in OF_FILE {
-        let Some((entry, level)) = pragma::find(name).zip(settings.get(name)) else {
-            continue;
-        };
+        let Some((entry, level)) = pragma::find(name).zip(settings.get(name)) else { continue };
         let wanted = entry.normalise(&level.to_string());
         let wanted = wanted.map_err(engine::EngineError::from)?;
         if pragma::read(connection, name)? != wanted {

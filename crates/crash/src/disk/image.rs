@@ -159,9 +159,7 @@ impl<'d> Image<'d> {
     /// beginning or its end.
     fn write(&mut self, sector: u64, index: usize, part: Option<(u8, bool)>) {
         let step = &self.disk.trace.steps[self.content.pending[index].step];
-        let Step::Write { offset, bytes, .. } = step else {
-            return;
-        };
+        let Step::Write { offset, bytes, .. } = step else { return };
         let first = sector * self.disk.sector;
         let mut begin = first.max(*offset);
         let mut end = (first + self.disk.sector).min(offset + bytes.len() as u64);

@@ -304,9 +304,7 @@ impl<'a> KillTest<'a> {
 
     /// Copies the files of a damaged database to where they are to be kept.
     fn keep(&self) -> Result<Option<PathBuf>, AccidentError> {
-        let Some(parent) = &self.plan.keep else {
-            return Ok(None);
-        };
+        let Some(parent) = &self.plan.keep else { return Ok(None) };
         let (setting, kills) = (&self.outcome.setting, self.outcome.kills);
         let kept = parent.join(format!(
             "kill-{}-{}-{}-{kills}",

@@ -336,9 +336,7 @@ impl Client {
     }
 
     fn rollback(&mut self, log: &TransactionLog) -> Result<(), CheckError> {
-        let Open::Writing(transaction) = self.open else {
-            return Ok(());
-        };
+        let Open::Writing(transaction) = self.open else { return Ok(()) };
         self.run(|connection| connection.execute("ROLLBACK"))?;
         log.withdraw(transaction);
         self.open = Open::Nothing;

@@ -109,9 +109,7 @@ pub fn explore_all(
         let mut done = Vec::new();
         while !stop.load(Ordering::Relaxed) {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some((scenario, journal_mode)) = work.get(number) else {
-                break;
-            };
+            let Some((scenario, journal_mode)) = work.get(number) else { break };
             let explored = explore(&mut runner, scenario, journal_mode, extent, stop)?;
             progress(&explored);
             done.push((number, explored));

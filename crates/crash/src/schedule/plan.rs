@@ -81,9 +81,7 @@ pub fn all() -> impl Iterator<Item = (&'static Scenario, &'static str)> {
 /// number of calls that the first connection made under the current places: all later places mean "at the
 /// end" and are skipped.
 pub(super) fn advance(places: &mut [usize], calls: usize) -> bool {
-    let Some(movable) = places.iter().rposition(|place| *place <= calls) else {
-        return false;
-    };
+    let Some(movable) = places.iter().rposition(|place| *place <= calls) else { return false };
     let next = places[movable] + 1;
     places[movable..].fill(next);
     true

@@ -31,9 +31,7 @@ impl Bindings for Registry {
             return outcome;
         };
         let outcome = bench::judge_binding(&spec.settings, *measured);
-        let Outcome::Measured(measured) = &outcome else {
-            return outcome;
-        };
+        let Outcome::Measured(measured) = &outcome else { return outcome };
         if let Some(why) = self.objection(spec, binding, measured) {
             return Outcome::Skipped { why };
         }

@@ -320,9 +320,7 @@ impl Workspace {
 /// build the same engine at once.
 fn remove_left(work: &Path) -> Result<(), BuildError> {
     let name = work.file_name().unwrap_or_default().to_string_lossy();
-    let Some((what, _random)) = name.rsplit_once('-') else {
-        return Ok(());
-    };
+    let Some((what, _random)) = name.rsplit_once('-') else { return Ok(()) };
     if what == ADDING {
         return if is_abandoned(work) { remove_directory(work) } else { Ok(()) };
     }

@@ -123,9 +123,7 @@ unsafe extern "C" fn call<const SLOT: usize>(
     values: *mut *mut ffi::sqlite3_value,
 ) {
     // A library whose function is being called occupies its slot.
-    let Some((user_data, _)) = slots()[SLOT] else {
-        return;
-    };
+    let Some((user_data, _)) = slots()[SLOT] else { return };
     // SAFETY: the context is of the library in this slot, and its functions were made with a pointer
     // to `Registered`, which lives until `forget`; only shared references to it are ever made.
     let registered = unsafe { &*user_data(context).cast::<Registered>() };

@@ -115,9 +115,7 @@ impl Identity {
 }
 
 fn compile_options(api: &Api) -> Vec<String> {
-    let Some(get) = api.compileoption_get else {
-        return Vec::new();
-    };
+    let Some(get) = api.compileoption_get else { return Vec::new() };
     (0..)
         // SAFETY: any index is allowed; past the last option the result is null, before it a static
         // string that ends in NUL.

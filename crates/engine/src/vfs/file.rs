@@ -83,9 +83,7 @@ pub(super) unsafe fn open<O: Observer>(
         (*file).pMethods = std::ptr::null();
         let real = real(file);
         (*real).pMethods = std::ptr::null();
-        let Some(method) = (*shim.real).xOpen else {
-            return ffi::SQLITE_CANTOPEN;
-        };
+        let Some(method) = (*shim.real).xOpen else { return ffi::SQLITE_CANTOPEN };
         let code = method(shim.real, name, real, flags, out_flags);
         // Without methods the file is not open and is not closed; with them it must be, even if opening
         // failed.

@@ -250,9 +250,7 @@ unsafe extern "C" fn delete<O: Observer>(
     // SAFETY: SQLite gives the shim's record and a name, a C string.
     unsafe {
         let shim = shim::<O>(vfs);
-        let Some(method) = (*shim.real).xDelete else {
-            return ffi::SQLITE_ERROR;
-        };
+        let Some(method) = (*shim.real).xDelete else { return ffi::SQLITE_ERROR };
         let syncs = with_directory != 0 && shim.observer.syncs();
         let code = method(shim.real, name, c_int::from(syncs));
         if code == ffi::SQLITE_OK {
@@ -276,9 +274,7 @@ unsafe extern "C" fn access<O: Observer>(
     // SAFETY: SQLite gives the shim's record and a name, a C string; the arguments go on unchanged.
     unsafe {
         let shim = shim::<O>(vfs);
-        let Some(method) = (*shim.real).xAccess else {
-            return ffi::SQLITE_ERROR;
-        };
+        let Some(method) = (*shim.real).xAccess else { return ffi::SQLITE_ERROR };
         let code = method(shim.real, name, flags, result);
         if code == ffi::SQLITE_OK {
             shim.observer.observe(&Event {

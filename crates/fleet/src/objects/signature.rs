@@ -71,9 +71,7 @@ impl FromStr for Trusted {
 impl Trusted {
     /// Returns whether this key has signed an object, with what it is for.
     pub fn has_signed(&self, object: &Object) -> bool {
-        let Some(signature) = &object.signature else {
-            return false;
-        };
+        let Some(signature) = &object.signature else { return false };
         let signed = STANDARD.decode(&signature.signature);
         signature.key == self.0.public_key()
             && signed.is_ok_and(|signed| self.0.verify(&statement(object), &signed).is_ok())

@@ -12,9 +12,7 @@ type Right = BTreeMap<String, BTreeMap<(String, u64), Option<Answer>>>;
 /// Compares the answers of each variant with the baseline's, the first. One whose answers differ has
 /// failed: its figures are left out.
 pub(super) fn compare(variants: &mut [GatheredVariant]) {
-    let Some((baseline, others)) = variants.split_first_mut() else {
-        return;
-    };
+    let Some((baseline, others)) = variants.split_first_mut() else { return };
     let right = right(&baseline.answers);
     for variant in others {
         let compared = variant.answers.iter();

@@ -35,9 +35,7 @@ pub(super) fn rank_by_class<C: Copy + PartialEq>(
             let variant = &variants[*index];
             is_ranked(variant) && class_of(variant) == Some(class)
         });
-        let Some(best) = of_class.next() else {
-            continue;
-        };
+        let Some(best) = of_class.next() else { continue };
         let (tied, worse) = of_class.partition(|other| is_tied(best, *other));
         let beats = |rival: &Ranked<C>| {
             !is_as_strong(rival.class, class)

@@ -74,9 +74,7 @@ impl Collector {
             }
             Purpose::Rounds | Purpose::Confirmation => {}
         }
-        let Some(&index) = self.by_key.get(&record.experiment) else {
-            return;
-        };
+        let Some(&index) = self.by_key.get(&record.experiment) else { return };
         let planned = &self.plan.experiments[index];
         if record.purpose == Purpose::Rounds {
             self.gathered[index].add(planned, record);

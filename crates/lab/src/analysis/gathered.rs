@@ -109,9 +109,7 @@ impl Gathered {
     }
 
     pub(super) fn add(&mut self, planned: &PlannedExperiment, record: TrialRecord) {
-        let Some(variant) = planned.index_of(&record.variant, record.role) else {
-            return;
-        };
+        let Some(variant) = planned.index_of(&record.variant, record.role) else { return };
         let observation = observe(variant, &planned.experiment.metric, &record);
         if self.history.add(observation) {
             if record.role == Role::Counting {

@@ -277,9 +277,7 @@ impl ExperimentAnalysis {
     /// Returns whether the variant is known to be less safe than the baseline: by what its target guarantees, or
     /// by their tiers. What was not measured is not less safe.
     pub fn is_less_safe(&self, variant: &VariantAnalysis) -> bool {
-        let Some(baseline) = self.variants.first() else {
-            return false;
-        };
+        let Some(baseline) = self.variants.first() else { return false };
         // A target that guarantees less is less safe, whatever its settings.
         let guarantees = variant.durability.zip(baseline.durability);
         let guarantees_less = guarantees.is_some_and(|(own, baseline)| own < baseline);

@@ -97,9 +97,7 @@ impl Tiers {
         variant: &Variant,
         analysed: &VariantAnalysis,
     ) -> Safety {
-        let Some(plan) = &self.plan else {
-            return safety;
-        };
+        let Some(plan) = &self.plan else { return safety };
         if let Some(words) =
             (!analysed.sets_itself.is_empty()).then(|| listed(&analysed.sets_itself))
         {
@@ -126,9 +124,7 @@ impl Tiers {
         let label = set.to_string();
         let measured = || {
             let record = self.records.iter().find(|record| record.variant == label)?;
-            let Outcome::Measured(measured) = &record.outcome else {
-                return None;
-            };
+            let Outcome::Measured(measured) = &record.outcome else { return None };
             Some(measured.connections.first()?.pragmas.clone())
         };
         let mut tried: BTreeMap<String, String> = known.or_else(measured).unwrap_or_default();

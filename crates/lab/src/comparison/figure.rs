@@ -29,9 +29,7 @@ impl Count {
     /// Returns the counter of this name in the trials of a side.
     pub fn of(name: &str, trials: &[&Measured]) -> Count {
         let values = trials.iter().map(|trial| value(name, trial));
-        let Some(values) = values.collect::<Option<Vec<f64>>>() else {
-            return Count::Missing;
-        };
+        let Some(values) = values.collect::<Option<Vec<f64>>>() else { return Count::Missing };
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
         let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         match values.as_slice() {

@@ -124,9 +124,7 @@ impl Numbers {
     /// Returns the node with its subquery numbered in the order in which the plan names them.
     fn renamed(&mut self, node: &str) -> String {
         for kind in ["SUBQUERY ", "MATERIALIZE ", "CO-ROUTINE ", "SCAN ", "SEARCH "] {
-            let Some((before, number)) = node.split_once(kind) else {
-                continue;
-            };
+            let Some((before, number)) = node.split_once(kind) else { continue };
             let digits = |c: char| c.is_ascii_digit();
             let number = number.strip_prefix("(subquery-").unwrap_or(number);
             let end = number.find(|number| !digits(number)).unwrap_or(number.len());

@@ -158,9 +158,7 @@ impl History {
     /// Returns whether the variant is given up before `round`: it was skipped, or failed twice. Without the baseline
     /// nothing is left, and it has several trials in a round: it has to fail as often as it was measured.
     pub(super) fn given_up(&self, variant: usize, round: u32) -> bool {
-        let Some(troubles) = self.troubles.get(&variant) else {
-            return false;
-        };
+        let Some(troubles) = self.troubles.get(&variant) else { return false };
         let before = || troubles.iter().filter(|(when, _)| *when < round);
         let measured = match variant {
             0 => self.baselines.iter().filter(|when| **when < round).count(),

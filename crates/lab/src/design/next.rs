@@ -325,9 +325,7 @@ mod tests {
             assert_eq!(next(&params, &history.clone()), *expected);
             let block = block(&params, &history);
             assert_eq!(block, trials[index..index + block.len()]);
-            let Next::Trial { place, variant, role } = *expected else {
-                continue;
-            };
+            let Next::Trial { place, variant, role } = *expected else { continue };
             history.add(Observation {
                 place,
                 variant,

@@ -82,9 +82,7 @@ pub fn ahead(
     let mut blocks = Vec::new();
     while blocks.len() < count {
         let so_far: Vec<&History> = supposed.iter().collect();
-        let Some(index) = turn(&outlook(&params, &so_far)) else {
-            break;
-        };
+        let Some(index) = turn(&outlook(&params, &so_far)) else { break };
         let trials = block(&params[index], so_far[index]);
         let wall_s = so_far[index].trial_s().unwrap_or(0.0);
         for trial in &trials {
@@ -324,9 +322,7 @@ mod ahead_tests {
         let mut blocks = Vec::new();
         loop {
             let so_far: Vec<&History> = histories.iter().collect();
-            let Some(index) = turn(&outlook(params, &so_far)) else {
-                return blocks;
-            };
+            let Some(index) = turn(&outlook(params, &so_far)) else { return blocks };
             let trials = block(&params[index], so_far[index]);
             for trial in &trials {
                 histories[index].add(measured(*trial, 1.0));

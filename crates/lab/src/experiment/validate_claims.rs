@@ -108,9 +108,7 @@ impl Checker<'_, '_, '_> {
     fn check_single(&mut self, path: &[Step], single: &Single, variants: &[Variant]) {
         let variant = self.check_variant(path, "of", &single.of, variants);
         let metric = single.metric.as_deref().unwrap_or(&self.experiment.metric);
-        let Some(pragma) = metric.strip_prefix("read_back.") else {
-            return;
-        };
+        let Some(pragma) = metric.strip_prefix("read_back.") else { return };
         let sets = |name: &str| {
             variant.is_some_and(|variant| variants[variant].settings.contains_key(name))
         };

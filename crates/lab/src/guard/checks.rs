@@ -208,9 +208,7 @@ fn nodes(plan: &[String]) -> String {
 }
 
 fn answer(answers: Answers, it: &StatementComparison) -> Option<Check> {
-    let AnswerChange::Other { base, new } = it.answer else {
-        return None;
-    };
+    let AnswerChange::Other { base, new } = it.answer else { return None };
     let words = if base == new {
         format!("{new} rows as before, with other content")
     } else {

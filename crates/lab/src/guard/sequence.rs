@@ -333,9 +333,7 @@ mod tests {
             };
             let detectable = run(0.0).detectable();
             // One in a thousand sees a difference where there is none.
-            let Some(detectable) = detectable else {
-                continue;
-            };
+            let Some(detectable) = detectable else { continue };
             sizes.push(detectable);
             let shifted = run(-detectable.ln_1p());
             seen += usize::from(shifted.alarm().is_some());

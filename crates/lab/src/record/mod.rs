@@ -184,9 +184,7 @@ impl RunPlan {
     pub fn design_params(&self, histories: &[&History]) -> Vec<DesignParams> {
         let unlimited: Vec<DesignParams> =
             self.experiments.iter().map(|planned| planned.design_params(self.seed)).collect();
-        let Some(limit_s) = self.rounds_budget_s() else {
-            return unlimited;
-        };
+        let Some(limit_s) = self.rounds_budget_s() else { return unlimited };
         (0..unlimited.len())
             .map(|index| DesignParams {
                 budget_s: Some(budget_of(limit_s, index, &unlimited, histories)),

@@ -299,9 +299,7 @@ fn common_course(table: &[Vec<Option<f64>>]) -> Vec<f64> {
         .iter()
         .filter_map(|row| Some((row, mean(&mut row.iter().flatten().copied())?)))
         .collect();
-    let Some(level) = mean(&mut rows.iter().map(|(_, level)| *level)) else {
-        return Vec::new();
-    };
+    let Some(level) = mean(&mut rows.iter().map(|(_, level)| *level)) else { return Vec::new() };
     let rounds = rows.first().map_or(0, |(row, _)| row.len());
     (0..rounds)
         .filter_map(|round| {

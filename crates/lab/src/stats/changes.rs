@@ -19,9 +19,7 @@ const FAR: f64 = 3.0;
 /// Returns the positions at which a new level begins, in their order; none in fewer than 8 figures, or without noise
 /// that can be estimated.
 pub fn change_points(values: &[f64]) -> Vec<usize> {
-    let Some(scaled) = scaled(values) else {
-        return Vec::new();
-    };
+    let Some(scaled) = scaled(values) else { return Vec::new() };
     let best = divided(&scaled);
     let mut points = Vec::new();
     let mut end = scaled.len();

@@ -104,9 +104,7 @@ fn best_knee(n: &[f64], times: &[f64], least: f64, most: f64) -> Option<(CacheKn
         let capacity = least * (most / least).powf(step as f64 / GRID as f64);
         let misses: Vec<f64> =
             n.iter().map(|rows| mean_miss_probability(*rows, capacity)).collect();
-        let Some(line) = Line::fit(&misses, times) else {
-            continue;
-        };
+        let Some(line) = Line::fit(&misses, times) else { continue };
         let squares = line.squares(&misses, times);
         if best.is_none_or(|(.., least)| squares < least) {
             best = Some((step, capacity, line, squares));

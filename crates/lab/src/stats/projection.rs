@@ -122,9 +122,7 @@ const POWER: f64 = 0.8;
 /// find with 80 % power at 5 % two-sided, in the unit of `sd_of_diffs` (log ratios for trials), by
 /// the [`Method`] used for as many. Infinite where these are too few for any.
 pub fn detectable_difference(sd_of_diffs: f64, n: usize) -> f64 {
-    let Some(method) = Method::for_blocks(n) else {
-        return f64::INFINITY;
-    };
+    let Some(method) = Method::for_blocks(n) else { return f64::INFINITY };
     let (alpha, efficiency) = match method {
         Method::PairedT => (ALPHA, 1.0),
         Method::Wilcoxon => (attained_alpha(n, ALPHA).unwrap_or(0.0), 3.0 / PI),

@@ -126,9 +126,7 @@ impl Space {
     ) -> Configuration {
         for _ in 0..ATTEMPTS {
             configuration = self.canonical(configuration);
-            let Some(exclusion) = self.exclusion(&configuration) else {
-                return configuration;
-            };
+            let Some(exclusion) = self.exclusion(&configuration) else { return configuration };
             for (factor, _) in &exclusion.levels {
                 let levels = self.factors[*factor].levels.len() as u64;
                 configuration[*factor] = generator.below(levels) as usize;

@@ -27,9 +27,7 @@ pub fn execute(paths: &[PathBuf], mut request: ExactRequest, output: &Output) ->
     let Some(sides) = compare_exactly(&request, &Terminal::lines())? else {
         return Ok(Exit::Interrupted);
     };
-    let Some((base, others)) = sides.split_first() else {
-        return Ok(Exit::Success);
-    };
+    let Some((base, others)) = sides.split_first() else { return Ok(Exit::Success) };
     let compared = others.iter().map(|new| ExactComparison::of(base, new));
     let comparisons: Vec<ExactComparison> = compared.collect();
     output::write_document(output, &report::exact(&comparisons), &comparisons)?;

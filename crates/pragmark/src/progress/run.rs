@@ -35,9 +35,7 @@ impl Trials {
     }
 
     fn trial_ended(&mut self, record: &TrialRecord) {
-        let Some(problem) = record.outcome.problem() else {
-            return;
-        };
+        let Some(problem) = record.outcome.problem() else { return };
         let (experiment, variant) = (&record.experiment, &record.variant);
         if self.is_new(format!("{experiment}: {problem}")) {
             let round = record.round + 1;

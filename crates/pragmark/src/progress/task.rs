@@ -82,9 +82,7 @@ impl Task {
 
     /// Sets the bar's message and its share of steps, from whose pace the time to go follows.
     pub fn step(&self, done: u64, steps: u64, message: String) {
-        let Some(bar) = &self.bar else {
-            return;
-        };
+        let Some(bar) = &self.bar else { return };
         if bar.length().is_none() {
             set_template(bar, TEMPLATES[1]);
         }

@@ -46,9 +46,7 @@ pub(super) fn counter(figure: &Figure) -> [Cell; 3] {
 
 /// Returns a counter of both sides, once if it is the same.
 pub(super) fn both(figure: Option<&Figure>) -> Cell {
-    let Some(figure) = figure else {
-        return Cell::number(None);
-    };
+    let Some(figure) = figure else { return Cell::number(None) };
     let [base, new] = [figure.base, figure.new].map(|side| count(side, &figure.metric));
     let text = match figure.ratio() {
         _ if figure.base == figure.new => new,

@@ -302,9 +302,7 @@ fn course(
 
 /// Returns the levels before, between and after changes; none without a change.
 fn levels(points: &[CoursePoint], changes: &[LevelChange]) -> Vec<CourseLevel> {
-    let Some((first, last)) = points.first().zip(points.last()) else {
-        return Vec::new();
-    };
+    let Some((first, last)) = points.first().zip(points.last()) else { return Vec::new() };
     let starts = std::iter::once(first.run).chain(changes.iter().map(|level| level.after));
     let ends = changes.iter().map(|level| level.before).chain([last.run]);
     let figures = changes.first().map(|level| level.from).into_iter();

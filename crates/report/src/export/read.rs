@@ -78,9 +78,7 @@ impl<'a> CsvRow<'a> {
 
     /// Returns the number in a column, or `without` for a table without it.
     fn number(&self, column: &str, without: u32) -> Result<u32, String> {
-        let Some(text) = self.optional(column) else {
-            return Ok(without);
-        };
+        let Some(text) = self.optional(column) else { return Ok(without) };
         text.parse().map_err(|_| format!("`{text}` in the column `{column}` is no number"))
     }
 

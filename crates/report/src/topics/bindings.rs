@@ -33,9 +33,7 @@ pub(super) fn compared(experiment: &ExperimentAnalysis) -> Option<&Bindings> {
 
 /// Whether a binding costs anything at all, what it costs, and which defaults it has.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
-    let Some(bindings) = compared(subject.experiment) else {
-        return Vec::new();
-    };
+    let Some(bindings) = compared(subject.experiment) else { return Vec::new() };
     let sentences = sentences(bindings).into_iter();
     let heading = Block::Heading("What a call through each binding costs".to_owned());
     let defaults = (!bindings.defaults.is_empty()).then(|| defaults(bindings));
@@ -157,9 +155,7 @@ fn short(cost: Option<Cost>) -> Cell {
 
 /// The time for a row, and below it what it adds to the native binding; a dash where it was not measured.
 fn cell(cost: Option<Cost>) -> Cell {
-    let Some(cost) = cost else {
-        return Cell::number(None);
-    };
+    let Some(cost) = cost else { return Cell::number(None) };
     let by_levels = cost.by_levels.map(|change| format!("{BY_LEVELS} {}", difference(change)));
     let over = cost.over.map(difference).or(by_levels);
     Cell {

@@ -26,9 +26,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let variants = &subject.experiment.variants;
     let current =
         subject.current().and_then(|number| Some((number, variants[number].safety.as_ref()?)));
-    let Some((number, safety)) = current else {
-        return Vec::new();
-    };
+    let Some((number, safety)) = current else { return Vec::new() };
     let words = class_words(variants[number].class());
     let answer = Sentence::from("What is lost with the current settings, ")
         .and(subject.names.detail(number))

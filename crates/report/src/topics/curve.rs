@@ -19,9 +19,7 @@ const STEPS: usize = 48;
 
 /// The chart, and a sentence for each line that bends.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
-    let Some(curve) = &subject.experiment.curve else {
-        return Vec::new();
-    };
+    let Some(curve) = &subject.experiment.curve else { return Vec::new() };
     let bent = curve.series.iter().filter_map(|series| Some((series, series.bend?)));
     let bends = bent.map(|(series, bend)| match bend {
         Model::Cache(knee) => cache_words(curve, series, &knee),

@@ -37,9 +37,7 @@ fn blocks(analysis: &Analysis, side_by_side: &SideBySide) -> Vec<Block> {
     let indices = side_by_side.experiments.iter();
     let all = indices.map(|index| Subject::of(analysis, *index));
     let all: Vec<Subject<'_>> = all.collect();
-    let Some(first) = all.first() else {
-        return Vec::new();
-    };
+    let Some(first) = all.first() else { return Vec::new() };
     let question = Sentence::marked(&first.experiment.question).plain();
     let columns = all.iter().map(|subject| column(analysis, subject.experiment));
     let row = |variant: usize| {

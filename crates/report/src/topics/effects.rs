@@ -25,9 +25,7 @@ const HEADING: &str = "What each setting does";
 
 /// Returns the conclusions, the chart, and the sources of the differences.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
-    let Some(effects) = &subject.experiment.effects else {
-        return Vec::new();
-    };
+    let Some(effects) = &subject.experiment.effects else { return Vec::new() };
     let sentences = sentences(subject, effects).into_iter();
     let list = Block::list(sentences.map(Item::new));
     let chart = Block::chart(chart(subject, effects));

@@ -34,9 +34,7 @@ fn map(subject: &Subject<'_>) -> Option<Map> {
     // Narrow screens have more room downwards.
     factors.sort_by_key(|(_, levels)| std::cmp::Reverse(levels.len()));
     let is_factorial = subject.planned.experiment.design.kind == DesignKind::Factorial;
-    let [(row_factor, rows), (column_factor, columns)] = factors[..] else {
-        return None;
-    };
+    let [(row_factor, rows), (column_factor, columns)] = factors[..] else { return None };
     if !is_factorial {
         return None;
     }

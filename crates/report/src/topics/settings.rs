@@ -144,9 +144,7 @@ fn remarks(binding: Binding, chosen: &Chosen) -> Vec<String> {
 /// Returns the result of a search for settings for the first screen: those with the accepted loss, their gain
 /// and what a power cut then takes, to paste as they stand.
 pub(super) fn sought(subject: &Subject<'_>) -> Vec<Block> {
-    let Some(rung) = sought_rung(subject) else {
-        return Vec::new();
-    };
+    let Some(rung) = sought_rung(subject) else { return Vec::new() };
     let sentence = sentence(rung, subject.experiment, &subject.names);
     let sentence = match rung.advice {
         Err(Withheld::TooFewRounds) => sentence.and(longer(subject)),
@@ -205,9 +203,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
 fn blocks_of(subject: &Subject<'_>, rung: &Rung) -> Vec<Block> {
     let sentence = sentence(rung, subject.experiment, &subject.names);
     let sentence = Block::paragraph(sentence);
-    let Ok(advice) = &rung.advice else {
-        return vec![sentence];
-    };
+    let Ok(advice) = &rung.advice else { return vec![sentence] };
     let chosen = match chosen(advice) {
         Ok(chosen) => chosen,
         Err(problem) => return vec![sentence, Block::small(format!("{problem}."))],

@@ -276,9 +276,7 @@ fn broken(subject: &Subject<'_>, (safety, variants): &Alike<'_>) -> Vec<Item> {
 
 /// The promises that ordinary commits or rare occasions break under a model.
 fn broken_words(model: &ModelSafety) -> Vec<(String, Option<&str>)> {
-    let Some(documented) = &model.documented else {
-        return Vec::new();
-    };
+    let Some(documented) = &model.documented else { return Vec::new() };
     let words_of = |documented: &Documented,
                     shown: String,
                     cause: Option<&String>,
@@ -316,9 +314,7 @@ fn broken_words(model: &ModelSafety) -> Vec<(String, Option<&str>)> {
 
 /// A schedule that went wrong: nothing is documented to go wrong without a crash.
 fn wrong_schedule(safety: &Safety) -> Option<(String, Option<&str>)> {
-    let Some(Schedules::Played { first: Some(first), .. }) = &safety.schedules else {
-        return None;
-    };
+    let Some(Schedules::Played { first: Some(first), .. }) = &safety.schedules else { return None };
     let words = format!(
         ", two connections: {}; documented: safe; witness: {}.",
         safety.tier.words(count),

@@ -40,9 +40,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
 
 /// Whether the optimum has moved since an earlier search.
 fn moved(tuning: &TuningAnalysis) -> Vec<Block> {
-    let Some(moved) = &tuning.moved else {
-        return Vec::new();
-    };
+    let Some(moved) = &tuning.moved else { return Vec::new() };
     let end = match moved.gain {
         _ if moved.is_same => ", and so does this one: the optimum has not moved.".to_owned(),
         None => ". What this one recommends was not compared with it.".to_owned(),
@@ -382,9 +380,7 @@ fn constraints(tuning: &TuningAnalysis) -> Vec<Block> {
 }
 
 fn judgement_of_constraint(it: &Constrained) -> String {
-    let Some(measured) = it.measured else {
-        return "not measured".to_owned();
-    };
+    let Some(measured) = it.measured else { return "not measured".to_owned() };
     if measured.figure.is_some() {
         let judgement = match measured.is_kept {
             Some(true) => "kept",

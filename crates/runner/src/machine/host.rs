@@ -107,9 +107,7 @@ fn read_load(root: &Path) -> Load {
 
 /// Returns the other processes that are `pragmark run`.
 fn read_other_runs(root: &Path) -> Vec<u32> {
-    let Ok(processes) = fs::read_dir(root.join("proc")) else {
-        return Vec::new();
-    };
+    let Ok(processes) = fs::read_dir(root.join("proc")) else { return Vec::new() };
     let mut runs: Vec<u32> = processes
         .flatten()
         .filter_map(|entry| {

@@ -178,14 +178,10 @@ fn is_executable(path: &Path) -> bool {
 /// Returns the directories that match a pattern with at most one `*`, which stands for part of one name: the highest
 /// version first.
 fn expand(pattern: &str) -> Vec<PathBuf> {
-    let Some((before, after)) = pattern.split_once('*') else {
-        return vec![pattern.into()];
-    };
+    let Some((before, after)) = pattern.split_once('*') else { return vec![pattern.into()] };
     let (parent, prefix) = before.rsplit_once('/').unwrap_or((".", before));
     let (suffix, below) = after.split_once('/').unwrap_or((after, ""));
-    let Ok(entries) = fs::read_dir(parent) else {
-        return Vec::new();
-    };
+    let Ok(entries) = fs::read_dir(parent) else { return Vec::new() };
     let mut matches: Vec<(Vec<u32>, PathBuf)> = entries
         .flatten()
         .filter_map(|entry| {

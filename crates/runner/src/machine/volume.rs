@@ -40,9 +40,7 @@ fn real_directory(dir: &Path) -> Result<PathBuf, MachineError> {
 
 /// Describes the volume by its mount and device, in the file tree at `root`.
 fn on_mount(root: &Path, mount: Option<&Mount>) -> Volume {
-    let Some(mount) = mount else {
-        return Volume::new("", VolumeKind::Unknown);
-    };
+    let Some(mount) = mount else { return Volume::new("", VolumeKind::Unknown) };
     let device = BlockDevice::of_mount(root, mount);
     let name = device.as_ref().map(|device| device.name.as_str());
     let volume = Volume {

@@ -43,9 +43,7 @@ fn socket(uri: &str) -> PathBuf {
 fn one_server_serves_a_directory_and_nothing_is_left_of_it() {
     let directory = open_directory();
     let mut servers = Servers::installed();
-    let Some(uri) = started(&mut servers, directory.path()) else {
-        return;
-    };
+    let Some(uri) = started(&mut servers, directory.path()) else { return };
     assert_eq!(started(&mut servers, directory.path()).unwrap(), uri);
     let socket = socket(&uri);
     assert!(UnixStream::connect(&socket).is_ok());
@@ -59,9 +57,7 @@ fn one_server_serves_a_directory_and_nothing_is_left_of_it() {
 fn a_server_that_died_is_told_with_its_last_words_and_replaced() {
     let directory = open_directory();
     let mut servers = Servers::installed();
-    let Some(uri) = started(&mut servers, directory.path()) else {
-        return;
-    };
+    let Some(uri) = started(&mut servers, directory.path()) else { return };
     let home = servers.clusters[directory.path()].home();
     let pid = std::fs::read_to_string(home.join("postmaster.pid")).unwrap();
     let pid: i32 = pid.lines().next().unwrap().parse().unwrap();

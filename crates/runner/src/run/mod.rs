@@ -53,9 +53,7 @@ pub fn run(
                 End::Cancelled => return Ok(End::Cancelled),
             }
         }
-        let Some(part) = part_of(&plan, purpose, folder, left_s)? else {
-            continue;
-        };
+        let Some(part) = part_of(&plan, purpose, folder, left_s)? else { continue };
         let mut runner = PartRunner {
             whole: &plan,
             part: &part,

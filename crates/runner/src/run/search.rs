@@ -11,9 +11,7 @@ use crate::run::{Event, Observer, Slot, task};
 
 /// Returns the recorded state of a search; `None` if the run tunes nothing.
 pub(super) fn so_far(plan: &RunPlan, folder: &RunFolder) -> Result<Option<Tuning>> {
-    let Some(mut tuning) = Tuning::of(plan) else {
-        return Ok(None);
-    };
+    let Some(mut tuning) = Tuning::of(plan) else { return Ok(None) };
     folder.each_trial(|record| tuning.add(&record))?;
     Ok(Some(tuning))
 }
@@ -27,9 +25,7 @@ pub(super) fn search(
     observer: &mut dyn Observer,
     appender: &mut Appender,
 ) -> Result<(End, f64)> {
-    let Some(mut tuning) = so_far(plan, folder)? else {
-        return Ok((End::Finished, 0.0));
-    };
+    let Some(mut tuning) = so_far(plan, folder)? else { return Ok((End::Finished, 0.0)) };
     let mut shown = false;
     while let Some(SearchBlock { planned, slots }) = tuning.search().next_block()? {
         if !shown {

@@ -92,9 +92,7 @@ fn find(key: &TierKey, cache: Option<&TierCache>) -> Option<(Origin, Findings)> 
 /// The record of the run cannot be read, or the cache not be written.
 pub fn keep_measured(folder: &RunFolder, cache: &TierCache) -> Result<()> {
     let plan = folder.plan()?;
-    let Some(tiers) = &plan.tiers else {
-        return Ok(());
-    };
+    let Some(tiers) = &plan.tiers else { return Ok(()) };
     let engines = folder.environment()?.engines;
     let mut measured = Vec::new();
     folder.each_trial(|record| measured.extend(measured_tier(record, tiers)))?;

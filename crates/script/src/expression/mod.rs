@@ -106,9 +106,7 @@ impl Node {
                 _ => None,
             },
             Node::Call(function, arguments) => {
-                let [left, right] = &**arguments else {
-                    return None;
-                };
+                let [left, right] = &**arguments else { return None };
                 let left = left.integer(variables, prng)?;
                 let right = right.integer(variables, prng)?;
                 function::of_integers(*function, left, right, prng)

@@ -117,9 +117,7 @@ fn draw(rest: &str) -> Result<Meta, Mistake> {
     const FORM: &str = "\\draw NAME TABLE.COLUMN [uniform | zipfian PARAMETER]";
     let words: Vec<&str> = rest.split_whitespace().collect();
     let wrong = || Mistake::new(format!("expected {FORM}"));
-    let [name, from, how @ ..] = words.as_slice() else {
-        return Err(wrong());
-    };
+    let [name, from, how @ ..] = words.as_slice() else { return Err(wrong()) };
     check_name(name, FORM)?;
     let (table, column) = from.rsplit_once('.').ok_or_else(wrong)?;
     let popularity = match how {

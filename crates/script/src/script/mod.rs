@@ -103,9 +103,7 @@ pub struct Need {
 /// # Errors
 /// The weight is not a whole number.
 pub fn weighted(text: &str) -> Result<(&str, u32), String> {
-    let Some((name, weight)) = text.rsplit_once('@') else {
-        return Ok((text, 1));
-    };
+    let Some((name, weight)) = text.rsplit_once('@') else { return Ok((text, 1)) };
     let wrong = |_| format!("the weight in `{text}` must be a whole number from 0");
     Ok((name, weight.parse().map_err(wrong)?))
 }

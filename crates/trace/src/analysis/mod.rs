@@ -362,9 +362,7 @@ impl Analyser {
             usage.single_rows += length;
             usage.longest_single_rows = usage.longest_single_rows.max(length);
         }
-        let Some(transaction) = finished.transaction else {
-            return;
-        };
+        let Some(transaction) = finished.transaction else { return };
         self.analysis.transactions += 1;
         self.analysis.idle_us += transaction.usage.idle_us;
         if let Some(count) = &mut self.analysis.read_before_write {

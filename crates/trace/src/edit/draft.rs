@@ -100,9 +100,7 @@ impl Draft {
                 "SELECT id, \"values\" FROM source.event WHERE id > {after} AND {condition} ORDER BY id LIMIT {BATCH}"
             ))?;
             for row in &batch {
-                let [Value::Integer(id), Value::Text(values)] = row.as_slice() else {
-                    continue;
-                };
+                let [Value::Integer(id), Value::Text(values)] = row.as_slice() else { continue };
                 visit(*id, values)?;
                 after = *id;
             }

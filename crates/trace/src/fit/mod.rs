@@ -193,9 +193,7 @@ fn values_of(
             return Ok(());
         };
         let form = forms.of_statements.get(statement).map(|(form, _)| *form);
-        let Some(form) = form.filter(|form| chosen.contains(form)) else {
-            return Ok(());
-        };
+        let Some(form) = form.filter(|form| chosen.contains(form)) else { return Ok(()) };
         let seen = seen.entry(form).or_default();
         *seen += 1;
         let step = (counts.get(&form).copied().unwrap_or(1) / SAMPLES).max(1);

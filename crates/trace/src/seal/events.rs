@@ -118,9 +118,7 @@ impl Events {
     fn end(&mut self, at: Where, place: usize, ended: &Ended, writer: &Writer<'_>) -> Result<()> {
         let connection = self.connection(at);
         // A recording that is damaged may lack the start.
-        let Some(mut event) = connection.open.remove(&place) else {
-            return Ok(());
-        };
+        let Some(mut event) = connection.open.remove(&place) else { return Ok(()) };
         event.duration = Some(at.time.saturating_sub(event.start) as i64);
         event.state |= state_of(ended);
         event.ended = Some(*ended);

@@ -309,9 +309,7 @@ impl Weights {
     pub(crate) fn fitted(factors: usize, data: &Data) -> Weights {
         let mut at = Weights::expected(factors);
         let agreements = Agreements::of(&data.configurations);
-        let Some(first) = at.posterior(data, &agreements) else {
-            return at;
-        };
+        let Some(first) = at.posterior(data, &agreements) else { return at };
         let (mut value, mut gradient) = (first.value, at.gradient(data, &agreements, &first));
         let mut pairs: Vec<Pair> = Vec::new();
         for _ in 0..STEPS {

@@ -138,9 +138,7 @@ impl Session for FilesSession<'_> {
 
     /// Returns the schedule decides which session gets the task; its file records it for later processes.
     fn claim(&mut self, now: i64) -> Result<Option<Task>> {
-        let Some(id) = self.0.schedule.claim(now) else {
-            return Ok(None);
-        };
+        let Some(id) = self.0.schedule.claim(now) else { return Ok(None) };
         let mut task = self.get(id)?.ok_or_else(|| missing(id))?;
         task.status = Status::Processing;
         self.0.write(&task)?;

@@ -111,9 +111,7 @@ impl Session for MemorySession<'_> {
     }
 
     fn claim(&mut self, now: i64) -> Result<Option<Task>> {
-        let Some(id) = self.0.schedule.claim(now) else {
-            return Ok(None);
-        };
+        let Some(id) = self.0.schedule.claim(now) else { return Ok(None) };
         let mut shard = self.0.shard(id);
         let kept = shard.get_mut(&id).ok_or_else(|| missing(id))?;
         kept.status = Status::Processing;

@@ -42,9 +42,7 @@ impl Counts {
         counter: Option<&Arc<CountingVfs>>,
         connections: &[Connection],
     ) -> Result<Option<Counts>> {
-        let Some(counter) = counter else {
-            return Ok(None);
-        };
+        let Some(counter) = counter else { return Ok(None) };
         for connection in connections {
             for (_, status) in CACHE {
                 connection.db_status(*status, true)?;

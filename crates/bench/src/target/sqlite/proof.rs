@@ -39,9 +39,7 @@ pub(crate) fn read_back(connection: &str, database: &Connection) -> Result<ReadB
 pub(crate) fn prove(settings: &Settings, connections: &[ReadBack]) -> Result<()> {
     let readable = settings.iter().filter(|(name, _)| is_read_back(name));
     for (name, level) in readable {
-        let Some(wanted) = wanted(name, level)? else {
-            continue;
-        };
+        let Some(wanted) = wanted(name, level)? else { continue };
         if connections.is_empty() {
             return Err(TrialError::NotProved(format!("{name}={wanted}")));
         }

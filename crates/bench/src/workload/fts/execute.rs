@@ -201,9 +201,7 @@ pub(super) fn check_cold(cache: Cache) -> Result<()> {
 pub(super) fn add_regexp(connection: &Connection) -> Result<()> {
     let compiled: RefCell<HashMap<String, Regex>> = RefCell::default();
     connection.create_predicate("regexp", 2, move |texts| {
-        let [Some(pattern), Some(text)] = texts else {
-            return Ok(false);
-        };
+        let [Some(pattern), Some(text)] = texts else { return Ok(false) };
         let mut compiled = compiled.borrow_mut();
         if let Some(regex) = compiled.get(*pattern) {
             return Ok(regex.is_match(text));

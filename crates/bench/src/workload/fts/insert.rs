@@ -133,9 +133,7 @@ fn run_once(
     let (mut latencies, mut seconds) = (LatencyHistogram::new(), 0.0);
     add_regexp(connection)?;
     for query in queries {
-        let Ok(sql) = query.sql(options, source.columns()) else {
-            continue;
-        };
+        let Ok(sql) = query.sql(options, source.columns()) else { continue };
         if let Some(time) = answered_once(connection, &sql)? {
             latencies.record(time);
             seconds += time.as_secs_f64();

@@ -201,9 +201,7 @@ fn note_times(responses: &[Response<'_>], repeat: usize, measured: &mut Measured
         let mut of_class = Latencies::new();
         let mut sum = 0.0;
         for response in responses.iter().filter(|response| response.query.class == class) {
-            let Ok(answer) = &response.answer else {
-                continue;
-            };
+            let Ok(answer) = &response.answer else { continue };
             of_class.add(answer, repeat);
             all.add(answer, repeat);
             sum += answer.median();

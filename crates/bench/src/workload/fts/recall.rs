@@ -126,12 +126,8 @@ pub(super) fn check(
         if response.answer.is_err() {
             continue;
         }
-        let Some(sense) = promised(response, options) else {
-            continue;
-        };
-        let Some(tally) = recall.senses[sense as usize] else {
-            continue;
-        };
+        let Some(sense) = promised(response, options) else { continue };
+        let Some(tally) = recall.senses[sense as usize] else { continue };
         let (class, text) = (&response.query.class, &response.query.text);
         let what = |of| format!("the count of {of} of the {class} query `{text}`");
         expect(&what("rows"), recall.results, tally.right)?;
@@ -142,9 +138,7 @@ pub(super) fn check(
 
 /// Returns the sense in which the table answers the query, where that is certain.
 fn promised(response: &Response<'_>, options: &TableOptions) -> Option<Sense> {
-    let How::Match(meaning, _) = &response.query.how else {
-        return Some(Sense::Substring);
-    };
+    let How::Match(meaning, _) = &response.query.how else { return Some(Sense::Substring) };
     match options.kind {
         Kind::Plain | Kind::Indexed => Some(Sense::Substring),
         Kind::Fts5 => tokenizer_promise(&options.tokenizer.name, meaning),
@@ -188,9 +182,7 @@ pub(super) fn note(responses: &[Response<'_>], recalls: &[Recall], measured: &mu
             let of_class = whole().filter(|(response, _)| response.query.class == class);
             let mut sum = Recall::default();
             for (_, recall) in of_class {
-                let Some(tally) = recall.senses[place] else {
-                    continue;
-                };
+                let Some(tally) = recall.senses[place] else { continue };
                 shares.add(recall.results, tally);
                 let all = sum.senses[place].get_or_insert_default();
                 all.right += tally.right;

@@ -138,9 +138,7 @@ impl Session {
 
     /// Adds the number of files that are open in addition to the number `before`, unless connections are not kept.
     pub(super) fn note_files(&self, before: Option<u64>, measured: &mut Measured) {
-        let Some((before, now)) = before.zip(open_files()) else {
-            return;
-        };
+        let Some((before, now)) = before.zip(open_files()) else { return };
         if self.shared.parameters.connections == Connections::EachTime {
             return;
         }

@@ -117,9 +117,7 @@ pub(super) fn check_durability(
     stats: &StoreStats,
     parameters: &Parameters,
 ) -> Result<()> {
-    let Some(syncs) = stats.syncs else {
-        return Ok(());
-    };
+    let Some(syncs) = stats.syncs else { return Ok(()) };
     let per_life = STATEMENTS_OF_A_LIFE.div_ceil(parameters.statements_per_txn);
     let changes = match parameters.work {
         Work::Get | Work::List => 0,

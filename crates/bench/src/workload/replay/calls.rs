@@ -280,9 +280,7 @@ impl Calls<'_> {
     /// The spool cannot be read.
     pub(crate) fn call(&mut self) -> Result<Option<Call>> {
         let (spool, connection) = (self.stream.spool, self.connection);
-        let Some(record) = self.stream.record()? else {
-            return Ok(None);
-        };
+        let Some(record) = self.stream.record()? else { return Ok(None) };
         let mut input = Input::new(record);
         let mut call = facts(&mut input, connection).ok_or_else(|| spool.torn())?;
         call.values = values(&mut input, spool)?;
@@ -295,9 +293,7 @@ impl Calls<'_> {
     /// As [`Calls::call`].
     pub(crate) fn header(&mut self) -> Result<Option<CallHeader>> {
         let (spool, connection) = (self.stream.spool, self.connection);
-        let Some(record) = self.stream.record()? else {
-            return Ok(None);
-        };
+        let Some(record) = self.stream.record()? else { return Ok(None) };
         let call = facts(&mut Input::new(record), connection);
         Ok(Some(CallHeader::of(&call.ok_or_else(|| spool.torn())?)))
     }

@@ -102,9 +102,7 @@ impl Executions {
 }
 
 fn binds_now(call: &Call) -> bool {
-    let Values::Bound(values) = &call.values else {
-        return false;
-    };
+    let Values::Bound(values) = &call.values else { return false };
     let mut values = values.iter().map(Bound::value);
     values.any(|value| matches!(value, Value::Text(text) if text.eq_ignore_ascii_case("now")))
 }

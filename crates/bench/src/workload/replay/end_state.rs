@@ -210,9 +210,7 @@ fn not_replayed(recording: &Recording, survey: &Survey) -> BTreeMap<String, &'st
     for (statement, executions) in &survey.statements {
         let (_, missing) = executions.fates(recording.left_out.get(statement));
         let text = recording.texts.get(statement);
-        let Some(text) = text.filter(|_| !missing.is_empty()) else {
-            continue;
-        };
+        let Some(text) = text.filter(|_| !missing.is_empty()) else { continue };
         let mut tables = written(&text.sql);
         if !tables.is_empty() {
             tables.push("sqlite_sequence".to_owned());

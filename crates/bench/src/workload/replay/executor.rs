@@ -111,9 +111,7 @@ fn execute(number: usize, shared: &Shared<'_>, gate: &Gate) -> Result<Summary> {
     if gate.pass().is_some() {
         while let Some(first) = next {
             close(last.take(), shared)?;
-            let Some(connection) = work.connection(first)? else {
-                break;
-            };
+            let Some(connection) = work.connection(first)? else { break };
             last = Some(connection);
             next = work.steps.step()?;
         }
@@ -189,9 +187,7 @@ fn end_early(
 }
 
 fn close(opened: Option<OpenConnection>, shared: &Shared<'_>) -> Result<()> {
-    let Some(opened) = opened else {
-        return Ok(());
-    };
+    let Some(opened) = opened else { return Ok(()) };
     if let Some(counts) = &mut *locked(&shared.counts) {
         counts.note(&opened.connection)?;
     }
@@ -236,9 +232,7 @@ impl ThreadExecutor<'_> {
         };
         let mut closes = execute(&first)?;
         while !closes {
-            let Some(next) = self.steps.step()? else {
-                break;
-            };
+            let Some(next) = self.steps.step()? else { break };
             if !wait(number, &next.0, shared, (self.gate, &mut self.pauses)) {
                 return Ok(None);
             }

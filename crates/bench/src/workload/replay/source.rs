@@ -34,9 +34,7 @@ pub(crate) struct Database {
 impl Database {
     /// Writes the snapshot of the database.
     fn restore(&mut self, trace: &Trace) -> Result<()> {
-        let Some(snapshot) = self.snapshot else {
-            return Ok(());
-        };
+        let Some(snapshot) = self.snapshot else { return Ok(()) };
         trace.restore(snapshot, &self.path)?;
         let mut header = [0; 20];
         let read = File::open(&self.path).and_then(|mut file| file.read_exact(&mut header));

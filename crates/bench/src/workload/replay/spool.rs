@@ -222,9 +222,7 @@ impl Stream<'_> {
     }
 
     fn next_segment(&mut self) -> Result<bool> {
-        let Some((next, others)) = self.segments.split_first() else {
-            return Ok(false);
-        };
+        let Some((next, others)) = self.segments.split_first() else { return Ok(false) };
         self.segments = others;
         self.records.resize(next.length, 0);
         self.position = 0;

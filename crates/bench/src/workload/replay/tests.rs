@@ -120,9 +120,7 @@ for worker in workers: worker.join()
 
 #[test]
 fn four_processes_end_as_in_the_recording_with_any_journal() {
-    let Some(recorded) = Recorded::python(PROCESSES) else {
-        return;
-    };
+    let Some(recorded) = Recorded::python(PROCESSES) else { return };
     let before = std::fs::read(recorded.file("a.db")).unwrap();
     for (mode, journal) in [("ordered", "wal"), ("ordered", "delete"), ("paced", "wal")] {
         let over = [("mode", mode.into()), ("journal_mode", journal.into())];
@@ -144,9 +142,7 @@ fn four_processes_end_as_in_the_recording_with_any_journal() {
 
 #[test]
 fn connections_that_meet_by_chance_are_measured_with_what_differs() {
-    let Some(recorded) = Recorded::python(PROCESSES) else {
-        return;
-    };
+    let Some(recorded) = Recorded::python(PROCESSES) else { return };
     let measured = recorded.replay(&[("mode", "free".into())]).unwrap();
     let metrics = &measured.metrics;
     assert!(metrics.contains_key("differing_tables"));
@@ -188,9 +184,7 @@ fn a_counting_trial_counts_the_same_each_time() {
 #[test]
 fn a_missing_function_is_named_and_refused_unless_less_is_wanted() {
     let more = "c.create_function('own', 1, lambda x: x + 1)\nfor i in range(9): c.execute('INSERT INTO u VALUES (own(?))', (i,))";
-    let Some(recorded) = Recorded::python(&program(more)) else {
-        return;
-    };
+    let Some(recorded) = Recorded::python(&program(more)) else { return };
     let problem = recorded.problem(&[]);
     assert!(
         problem.contains("function own (9 statements)") && problem.contains("min_coverage = 95"),
@@ -209,9 +203,7 @@ fn a_missing_function_is_named_and_refused_unless_less_is_wanted() {
 #[test]
 fn tables_that_chance_or_the_time_has_written_are_not_compared() {
     let more = "c.execute('INSERT INTO u VALUES (random())')\nc.execute('CREATE TABLE w(a, at DEFAULT CURRENT_TIMESTAMP)')\nc.execute('INSERT INTO w(a) VALUES (1)')";
-    let Some(recorded) = Recorded::python(&program(more)) else {
-        return;
-    };
+    let Some(recorded) = Recorded::python(&program(more)) else { return };
     let end = rows(&recorded.replay(&[]).unwrap(), "end state");
     for table in ["u", "w"] {
         let why = "its content depends on chance or on the present time";
@@ -248,9 +240,7 @@ fn another_end_or_other_rows_fail_and_name_table_and_event() {
 
 #[test]
 fn a_recording_with_a_missing_commit_is_cut_and_its_end_is_not_known() {
-    let Some(recorded) = Recorded::python(&program("")) else {
-        return;
-    };
+    let Some(recorded) = Recorded::python(&program("")) else { return };
     recorded.change("DELETE FROM execution WHERE ticket = 12");
     let measured = recorded.replay(&[]).unwrap();
     assert!(!measured.metrics.contains_key("differing_tables"));
@@ -261,9 +251,7 @@ fn a_recording_with_a_missing_commit_is_cut_and_its_end_is_not_known() {
 
 #[test]
 fn the_end_is_not_known_if_a_process_was_killed_while_it_committed() {
-    let Some(recorded) = Recorded::python(&program("")) else {
-        return;
-    };
+    let Some(recorded) = Recorded::python(&program("")) else { return };
     recorded.change("UPDATE execution SET duration_ns = NULL WHERE ticket = 22");
     let measured = recorded.replay(&[]).unwrap();
     assert!(!measured.metrics.contains_key("differing_tables"));
@@ -274,13 +262,9 @@ fn the_end_is_not_known_if_a_process_was_killed_while_it_committed() {
 #[test]
 fn redacted_traces_and_missing_snapshots_are_refused_with_the_reason() {
     let redact = Options { redact: true, ..Options::default() };
-    let Some(redacted) = Recorded::with(&program(""), &redact) else {
-        return;
-    };
+    let Some(redacted) = Recorded::with(&program(""), &redact) else { return };
     assert!(redacted.problem(&[]).contains("it is redacted"));
-    let Some(recorded) = Recorded::python(&program("")) else {
-        return;
-    };
+    let Some(recorded) = Recorded::python(&program("")) else { return };
     recorded.change("UPDATE snapshot SET state = 'failed', result = 5");
     let problem = recorded.problem(&[]);
     assert!(problem.contains("no snapshot of") && problem.contains("result code 5"), "{problem}");
@@ -292,9 +276,7 @@ fn redacted_traces_and_missing_snapshots_are_refused_with_the_reason() {
 #[test]
 fn attached_files_are_those_of_the_trial_and_others_are_never_opened() {
     let more = "c.execute(\"ATTACH 'b.db' AS b\")\nc.execute('CREATE TABLE b.v(a)')\nc.execute('INSERT INTO b.v VALUES (1)')\nc.execute('VACUUM INTO ?', ('copy.db',))";
-    let Some(recorded) = Recorded::python(&program(more)) else {
-        return;
-    };
+    let Some(recorded) = Recorded::python(&program(more)) else { return };
     std::fs::remove_file(recorded.file("copy.db")).unwrap();
     let contents = || ["a.db", "b.db"].map(|name| std::fs::read(recorded.file(name)).unwrap());
     let before = contents();
@@ -309,9 +291,7 @@ fn attached_files_are_those_of_the_trial_and_others_are_never_opened() {
 #[test]
 fn a_statement_that_was_waiting_when_its_process_was_killed_is_not_executed() {
     let more = "import os, time\nd = sqlite3.connect('a.db', isolation_level=None)\nd.execute('BEGIN IMMEDIATE')\npid = os.fork()\nif pid == 0:\n    e = sqlite3.connect('a.db', isolation_level=None, timeout=60)\n    e.execute('INSERT INTO t VALUES (77, 1)')\ntime.sleep(0.2)\nos.kill(pid, 9)\nos.wait()\nd.execute('COMMIT')\nc.execute('INSERT INTO t VALUES (99, 1)')";
-    let Some(recorded) = Recorded::python(&program(more)) else {
-        return;
-    };
+    let Some(recorded) = Recorded::python(&program(more)) else { return };
     let measured = recorded.replay(&[]).unwrap();
     assert_eq!(measured.metrics["agreement_percent"], 100.0);
     assert!(rows(&measured, "end state").contains(&"t equal".to_owned()));
@@ -320,9 +300,7 @@ fn a_statement_that_was_waiting_when_its_process_was_killed_is_not_executed() {
 #[test]
 fn a_process_that_was_killed_in_a_transaction_is_rolled_back_and_others_go_on() {
     let more = "import os\nif os.fork() == 0:\n    d = sqlite3.connect('a.db', isolation_level=None)\n    d.execute('BEGIN IMMEDIATE')\n    d.execute('DELETE FROM t')\n    os.kill(os.getpid(), 9)\nos.wait()\nc.execute('INSERT INTO t VALUES (99, 1)')";
-    let Some(recorded) = Recorded::python(&program(more)) else {
-        return;
-    };
+    let Some(recorded) = Recorded::python(&program(more)) else { return };
     let measured = recorded.replay(&[]).unwrap();
     assert_eq!(measured.metrics["agreement_percent"], 100.0);
     assert!(rows(&measured, "end state").contains(&"t equal".to_owned()));
@@ -346,9 +324,7 @@ for i in range(40):
 
 #[test]
 fn what_a_variant_does_once_to_the_database_is_no_divergence() {
-    let Some(recorded) = Recorded::python(EXISTING) else {
-        return;
-    };
+    let Some(recorded) = Recorded::python(EXISTING) else { return };
     let once = [
         ("page_size", Level::Int(16384)),
         ("vacuum", true.into()),

@@ -119,9 +119,7 @@ impl Files {
 
     /// Returns whether there was such a name.
     pub(super) fn delete(&mut self, name: &str) -> bool {
-        let Some(number) = self.names.remove(name) else {
-            return false;
-        };
+        let Some(number) = self.names.remove(name) else { return false };
         self.at(number).has_name = false;
         self.drop_if_unused(number);
         true

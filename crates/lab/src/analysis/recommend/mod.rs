@@ -254,9 +254,7 @@ pub(super) fn of_sqlite(variant: &VariantAnalysis) -> bool {
 
 /// Returns whether an alternative to the baseline has another setting of SQLite.
 fn varies_settings(experiment: &ExperimentAnalysis) -> bool {
-    let Some(baseline) = experiment.variants.first() else {
-        return false;
-    };
+    let Some(baseline) = experiment.variants.first() else { return false };
     let varies = |name: &str| {
         let level = baseline.levels.get(name);
         let variants = experiment.variants.iter();

@@ -117,9 +117,7 @@ fn laid_out(table: &Table, columns: &[usize], widths: &[usize], width: usize) ->
         if table.columns[column].right { cell.set_alignment(CellAlignment::Right) } else { cell }
     };
     let heading = |column: &usize| {
-        let Some(it) = table.columns.get(*column) else {
-            return comfy_table::Cell::new("");
-        };
+        let Some(it) = table.columns.get(*column) else { return comfy_table::Cell::new("") };
         let below = it.below.as_deref().map(one_line);
         let below = below.map(|below| format!("\n{below}"));
         align(*column, format!("{}{}", kept_together(&it.heading), below.unwrap_or_default()))

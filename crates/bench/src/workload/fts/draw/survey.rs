@@ -126,9 +126,7 @@ impl Survey {
 
     fn keep(&mut self, fields: &[Option<&str>]) {
         for (column, field) in fields.iter().enumerate() {
-            let Some(text) = field else {
-                continue;
-            };
+            let Some(text) = field else { continue };
             let mut lower = String::new();
             lower_case(text, &mut lower);
             self.fields.push(Field {

@@ -144,9 +144,7 @@ impl Model {
         let mut expected = self.expected();
         while select.step()? == Step::Row {
             found += 1;
-            let Some((rowid, number)) = expected.next() else {
-                continue;
-            };
+            let Some((rowid, number)) = expected.next() else { continue };
             document.clear();
             corpus.write(number, &mut document);
             let same = select.column_i64(0) == rowid && differing(&select, 1, &document, 0)? == 0;

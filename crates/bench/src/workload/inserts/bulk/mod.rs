@@ -229,9 +229,7 @@ fn compare(connection: &Connection, through: &str, wanted: &[i64; SUMS.len()]) -
 
 /// Checks that the keys that SQLite counted begin at 1 and have no gaps.
 fn check_keys(connection: &Connection, table: Table, rows: usize) -> Result<()> {
-    let Some(key) = table.counted_key().filter(|_| rows > 0) else {
-        return Ok(());
-    };
+    let Some(key) = table.counted_key().filter(|_| rows > 0) else { return Ok(()) };
     let smallest = connection.query_i64(&format!("SELECT min({key}) FROM integers"))?;
     expect("the smallest key", smallest, 1)?;
     let largest = connection.query_i64(&format!("SELECT max({key}) FROM integers"))?;

@@ -115,9 +115,7 @@ impl<'l> ThreadCalls<'l> {
             self.further = further;
             self.calls = Some((*connection, self.call_spool.calls(*connection), *count));
         }
-        let Some((connection, calls, left)) = &mut self.calls else {
-            return Ok(None);
-        };
+        let Some((connection, calls, left)) = &mut self.calls else { return Ok(None) };
         *left -= 1;
         Ok(read(calls)?.map(|call| ThreadCall {
             connection: *connection,

@@ -211,13 +211,9 @@ impl<'p> Steps<'p> {
     /// # Errors
     /// A spool cannot be read.
     pub(crate) fn step(&mut self) -> Result<Option<(Step, Call)>> {
-        let Some(ThreadCall { call, .. }) = self.calls.call()? else {
-            return Ok(None);
-        };
+        let Some(ThreadCall { call, .. }) = self.calls.call()? else { return Ok(None) };
         let step = self.steps.record()?.and_then(Step::read);
-        let Some(mut step) = step else {
-            return Err(self.steps.torn());
-        };
+        let Some(mut step) = step else { return Err(self.steps.torn()) };
         if step.begins > 0 {
             let mut required = Input::new(self.before.record()?.unwrap_or_default());
             while let Some((thread, steps)) = required.number().zip(required.number()) {

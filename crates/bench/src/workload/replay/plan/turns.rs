@@ -94,9 +94,7 @@ fn read(call_spool: &CallSpool, commits: &Commits) -> Result<(CommitEnds, u64)> 
     for connection in call_spool.spans.keys() {
         let mut calls = call_spool.calls(*connection);
         while let Some(header) = calls.header()? {
-            let Some(ticket) = header.ticket.filter(|ticket| *ticket > 0) else {
-                continue;
-            };
+            let Some(ticket) = header.ticket.filter(|ticket| *ticket > 0) else { continue };
             last = last.max(ticket);
             if ticket <= most {
                 let length = ends.of_tickets.len().max(ticket as usize);

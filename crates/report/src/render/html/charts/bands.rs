@@ -28,9 +28,7 @@ pub(super) fn axis(bands: &Bands) -> Option<Axis> {
 impl Writer {
     /// The bands, and the line through the dots that are joined.
     pub(super) fn bands(&mut self, html: &mut Html, bands: &Bands) {
-        let Some(axis) = axis(bands) else {
-            return;
-        };
+        let Some(axis) = axis(bands) else { return };
         let height = 100.0 / bands.bands.len() as f64;
         let top = |index: usize| index as f64 * height;
         let all = bands.bands.iter().enumerate();

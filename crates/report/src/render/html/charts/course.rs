@@ -35,9 +35,7 @@ fn across(course: &Course, run: f64) -> Percent {
 
 /// The chart.
 pub(super) fn draw(html: &mut Html, course: &Course) {
-    let Some(axis) = axis(course) else {
-        return;
-    };
+    let Some(axis) = axis(course) else { return };
     let up = match &course.scale {
         Scale::Metric(metric) => axis.ticks(metric),
         Scale::Ratio => axis.ratio_ticks(),

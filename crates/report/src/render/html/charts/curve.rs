@@ -57,9 +57,7 @@ pub(super) fn remark(curve: &Curve) -> Option<String> {
 
 /// The chart.
 pub(super) fn draw(html: &mut Html, curve: &Curve) {
-    let Some(axes) = Axes::over(curve) else {
-        return;
-    };
+    let Some(axes) = Axes::over(curve) else { return };
     let up: Vec<Tick> = axes.y.ticks(&curve.metric);
     html.class("div", "plot", |html| {
         up_labels(html, &up);
@@ -114,9 +112,7 @@ fn draw_point(html: &mut Html, axes: &Axes, point: &Point) {
 fn bend_labels(html: &mut Html, axes: &Axes, curve: &Curve) {
     let mut placed: Vec<f64> = Vec::new();
     for (it, class) in curve.lines.iter().zip(CLASSES) {
-        let Some(Bend { at, label, .. }) = &it.bend else {
-            continue;
-        };
+        let Some(Bend { at, label, .. }) = &it.bend else { continue };
         let x = axes.x.at(at.0);
         if placed.iter().any(|other| (other - x.0).abs() < NEAR) {
             continue;

@@ -9,9 +9,7 @@ use crate::render::html::markup::Html;
 
 /// The strip.
 pub(in crate::render::html) fn draw(html: &mut Html, strip: &Strip) {
-    let Some(axis) = axis(strip) else {
-        return;
-    };
+    let Some(axis) = axis(strip) else { return };
     let place = |value: Option<f64>, open: f64| value.map_or(Percent(open), |value| axis.at(value));
     let (from, to) = (place(strip.allowed.0, 0.0), place(strip.allowed.1, 100.0));
     let class = format!("strip {}", tone_class(strip.tone));
