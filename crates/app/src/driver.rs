@@ -41,8 +41,7 @@ pub fn named<'r>(registry: &'r Registry, names: &[String]) -> Result<Vec<&'r Man
     if names.is_empty() {
         return Ok(registry.manifests().iter().collect());
     }
-    let found = names.iter().map(|name| registry.find(name));
-    Ok(found.collect::<Result<_, _>>()?)
+    Ok(names.iter().map(|name| registry.find(name)).collect::<Result<_, _>>()?)
 }
 
 /// Returns pragmark itself, as the driver of trials.

@@ -366,10 +366,8 @@ pub(crate) fn usable(
 
 /// Returns the engines of the plan, each once: of the run, of variants and of safety tiers.
 pub(crate) fn names(plan: &RunPlan) -> Vec<String> {
-    let others = plan.settings();
-    let others = others.map(|settings| engine_of(settings, &plan.engine));
-    let tiers = plan.tiers.iter().flat_map(|tiers| &tiers.sets);
-    let of_tiers = tiers.map(|set| set.engine.clone());
+    let others = plan.settings().map(|settings| engine_of(settings, &plan.engine));
+    let of_tiers = plan.tiers.iter().flat_map(|tiers| &tiers.sets).map(|set| set.engine.clone());
     distinct([plan.engine.clone()].into_iter().chain(others).chain(of_tiers))
 }
 

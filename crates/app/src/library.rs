@@ -54,8 +54,7 @@ impl Entry {
 /// # Errors
 /// A file is damaged.
 pub fn entries() -> Result<Vec<Entry>> {
-    let files = files(&FILES).into_iter();
-    let mut entries: Vec<Entry> = files.map(entry).collect::<Result<_, _>>()?;
+    let mut entries: Vec<Entry> = files(&FILES).into_iter().map(entry).collect::<Result<_, _>>()?;
     entries.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(entries)
 }
@@ -70,8 +69,7 @@ fn entry(file: &include_dir::File<'_>) -> Result<Entry> {
 /// # Errors
 /// A file is invalid.
 pub fn all(catalogue: &Catalogue) -> Result<Vec<Experiment>> {
-    let files = files(&FILES).into_iter();
-    let experiments = files.map(|file| included(file, catalogue));
+    let experiments = files(&FILES).into_iter().map(|file| included(file, catalogue));
     let mut experiments: Vec<Experiment> = experiments.collect::<Result<_, _>>()?;
     experiments.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(experiments)
@@ -117,8 +115,7 @@ pub fn named(names: &[String], catalogue: &Catalogue) -> Result<Vec<Experiment>>
 pub fn of_source(source: &str) -> Result<Vec<String>> {
     let known = entries()?;
     let from = |entry: &&Entry| entry.source.as_deref() == Some(source);
-    let ids = known.iter().filter(from).map(|entry| entry.id.clone());
-    let ids: Vec<String> = ids.collect();
+    let ids: Vec<String> = known.iter().filter(from).map(|entry| entry.id.clone()).collect();
     if !ids.is_empty() {
         return Ok(ids);
     }

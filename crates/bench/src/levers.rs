@@ -78,8 +78,7 @@ pub fn levers(ground: &Ground<'_>) -> Vec<TunableSetting> {
     let is_small = ground.database_bytes.is_none_or(may_be_written_anew);
     let of_files = OF_FILES.iter().filter(|_| is_small);
     let requested = |(name, ..): &&Row| ground.requested.iter().any(|requested| requested == name);
-    let pragmas = OF_CONNECTIONS.iter().chain(of_files);
-    let pragmas = pragmas.chain(ON_REQUEST.iter().filter(requested));
+    let pragmas = OF_CONNECTIONS.iter().chain(of_files).chain(ON_REQUEST.iter().filter(requested));
     let all = pragmas.map(lever).chain(analyze(ground)).chain(begin(ground));
     all.filter(|lever| !ground.base.contains_key(&lever.name)).collect()
 }

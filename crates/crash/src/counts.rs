@@ -94,8 +94,7 @@ impl ImageCounts {
             }
             (*event, own)
         };
-        let all = self.events.iter().map(own);
-        all.filter(|(_, counts)| counts.images > 0).collect()
+        self.events.iter().map(own).filter(|(_, counts)| counts.images > 0).collect()
     }
 
     /// Returns the rare event that all of these images touch; `None` where it takes several to explain them.
@@ -287,8 +286,7 @@ impl KnownImage {
     fn losing_more(&self) -> RareEvents {
         let ordinary = self.lost_in_ordinary();
         let more = self.lost.iter().filter(|(_, lost)| **lost > ordinary);
-        let more = more.map(|(touched, _)| *touched);
-        more.reduce(RareEvents::of_either).unwrap_or_default()
+        more.map(|(touched, _)| *touched).reduce(RareEvents::of_either).unwrap_or_default()
     }
 }
 

@@ -57,8 +57,7 @@ impl Span {
     ) -> Option<Span> {
         let files: Vec<&str> = files(trace, &steps);
         let is_written = |database: &str| files.iter().any(|file| is_of(database, file));
-        let both = before.iter().chain(after);
-        let written = both.filter(|(database, _)| is_written(database));
+        let written = before.iter().chain(after).filter(|(database, _)| is_written(database));
         let settings = distinct(written.map(|(_, settings)| *settings).collect::<Vec<_>>());
         (!settings.is_empty()).then_some(Span { steps, settings })
     }
@@ -77,8 +76,7 @@ fn files<'t>(trace: &'t Trace, steps: &Range<usize>) -> Vec<&'t str> {
             Step::Truncate { inode, .. } => Some(*inode),
             Step::Unlink { .. } | Step::Sync { .. } | Step::SyncDirectory { .. } => None,
         };
-        let of_inode = names.iter().filter(move |(it, _)| Some(*it) == inode);
-        of_inode.map(|(_, name)| name.as_str())
+        names.iter().filter(move |(it, _)| Some(*it) == inode).map(|(_, name)| name.as_str())
     });
     let mut files: Vec<&str> = changed.collect();
     files.sort_unstable();

@@ -61,8 +61,7 @@ impl InitialDatabases {
 
     /// Returns the databases with their names.
     pub(crate) fn bases(&self) -> impl Iterator<Item = (&str, &Base)> {
-        let databases = self.databases.iter();
-        databases.map(|(name, base)| (name.as_str(), &**base))
+        self.databases.iter().map(|(name, base)| (name.as_str(), &**base))
     }
 
     pub(crate) fn files(&self) -> Vec<(String, Bytes)> {

@@ -250,8 +250,7 @@ fn never_committed(recording: &Recording, number: usize) -> Violation {
 /// Returns whether a transaction that changed several databases is in some of them only, each being at this
 /// commit. Transactions of single databases have no order between databases.
 fn is_torn(recording: &Recording, latest: &[usize]) -> bool {
-    let pairs = recording.commits.windows(2).zip(1..);
-    pairs.into_iter().any(|(pair, number)| {
+    recording.commits.windows(2).zip(1..).into_iter().any(|(pair, number)| {
         let changed = |database: &usize| pair[0].contents[*database] != pair[1].contents[*database];
         let changed: Vec<usize> = (0..latest.len()).filter(changed).collect();
         let has = |database: &usize| latest[*database] >= number;

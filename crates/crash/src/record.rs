@@ -142,8 +142,7 @@ impl Recording {
     pub fn held(&self, number: usize, acknowledged: usize) -> usize {
         let reached = self.commits.len().min(acknowledged + 2);
         let same = |commit: &Commit| commit.contents == self.commits[number].contents;
-        let latest = self.commits[..reached].iter().rposition(same);
-        latest.unwrap_or(number)
+        self.commits[..reached].iter().rposition(same).unwrap_or(number)
     }
 
     /// How many commits had been acknowledged when the first `cut` steps had been taken.

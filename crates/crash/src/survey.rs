@@ -77,8 +77,7 @@ impl Findings {
         for place in &places {
             self.evidence.entry(*place).or_default();
         }
-        let known = self.evidence.iter_mut();
-        let known = known.filter(|(place, _)| places.contains(place));
+        let known = self.evidence.iter_mut().filter(|(place, _)| places.contains(place));
         known.map(|(_, evidence)| evidence).collect()
     }
 

@@ -141,8 +141,7 @@ impl Home {
             return Ok(Vec::new());
         }
         let entries = fs::read_dir(all).context("read", all)?;
-        let paths = entries.map(|entry| Ok(entry?.path()));
-        paths.collect::<std::io::Result<_>>().context("read", all)
+        entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>().context("read", all)
     }
 }
 

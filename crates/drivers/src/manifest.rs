@@ -413,8 +413,7 @@ fn folders_of(directory: &Path) -> Result<Vec<PathBuf>, ManifestError> {
         return Ok(vec![directory.to_owned()]);
     }
     let entries = std::fs::read_dir(directory).map_err(unreadable)?;
-    let folders = entries.map(|entry| Ok(entry?.path()));
-    folders.collect::<std::io::Result<_>>().map_err(unreadable)
+    entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>().map_err(unreadable)
 }
 
 #[cfg(test)]

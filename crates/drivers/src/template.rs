@@ -64,8 +64,7 @@ impl FromStr for Language {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Language, String> {
-        let known = Language::ALL.into_iter().find(|language| language.name() == name);
-        known.ok_or_else(|| {
+        Language::ALL.into_iter().find(|language| language.name() == name).ok_or_else(|| {
             let names = Language::ALL.map(Language::name);
             format!("there is no template for `{name}`; the languages are {}", names.join(", "))
         })
@@ -83,8 +82,7 @@ fn files(name: &str, language: Language) -> Vec<(PathBuf, String)> {
     });
     let experiment = experiment_of(name).into();
     let experiment = (experiment, text(TEMPLATES.get_file(EXPERIMENT)));
-    let all = files.chain([experiment]);
-    all.map(|(path, text)| (path, text.replace(NAME, name))).collect()
+    files.chain([experiment]).map(|(path, text)| (path, text.replace(NAME, name))).collect()
 }
 
 /// Returns the name of the file with the experiment of a new driver. It is not in the driver's folder, so that a

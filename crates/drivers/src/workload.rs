@@ -121,8 +121,7 @@ impl WorkloadFile {
         });
         let metrics = self.metrics.into_iter().map(|(name, file)| {
             let metric = file.metric(&name);
-            let checked = metric.check().map(|()| metric);
-            checked.map_err(|what| at("metrics", &name, what))
+            metric.check().map(|()| metric).map_err(|what| at("metrics", &name, what))
         });
         Ok(WorkloadInfo {
             name: name.to_owned(),

@@ -60,8 +60,7 @@ impl DatabaseHandle {
         if !confinement::is_on() {
             return Ok(());
         }
-        let set = self.api().set_authorizer;
-        let set = set.ok_or(unsupported(
+        let set = self.api().set_authorizer.ok_or(unsupported(
             "authorizer, without which it executes no SQL of somebody else",
             "sqlite3_set_authorizer",
         ))?;

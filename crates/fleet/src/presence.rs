@@ -168,8 +168,7 @@ pub(crate) fn clock_s() -> i64 {
 pub(crate) async fn beat(jetstream: &async_nats::jetstream::Context, card: &Card) -> Option<u64> {
     let card = Card { clock_s: clock_s(), ..card.clone() };
     let payload = encode(&card).ok()?;
-    let bucket = jetstream.get_key_value(AGENTS).await.ok()?;
-    bucket.put(agent(&card.agent), payload.into()).await.ok()
+    jetstream.get_key_value(AGENTS).await.ok()?.put(agent(&card.agent), payload.into()).await.ok()
 }
 
 #[cfg(test)]

@@ -210,8 +210,7 @@ pub fn withdraw_progress(server: &Server, name: &str) -> Result<()> {
 /// When the server refuses, or it is damaged.
 pub fn progress_of(server: &Server, name: &str) -> Result<Option<Vec<Progress>>> {
     let stored = server.entry(&progress(name))?;
-    let decoded = stored.map(|stored| decode(&stored.payload, &format!("the progress of {name}")));
-    decoded.transpose()
+    stored.map(|stored| decode(&stored.payload, &format!("the progress of {name}"))).transpose()
 }
 
 /// Marks a run as ended, and removes the work that nobody needs any more. Its outcomes stay.
@@ -265,8 +264,7 @@ pub fn purge(server: &Server, name: &str) -> Result<Option<String>> {
 /// Returns the hashes of the files that a run needs, whatever version planned it.
 fn hashes(stored: &Stored) -> Result<Vec<String>, &Stored> {
     let header: Header = decode(&stored.payload, "a run").map_err(|_| stored)?;
-    let objects = header.objects.into_iter();
-    Ok(objects.map(|object| object.sha256).collect())
+    Ok(header.objects.into_iter().map(|object| object.sha256).collect())
 }
 
 /// Returns the hashes that no run needs.

@@ -290,8 +290,7 @@ pub const METRICS: &[Metric] = metrics! {
 /// Returns the metric of this name, built in or declared by a driver; a phase suffix after a dot is allowed.
 pub fn find(name: &str) -> Option<&'static Metric> {
     let base = name.split_once('.').map_or(name, |(base, _)| base);
-    let built_in = METRICS.iter().find(|metric| metric.name == base);
-    built_in.or_else(|| find_declared(base))
+    METRICS.iter().find(|metric| metric.name == base).or_else(|| find_declared(base))
 }
 
 /// Returns whether larger figures of the metric are better; so is a metric that is not in the catalogue.

@@ -35,8 +35,7 @@ pub fn bindings(begun: &OsStr) -> Vec<CompletionCandidate> {
 pub fn engines(begun: &OsStr) -> Vec<CompletionCandidate> {
     let text = begun.to_str().unwrap_or_default();
     if let Some((version, _)) = text.rsplit_once('+') {
-        let sets = OPTION_SETS.iter();
-        return beginning(begun, sets.map(|set| format!("{version}+{}", set.name)));
+        return beginning(begun, OPTION_SETS.iter().map(|set| format!("{version}+{}", set.name)));
     }
     let versions = RELEASES.iter().map(|release| release.version.to_owned());
     let usual = ["default", "system"].map(str::to_owned).into_iter();
@@ -68,6 +67,5 @@ pub fn runs(begun: &OsStr) -> Vec<CompletionCandidate> {
 /// Returns the names that begin as the word does.
 fn beginning(begun: &OsStr, names: impl IntoIterator<Item = String>) -> Vec<CompletionCandidate> {
     let Some(begun) = begun.to_str() else { return Vec::new() };
-    let names = names.into_iter().filter(|name| name.starts_with(begun));
-    names.map(CompletionCandidate::new).collect()
+    names.into_iter().filter(|name| name.starts_with(begun)).map(CompletionCandidate::new).collect()
 }

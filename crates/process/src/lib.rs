@@ -354,8 +354,7 @@ impl Process {
             // Fails where no process of the group is left.
             let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         }
-        let status = self.child.wait();
-        let status = status.map_err(|source| self.cannot_wait(source))?;
+        let status = self.child.wait().map_err(|source| self.cannot_wait(source))?;
         Ok(*self.status.insert(status))
     }
 

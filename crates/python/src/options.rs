@@ -37,8 +37,7 @@ pub(crate) struct Options {
 
 /// Returns the value of an option with few values.
 fn one_of<T: Copy>(option: &str, value: &str, known: &[(&str, T)]) -> PyResult<T> {
-    let found = known.iter().find(|(name, _)| *name == value);
-    found.map(|(_, value)| *value).ok_or_else(|| {
+    known.iter().find(|(name, _)| *name == value).map(|(_, value)| *value).ok_or_else(|| {
         let names: Vec<String> = known.iter().map(|(name, _)| format!("'{name}'")).collect();
         PyValueError::new_err(format!("{option} is '{value}', but must be {}", names.join(" or ")))
     })

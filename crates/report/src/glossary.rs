@@ -42,8 +42,7 @@ fn first_of(terms: &[&Term], text: &str) -> Option<(usize, usize)> {
         let mut places = text.match_indices(term.word);
         places.find(|(at, word)| is_whole(*at, word)).map(|(at, _)| at)
     };
-    let places = terms.iter().enumerate();
-    let found = places.filter_map(|(index, term)| Some((index, place(term)?)));
+    let found = terms.iter().enumerate().filter_map(|(index, term)| Some((index, place(term)?)));
     found.min_by_key(|(_, at)| *at)
 }
 

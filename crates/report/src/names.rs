@@ -26,8 +26,7 @@ impl Names {
         let Some(baseline) = all.first() else { return Names(Vec::new()) };
         let is_small = |levels: &&Settings| changed(levels, baseline).len() <= 1;
         let one_at_a_time = all.iter().all(is_small);
-        let variants = experiment.variants.iter().enumerate();
-        let names = variants.map(|(index, variant)| {
+        let names = experiment.variants.iter().enumerate().map(|(index, variant)| {
             let telling = if one_at_a_time && index > 0 {
                 changed(&variant.levels, baseline)
             } else {

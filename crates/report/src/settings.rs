@@ -156,8 +156,7 @@ impl Binding {
 /// VACUUM does not write it as long as there has been no table.
 pub fn once(chosen: &Chosen) -> Option<String> {
     let statements = |pragmas: &[Pragma]| -> String {
-        let all = pragmas.iter().map(|pragma| pragma.sql() + ";\n");
-        all.collect()
+        pragmas.iter().map(|pragma| pragma.sql() + ";\n").collect()
     };
     let is_encoding = |pragma: &Pragma| pragma.name == "encoding";
     let (encoding, shape) = chosen.file.split_at(chosen.file.partition_point(is_encoding));
@@ -255,8 +254,7 @@ fn parameters(binding: Binding, chosen: &Chosen, by_key: &[&Pragma]) -> String {
         Binding::Modernc => format!("_pragma={name}({value})"),
         _ => format!("{name}={value}"),
     };
-    let timeout = chosen.busy_timeout_ms;
-    let timeout = timeout.map(|ms| parameter("busy_timeout", &ms.to_string()));
+    let timeout = chosen.busy_timeout_ms.map(|ms| parameter("busy_timeout", &ms.to_string()));
     let pragmas = by_key.iter().map(|pragma| match binding {
         Binding::Jdbc => parameter(&pragma.name, &jdbc_value(pragma)),
         _ => parameter(&pragma.name, &pragma.value),
@@ -270,8 +268,7 @@ fn parameters(binding: Binding, chosen: &Chosen, by_key: &[&Pragma]) -> String {
         Binding::Jdbc => Some(format!("open_mode={}", open_mode(mutex))),
         _ => None,
     });
-    let all = timeout.into_iter().chain(pragmas).chain(begin).chain(mutex);
-    let all: Vec<String> = all.collect();
+    let all: Vec<String> = timeout.into_iter().chain(pragmas).chain(begin).chain(mutex).collect();
     if all.is_empty() { String::new() } else { format!("?{}", all.join("&")) }
 }
 
@@ -504,8 +501,7 @@ fn mutex(name: &str) -> Option<Mutex> {
 
 /// The place of a PRAGMA in an order that names only some; the others follow as they are.
 fn rank(order: &[&str], pragma: &Pragma) -> usize {
-    let named = order.iter().position(|name| *name == pragma.name);
-    named.unwrap_or(order.len())
+    order.iter().position(|name| *name == pragma.name).unwrap_or(order.len())
 }
 
 fn value(name: &str, level: &Level) -> Result<String, BadValue> {

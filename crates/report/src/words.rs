@@ -134,8 +134,7 @@ pub(crate) fn count(value: u64) -> String {
 /// A tier with its counts, and what happens on rare occasions alone.
 pub(crate) fn tier_words(tier: &Tier) -> String {
     let rare = tier.occasions.iter().map(rare_words);
-    let all = std::iter::once(tier.words(count)).chain(rare);
-    all.collect::<Vec<_>>().join("; ")
+    std::iter::once(tier.words(count)).chain(rare).collect::<Vec<_>>().join("; ")
 }
 
 /// Returns the words for a loss on a rare occasion alone.
@@ -220,8 +219,7 @@ pub(crate) fn grouped<K: PartialEq, T>(all: impl IntoIterator<Item = (K, T)>) ->
 /// The first letter in upper case.
 pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();
-    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
+    letters.next().map(|letter| letter.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
 
 /// The variants in the order in which they are shown: by rank, then what could not be ranked.

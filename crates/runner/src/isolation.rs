@@ -25,8 +25,7 @@ pub(crate) struct Isolation<'a> {
 
 /// Returns the trail that a process left in the directory of its trial, if it ended while it recovered an image.
 pub(crate) fn left_in(directory: &Path) -> Option<RecoveryLog> {
-    let text = fs::read_to_string(directory.join(RECOVERY_LOG)).ok()?;
-    text.parse().ok()
+    fs::read_to_string(directory.join(RECOVERY_LOG)).ok()?.parse().ok()
 }
 
 impl Isolation<'_> {

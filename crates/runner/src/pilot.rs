@@ -22,8 +22,7 @@ pub fn run_pilots(
     let tasks: Vec<Task> = tasks.collect();
     let mut executions: Vec<Execution> = Vec::new();
     let end = executor.execute(&tasks, &mut executions)?;
-    let pilots = executions.into_iter().enumerate();
-    let pilots = pilots.map(|(index, execution)| Pilot {
+    let pilots = executions.into_iter().enumerate().map(|(index, execution)| Pilot {
         index,
         wall_s: execution.wall_s,
         outcome: execution.outcome,

@@ -26,8 +26,7 @@ pub fn survey(
     directories.sort();
     directories.dedup();
     let machine = capture(&directories, cancelled)?;
-    let probed = directories.first().filter(|_| probe_s > 0.0);
-    let noise = probed.map(|directory| {
+    let noise = directories.first().filter(|_| probe_s > 0.0).map(|directory| {
         on_probe();
         noise_probe(directory, Duration::from_secs_f64(probe_s), cancelled)
     });

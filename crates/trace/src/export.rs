@@ -169,8 +169,7 @@ fn batch(
     columns: &[(&str, Type)],
     rows: &[Vec<Value>],
 ) -> io::Result<RecordBatch> {
-    let columns = columns.iter().enumerate();
-    let arrays = columns.map(|(number, (_, kind))| array(*kind, rows, number));
+    let arrays = columns.iter().enumerate().map(|(number, (_, kind))| array(*kind, rows, number));
     RecordBatch::try_new(Arc::clone(schema), arrays.collect()).map_err(other)
 }
 

@@ -460,8 +460,7 @@ pub fn is_whole(path: &Path) -> io::Result<bool> {
 /// <https://sqlite.org/fileformat2.html#the_database_header>
 fn fits(header: &[u8; HEADER], length: u64) -> bool {
     let number = |at: usize| {
-        let bytes = header[at..at + 4].iter();
-        bytes.fold(0, |number, byte| number << 8 | u64::from(*byte))
+        header[at..at + 4].iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
     };
     let page_size = match number(16) >> 16 {
         1 => 65_536,

@@ -20,8 +20,7 @@ pub fn tuning_of(
     may_lose: MayLose,
 ) -> TuningPlan {
     for setting in &mut settings {
-        let own = current.get(&setting.name);
-        let missing = own.filter(|level| !setting.levels.contains(level));
+        let missing = current.get(&setting.name).filter(|level| !setting.levels.contains(level));
         setting.levels.extend(missing.cloned());
     }
     let space = Space {

@@ -124,14 +124,14 @@ impl Judge<'_> {
             {
                 return None;
             }
-            let others = (0..factor.levels.len()).filter(|level| *level != own);
-            let others = others.filter_map(|level| {
-                let mut other = winner.to_vec();
-                other[index] = level;
-                let other = tuning.space.canonical(other);
-                let (mean, sd) = self.model.cost.difference(winner, &other);
-                tuning.space.admits(&other).then_some((level, mean, sd))
-            });
+            let others =
+                (0..factor.levels.len()).filter(|level| *level != own).filter_map(|level| {
+                    let mut other = winner.to_vec();
+                    other[index] = level;
+                    let other = tuning.space.canonical(other);
+                    let (mean, sd) = self.model.cost.difference(winner, &other);
+                    tuning.space.admits(&other).then_some((level, mean, sd))
+                });
             let (level, mean, sd) = others.max_by(|a, b| a.1.total_cmp(&b.1))?;
             Some(Unchanged {
                 setting: factor.name.clone(),

@@ -222,8 +222,7 @@ impl SearchState {
         let done = |position: usize| {
             self.trials.iter().any(|trial| trial.place == (number, position as u32))
         };
-        let slots = (0..configurations.len()).filter(|position| !done(*position));
-        let slots = slots.map(|position| {
+        let slots = (0..configurations.len()).filter(|position| !done(*position)).map(|position| {
             let (role, limit_s) = if Some(position) == own {
                 (Role::Baseline, limits_s[0])
             } else {

@@ -314,8 +314,7 @@ impl Tuning {
         };
         let space = &self.search.tuning().space;
         let mut recommended = settled.winner.clone();
-        let measured = settled.measured.iter();
-        for (_, without) in measured.filter(|(name, _)| left_out.contains(name)) {
+        for (_, without) in settled.measured.iter().filter(|(name, _)| left_out.contains(name)) {
             let mut simpler = recommended.clone();
             for (factor, level) in simpler.iter_mut().enumerate() {
                 if settled.winner[factor] != without[factor] {

@@ -65,8 +65,7 @@ fn of_connections(library: &Arc<Library>, is_in_wal_mode: bool) -> Result<Settin
 
 fn settings([journal_mode, synchronous, locking_mode]: [&str; 3]) -> Settings {
     let named = NAMES.into_iter().zip([journal_mode, synchronous, locking_mode]);
-    let levels = named.map(|(name, level)| (name.to_owned(), level.into()));
-    levels.collect()
+    named.map(|(name, level)| (name.to_owned(), level.into())).collect()
 }
 
 /// Returns the settings of most connections, or `None` if no connection was closed, so that they are not known.

@@ -201,15 +201,13 @@ pub(super) fn script_files(files: &Path) -> Result<String> {
     if files.exists() {
         return whole(&text);
     }
-    let each = text.split(',').map(|file| whole(file.trim()));
-    Ok(each.collect::<Result<Vec<_>>>()?.join(","))
+    Ok(text.split(',').map(|file| whole(file.trim())).collect::<Result<Vec<_>>>()?.join(","))
 }
 
 /// Returns the whole path of a file as a setting, which is empty without a file.
 fn absolute(path: Option<&Path>) -> Result<Level> {
     let path = path.map(std::path::absolute).transpose();
-    let path = path.map_err(Error::unusable)?.unwrap_or_default();
-    Ok(path.to_string_lossy().as_ref().into())
+    Ok(path.map_err(Error::unusable)?.unwrap_or_default().to_string_lossy().as_ref().into())
 }
 
 /// Returns the schedules of each scenario: those of a safety tier, unless something else than safety tiers is requested. A

@@ -267,8 +267,7 @@ fn watch(
 
 /// When each group had an agent last: at the beginning, as far as is known.
 fn seen_now(card: &RunCard) -> HashMap<String, Instant> {
-    let names = card.groups.iter().map(|group| group.name.clone());
-    names.map(|name| (name, Instant::now())).collect()
+    card.groups.iter().map(|group| group.name.clone()).map(|name| (name, Instant::now())).collect()
 }
 
 /// Counts the agents that are present in each group, and adds those that have come; whether any has.
@@ -383,8 +382,7 @@ impl Board {
     }
 
     fn progress(&self, least: u64) -> Vec<Progress> {
-        let all = self.of_groups.iter();
-        all.map(|(group, count)| count.progress(group, least)).collect()
+        self.of_groups.iter().map(|(group, count)| count.progress(group, least)).collect()
     }
 
     fn group_ended(&mut self) {

@@ -136,8 +136,7 @@ impl<'a> Measurement<'a> {
     }
 
     fn records_of_counts(&self, side: usize, executions: Vec<Execution>) -> Vec<TrialRecord> {
-        let rounds = (0..).zip(executions);
-        let records = rounds.map(|(round, execution)| {
+        let records = (0..).zip(executions).map(|(round, execution)| {
             let execution = Execution { outcome: counts_of(execution.outcome), ..execution };
             side_record(&self.counters, (round, side as u32), side, execution)
         });

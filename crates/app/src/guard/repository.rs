@@ -239,8 +239,7 @@ fn forget_worktrees(folder: &Path, known: &Path) -> std::io::Result<()> {
 /// another directory, or without links. The name of the folder is random.
 fn is_within(path: &Path, folder: &Path) -> bool {
     let names = |path: &Path| -> Vec<OsString> {
-        let names = path.components().map(|name| name.as_os_str().to_owned());
-        names.collect()
+        path.components().map(|name| name.as_os_str().to_owned()).collect()
     };
     let (path, folder) = (names(path), names(folder));
     let own = &folder[folder.len().saturating_sub(2)..];

@@ -61,8 +61,7 @@ impl Signals {
 
     /// Those that have arrived since the last call.
     fn arrived(&self) -> Vec<c_int> {
-        let arrived = self.each.iter();
-        let arrived = arrived.filter(|(_, flag)| flag.swap(false, Ordering::Relaxed));
+        let arrived = self.each.iter().filter(|(_, flag)| flag.swap(false, Ordering::Relaxed));
         arrived.map(|(signal, _)| *signal).collect()
     }
 

@@ -71,8 +71,7 @@ fn describe(plan: &RunPlan, engines: &[EngineRecord]) -> String {
 /// Returns every library that a run loads: engines and extensions of SQLite.
 fn libraries(plan: &RunPlan, engines: &[EngineRecord]) -> BTreeSet<String> {
     let tiers = plan.tiers.iter().flat_map(|tiers| &tiers.sets);
-    let named = crate::engine::names(plan).into_iter();
-    let named = named.chain(tiers.map(|set| set.engine.clone()));
+    let named = crate::engine::names(plan).into_iter().chain(tiers.map(|set| set.engine.clone()));
     let recorded = engines.iter().map(|engine| engine.name.clone());
     let loaded = |name: String| engine_to_load(engines, &name).unwrap_or(name);
     let extensions = plan.settings().flat_map(bench::extension);

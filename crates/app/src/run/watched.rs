@@ -73,6 +73,5 @@ fn files(settings: &Settings) -> Vec<PathBuf> {
 fn database(settings: &Settings) -> Option<PathBuf> {
     let text = |name: &str| settings.get(name).and_then(Level::as_text);
     let own = text("trace").is_none_or(str::is_empty);
-    let path = text("database").filter(|path| own && !path.is_empty());
-    path.map(PathBuf::from)
+    text("database").filter(|path| own && !path.is_empty()).map(PathBuf::from)
 }

@@ -91,8 +91,7 @@ pub fn list(folders: &[PathBuf]) -> Result<Listing> {
 /// There is none, or the folder cannot be read.
 pub fn latest(folder: &Path) -> Result<PathBuf> {
     let folders = [folder.to_owned()];
-    let latest = list(&folders)?.runs.into_iter().next().map(|run| run.folder);
-    latest.ok_or_else(|| no_run(&folders))
+    list(&folders)?.runs.into_iter().next().map(|run| run.folder).ok_or_else(|| no_run(&folders))
 }
 
 /// Makes the error of folders without runs.

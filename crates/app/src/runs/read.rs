@@ -73,8 +73,7 @@ fn of_export(name: &str, text: &str) -> Result<RunDigest> {
 pub fn of_notes(directory: &Path, name: &str) -> Result<Vec<Read>> {
     let reference = format!("--ref={name}");
     let list = git(directory, &["notes", &reference, "list"])?;
-    let notes = list.lines().filter_map(|line| line.split_once(' '));
-    let read = notes.map(|(note, commit)| {
+    let read = list.lines().filter_map(|line| line.split_once(' ')).map(|(note, commit)| {
         let text = git(directory, &["cat-file", "blob", note]);
         let digest = text.and_then(|text| of_export(&format!("the note of {commit}"), &text));
         (commit.to_owned(), digest)

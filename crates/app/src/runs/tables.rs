@@ -64,8 +64,7 @@ fn open(library: &Arc<Library>, path: &Path) -> Result<Connection> {
 fn names(connection: &Connection) -> Result<Vec<String>> {
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table'";
     let rows = connection.query_all(sql).map_err(Error::unusable)?;
-    let texts = rows.into_iter().flatten().filter_map(text);
-    Ok(texts.collect())
+    Ok(rows.into_iter().flatten().filter_map(text).collect())
 }
 
 fn text(value: Value) -> Option<String> {
@@ -82,8 +81,7 @@ fn runs(path: &Path, connection: &Connection) -> Result<Vec<Read>> {
     let sql = "SELECT run FROM run ORDER BY created, run";
     let ids = connection.query_all(sql).map_err(Error::unusable)?;
     let places = places(connection).map_err(Error::unusable)?;
-    let ids = ids.into_iter().flatten().filter_map(text);
-    let read = ids.map(|id| {
+    let read = ids.into_iter().flatten().filter_map(text).map(|id| {
         let name = format!("{id} in {}", path.display());
         let digest = run(connection, &places, &id)
             .map_err(|why| Error::unusable(format!("cannot compare {name}: {why}")));

@@ -38,8 +38,7 @@ impl Disguise {
     /// Other bytes, as many.
     pub fn blob(&self, bytes: &[u8]) -> Vec<u8> {
         let of = |block: usize| self.key.hash_one((bytes, block)).to_le_bytes();
-        let blocks = (0..bytes.len().div_ceil(8)).flat_map(of);
-        blocks.take(bytes.len()).collect()
+        (0..bytes.len().div_ceil(8)).flat_map(of).take(bytes.len()).collect()
     }
 
     fn words(&self, text: &str, out: &mut String) {

@@ -100,8 +100,7 @@ impl<'c> Original<'c> {
     /// Returns every column that can be kept, with its table.
     pub(super) fn columns(&self) -> impl Iterator<Item = (String, String)> {
         self.tables.iter().flat_map(|table| {
-            let columns = table.stored().into_iter();
-            columns.map(|column| (table.name.clone(), column.to_owned()))
+            table.stored().into_iter().map(|column| (table.name.clone(), column.to_owned()))
         })
     }
 
@@ -114,8 +113,7 @@ impl<'c> Original<'c> {
 
     /// Full-text indexes over other tables.
     pub(super) fn rebuilt(&self) -> impl Iterator<Item = &Table> {
-        let tables = self.tables.iter();
-        tables.filter(|table| matches!(table.form, Form::Rebuilt))
+        self.tables.iter().filter(|table| matches!(table.form, Form::Rebuilt))
     }
 }
 

@@ -5,10 +5,8 @@ use super::{Finding, quoted};
 
 /// Indexes that another index, or the table itself, can replace.
 pub(super) fn redundant(schema: &Schema) -> Vec<Finding> {
-    let tables = schema.tables.iter();
-    let findings = tables.flat_map(|table| {
-        let indexes = table.indexes.iter();
-        indexes.filter_map(move |index| {
+    let findings = schema.tables.iter().flat_map(|table| {
+        table.indexes.iter().filter_map(move |index| {
             let by = replaced_by(table, index)?;
             Some(Finding {
                 subject: format!("index {}", index.name),
@@ -60,11 +58,8 @@ fn repeats(index: &Index, other: &Index) -> bool {
 
 /// Foreign keys whose rows cannot be found by an index.
 pub(super) fn foreign_keys_without(schema: &Schema) -> Vec<Finding> {
-    let tables = schema.tables.iter();
-    let findings = tables.flat_map(|table| {
-        let keys = table.foreign_keys.iter();
-        let keys = keys.filter(|key| !is_indexed(table, key));
-        keys.map(move |key| Finding {
+    let findings = schema.tables.iter().flat_map(|table| {
+        table.foreign_keys.iter().filter(|key| !is_indexed(table, key)).map(move |key| Finding {
             subject: format!("table {}", table.name),
             what: format!(
                 "the foreign key ({}) has no index: deleting a row of {} or changing its key scans all of {} if foreign_keys is on",

@@ -48,8 +48,7 @@ fn autoincrement(table: &Table) -> Option<Finding> {
 
 /// Returns a finding if a key is stored twice: a key other than the rowid is in the table and in an index.
 fn stored_twice(table: &Table, space: &[Space], page_bytes: i64) -> Option<Finding> {
-    let index = table.indexes.iter().find(|index| index.is_key);
-    let index = index.filter(|_| !table.without_rowid)?;
+    let index = table.indexes.iter().find(|index| index.is_key).filter(|_| !table.without_rowid)?;
     let of = |name: &str| space.iter().find(|object| object.name == name);
     let (of_table, of_index) = (of(&table.name)?, of(&index.name)?);
     let row_bytes = of_table.payload_bytes / of_table.leaf_cells.max(1);

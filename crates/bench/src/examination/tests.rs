@@ -21,8 +21,7 @@ fn examined(sql: &str) -> Examination {
 /// The findings as one text.
 fn findings(sql: &str) -> String {
     let findings = examined(sql).findings.into_iter();
-    let lines = findings.map(|it| format!("{}: {} -> {}\n", it.subject, it.what, it.remedy));
-    lines.collect()
+    findings.map(|it| format!("{}: {} -> {}\n", it.subject, it.what, it.remedy)).collect()
 }
 
 const ROWS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)";

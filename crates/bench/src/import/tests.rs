@@ -312,8 +312,7 @@ fn compressed_and_encoded_files_are_read() {
     let gzip = folder.file("a.csv.gz", &gzip.finish().unwrap());
     let json = "{\"body\": \"hé\"}\n".as_bytes();
     let zstd = folder.file("a.jsonl.zst", &zstd::encode_all(json, 1).unwrap());
-    let utf_16 = "\u{feff}body\nhé\n".encode_utf16();
-    let utf_16: Vec<u8> = utf_16.flat_map(u16::to_le_bytes).collect();
+    let utf_16: Vec<u8> = "\u{feff}body\nhé\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     let utf_16 = folder.file("b.csv", &utf_16);
     for path in [&gzip, &zstd, &utf_16] {
         let found = rows(path, &["body"]);

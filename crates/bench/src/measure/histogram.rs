@@ -69,8 +69,7 @@ impl LatencyHistogram {
 
     /// Returns each cell that is not empty.
     fn recorded(&self) -> impl DoubleEndedIterator<Item = (usize, u64)> {
-        let cells = self.0.iter().copied().enumerate();
-        cells.filter(|(_, count)| *count > 0)
+        self.0.iter().copied().enumerate().filter(|(_, count)| *count > 0)
     }
 
     /// Returns the longest latency, or 0.
@@ -96,8 +95,7 @@ impl LatencyHistogram {
 
     /// As [`LatencyHistogram::metrics`], named for a phase.
     pub(crate) fn metrics_of_phase(&self, phase: &str) -> impl Iterator<Item = (String, f64)> {
-        let metrics = self.metrics().into_iter();
-        metrics.map(move |(name, value)| (format!("{name}.{phase}"), value))
+        self.metrics().into_iter().map(move |(name, value)| (format!("{name}.{phase}"), value))
     }
 
     /// As [`LatencyHistogram::metrics`] for a number of operations, some of whose latencies were recorded more than once.

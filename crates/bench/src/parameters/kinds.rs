@@ -186,7 +186,6 @@ impl<C: Choice> Kind for C {
     }
 
     fn meanings() -> Vec<(&'static str, String)> {
-        let all = C::ALL.iter();
-        all.map(|(_, name, lines)| (*name, meaning(lines))).collect()
+        C::ALL.iter().map(|(_, name, lines)| (*name, meaning(lines))).collect()
     }
 }

@@ -105,14 +105,12 @@ pub(crate) trait Choice: Copy + PartialEq + 'static {
 
     /// Returns its name in experiment files.
     fn name(self) -> &'static str {
-        let known = Self::ALL.iter().find(|(choice, ..)| *choice == self);
-        known.map_or("", |(_, name, _)| name)
+        Self::ALL.iter().find(|(choice, ..)| *choice == self).map_or("", |(_, name, _)| name)
     }
 
     /// Returns the choice of this name.
     fn named(name: &str) -> Option<Self> {
-        let known = Self::ALL.iter().find(|(_, known, _)| *known == name);
-        known.map(|(choice, ..)| *choice)
+        Self::ALL.iter().find(|(_, known, _)| *known == name).map(|(choice, ..)| *choice)
     }
 }
 

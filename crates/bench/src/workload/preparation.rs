@@ -82,8 +82,7 @@ fn changed_settings(connection: &Connection, settings: &Settings) -> Result<Vec<
     let mut statements = Vec::new();
     for name in OF_FILE {
         let Some((entry, level)) = pragma::find(name).zip(settings.get(name)) else { continue };
-        let wanted = entry.normalise(&level.to_string());
-        let wanted = wanted.map_err(engine::EngineError::from)?;
+        let wanted = entry.normalise(&level.to_string()).map_err(engine::EngineError::from)?;
         if pragma::read(connection, name)? != wanted {
             statements.push(format!("PRAGMA {name} = '{wanted}'"));
         }

@@ -129,8 +129,7 @@ fn write(trial: &mut Trial<'_>, parameters: &Parameters, synced: bool) -> Result
     set(&mut measured, "mib_per_s", elapsed.mib_per_s(total as f64));
     set_peak_memory(&mut measured);
     let per_row = parameters.bytes_per_row as f64;
-    let rates = windows.rates().into_iter();
-    measured.windows = rates.map(|bytes| bytes / per_row).collect();
+    measured.windows = windows.rates().into_iter().map(|bytes| bytes / per_row).collect();
 
     (trial.phase)("verify");
     check_file(&mut file, &path, &bytes, total)?;

@@ -167,8 +167,7 @@ impl Disk<'_> {
 
     fn add_inode(&self, inode: Inode, units: &mut Units) {
         let pending = &self.inodes[inode.0].pending;
-        let sizes = pending.iter().filter(|operation| operation.changes_size());
-        let sizes = sizes.count();
+        let sizes = pending.iter().filter(|operation| operation.changes_size()).count();
         if self.rule != SyncRule::Journal && sizes > 0 {
             units.push(sizes, Unit::Size(inode));
         }

@@ -114,8 +114,7 @@ impl Registry {
     /// # Errors
     /// [`DriverError::Unknown`] with the names that there are.
     pub fn find(&self, name: &str) -> Result<&Manifest> {
-        let found = self.manifests.iter().find(|known| known.name == name);
-        found.ok_or_else(|| DriverError::Unknown {
+        self.manifests.iter().find(|known| known.name == name).ok_or_else(|| DriverError::Unknown {
             name: name.to_owned(),
             known: self.manifests.iter().map(|manifest| manifest.name.clone()).collect(),
         })

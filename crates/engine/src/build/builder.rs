@@ -68,8 +68,7 @@ impl Tools {
     /// else `cargo`. Nothing is looked for until something is built.
     pub fn of_user() -> Tools {
         let variable = |name: &str, usual: &str| {
-            let given = std::env::var(name).ok();
-            let given = given.filter(|text| !text.trim().is_empty());
+            let given = std::env::var(name).ok().filter(|text| !text.trim().is_empty());
             given.unwrap_or_else(|| usual.to_owned())
         };
         Tools { compiler: variable("CC", "cc"), cargo: variable("CARGO", "cargo") }

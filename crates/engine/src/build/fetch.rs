@@ -131,8 +131,7 @@ fn check_version(source: &Path, release: &'static Release) -> Result<(), BuildEr
 }
 
 fn defined_version(header: &str) -> Option<&str> {
-    let line = header.lines().find_map(|line| line.strip_prefix("#define SQLITE_VERSION "))?;
-    line.split('"').nth(1)
+    header.lines().find_map(|line| line.strip_prefix("#define SQLITE_VERSION "))?.split('"').nth(1)
 }
 
 #[cfg(test)]

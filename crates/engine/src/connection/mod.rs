@@ -209,8 +209,7 @@ impl Connection {
             else {
                 continue;
             };
-            let known = depths.iter().find(|(id, _)| id == parent);
-            let depth = known.map_or(0, |(_, depth)| *depth);
+            let depth = depths.iter().find(|(id, _)| id == parent).map_or(0, |(_, depth)| *depth);
             lines.push(format!("{}{detail}", "  ".repeat(depth)));
             depths.push((*id, depth + 1));
         }

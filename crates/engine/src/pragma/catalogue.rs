@@ -311,8 +311,7 @@ fn boolean(value: &str) -> Option<&'static str> {
 
 /// Returns the number in decimal, if it is within the range.
 fn number(value: &str, range: RangeInclusive<i64>) -> Option<String> {
-    let number = value.parse().ok().filter(|number| range.contains(number))?;
-    Some(number.to_string())
+    Some(value.parse().ok().filter(|number| range.contains(number))?.to_string())
 }
 
 fn numbered(names: &'static [(&'static str, i64)], value: &str) -> Option<&'static str> {

@@ -154,8 +154,7 @@ impl<'d> Statement<'_, 'd> {
     /// [`EngineError::Unsupported`] where the engine has no carray,
     /// [`EngineError::ArrayTooLong`], and as [`bind_i64`](Self::bind_i64).
     pub fn bind_array(&mut self, index: i32, array: Array<'d>) -> Result<()> {
-        let bind = self.api.carray_bind;
-        let bind = bind.ok_or(unsupported("carray", "sqlite3_carray_bind"))?;
+        let bind = self.api.carray_bind.ok_or(unsupported("carray", "sqlite3_carray_bind"))?;
         let array = array.raw();
         let length =
             c_int::try_from(array.length).map_err(|_| EngineError::ArrayTooLong(array.length))?;

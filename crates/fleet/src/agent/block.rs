@@ -30,8 +30,7 @@ impl Agent<'_> {
                 return Ok(());
             }
         };
-        let block = work.tasks.first().map(|task| task.block.clone());
-        let block = block.unwrap_or_default();
+        let block = work.tasks.first().map(|task| task.block.clone()).unwrap_or_default();
         if outcomes_of(self.server, &work.run, &work.group, &work.tasks)?.is_some() {
             self.answer(message, AckKind::Ack);
             return Ok(());
@@ -64,8 +63,7 @@ impl Agent<'_> {
         executions: Vec<Execution>,
     ) -> Result<()> {
         let attempt = message.info().map_or(1, |info| info.delivered.max(1) as u64);
-        let trials = work.tasks.iter().zip(executions);
-        let trials = trials.map(|(task, execution)| Finished {
+        let trials = work.tasks.iter().zip(executions).map(|(task, execution)| Finished {
             position: task.position,
             task: hash_of_task(task),
             execution,

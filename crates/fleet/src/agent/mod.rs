@@ -312,8 +312,7 @@ impl Agent<'_> {
 
 /// Returns the consumer of a group; `None` if it does not exist yet or the server does not answer.
 async fn consumer_of(server: &Server, run: &str, group: &str) -> Option<Consumer<pull::Config>> {
-    let stream = server.stream(WORK).await.ok()?;
-    stream.get_consumer(&consumer(run, group)).await.ok()
+    server.stream(WORK).await.ok()?.get_consumer(&consumer(run, group)).await.ok()
 }
 
 /// Returns the next message; `None` if none comes within `patience`.
@@ -321,8 +320,7 @@ async fn next(
     consumer: &Consumer<pull::Config>,
     patience: Duration,
 ) -> Result<Option<Message>, async_nats::Error> {
-    let batch = consumer.batch().max_messages(1).expires(patience);
-    let mut batch = batch.messages().await?;
+    let mut batch = consumer.batch().max_messages(1).expires(patience).messages().await?;
     let limit = patience + Duration::from_secs(2);
     match tokio::time::timeout(limit, batch.next()).await {
         Ok(Some(message)) => message.map(Some),

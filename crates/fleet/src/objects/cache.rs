@@ -101,8 +101,7 @@ impl ObjectCache {
 /// Notes that a file was used.
 fn touch(path: &Path) -> Result<()> {
     let file = fs::File::options().append(true).open(path);
-    let touched = file.and_then(|file| file.set_modified(SystemTime::now()));
-    touched.map_err(failed("write", path))
+    file.and_then(|file| file.set_modified(SystemTime::now())).map_err(failed("write", path))
 }
 
 fn failed(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> FleetError {

@@ -170,8 +170,7 @@ impl ExperimentAnalysis {
 
     fn tiers_counted(&self) -> Answer<'_> {
         let of = |class| {
-            let variants = self.variants.iter();
-            (class, variants.filter(|variant| variant.class() == class).count())
+            (class, self.variants.iter().filter(|variant| variant.class() == class).count())
         };
         Answer::Tiers(self.classes().into_iter().map(of).collect())
     }

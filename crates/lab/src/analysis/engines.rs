@@ -61,8 +61,7 @@ fn models<'v>(variants: &[&'v VariantAnalysis]) -> Vec<&'v str> {
 }
 
 fn of_model<'v>(variant: &'v VariantAnalysis, model: &str) -> Option<&'v ModelSafety> {
-    let safety = variant.safety.as_ref()?;
-    safety.models.iter().find(|found| found.model == model)
+    variant.safety.as_ref()?.models.iter().find(|found| found.model == model)
 }
 
 #[cfg(test)]

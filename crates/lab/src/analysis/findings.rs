@@ -269,8 +269,7 @@ impl Chosen {
         // A variant that can destroy a database is not the next step; it is only left if nothing else is better.
         let is_known = experiment.variants[0].class().is_measured();
         let is_step = |may_lose| may_lose < MayLose::Anything || as_safe.is_none() || !is_known;
-        let step = rungs.into_iter().find(|rung| is_step(rung.0));
-        let faster = step.map(|rung| rung.1);
+        let faster = rungs.into_iter().find(|rung| is_step(rung.0)).map(|rung| rung.1);
         Some(Chosen { as_safe, faster: faster.or_else(|| better_where(experiment, is_left)) })
     }
 

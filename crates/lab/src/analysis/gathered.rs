@@ -148,8 +148,7 @@ impl GatheredVariant {
 
     fn add_counts(&mut self, measured: Measured) {
         let counted = |name: &str| metric::find(name).is_some_and(|metric| metric.counted);
-        let metrics = measured.metrics.into_iter();
-        self.analysis.counts.extend(metrics.filter(|(name, _)| counted(name)));
+        self.analysis.counts.extend(measured.metrics.into_iter().filter(|(name, _)| counted(name)));
     }
 
     fn add_measured(&mut self, round: u32, block: u32, role: Role, measured: Measured) {

@@ -454,8 +454,7 @@ impl Evidence<'_> {
             _ => [(&holding, count - 1), (&others, 0)],
         };
         let ratio = self.compare(of.0[of.1], to.0[to.1], metric)?;
-        let pooled = self.pooled((of.0, of.1), (to.0, to.1), metric);
-        let pooled = pooled.ok_or_else(|| {
+        let pooled = self.pooled((of.0, of.1), (to.0, to.1), metric).ok_or_else(|| {
             Unable::NotMeasured(format!(
                 "too few variants and rounds to estimate the noise of {metric}"
             ))
@@ -528,8 +527,7 @@ impl Evidence<'_> {
     }
 
     fn select_all(&self, wanted: &[Settings]) -> Result<Vec<usize>, Unable> {
-        let variants = wanted.iter().map(|wanted| select(self.variants, wanted));
-        Ok(variants.collect::<Result<_, _>>()?)
+        Ok(wanted.iter().map(|wanted| select(self.variants, wanted)).collect::<Result<_, _>>()?)
     }
 
     fn names(&self, compared: &Compared, between: &str) -> String {
@@ -594,8 +592,7 @@ impl Evidence<'_> {
             Ok((0..self.variants.len()).map(has).collect())
         };
         let (of, to) = (measured(wanted.of)?, measured(wanted.to)?);
-        let differing = (0..of.len()).find(|variant| of[*variant] != to[*variant]);
-        differing.map_or(Ok(()), |variant| {
+        (0..of.len()).find(|variant| of[*variant] != to[*variant]).map_or(Ok(()), |variant| {
             let label = &self.variants[variant].label;
             Err(Unable::NotMeasured(format!("{label} was measured on one of the two devices only")))
         })
@@ -614,8 +611,7 @@ impl Evidence<'_> {
     }
 
     fn device(&self, kind: DeviceKind) -> Result<&DeviceLevels, Unable> {
-        let device = self.devices.iter().find(|on| on.kind == Some(kind));
-        device.ok_or_else(|| {
+        self.devices.iter().find(|on| on.kind == Some(kind)).ok_or_else(|| {
             Unable::NotApplicable(format!(
                 "it requires the experiment on {kind} too: give `--dir` once for each"
             ))

@@ -117,8 +117,7 @@ fn divisions(
     let known: usize = counts.values().sum();
     let is_divided = |count: usize| count >= FEWEST_OF_A_SIDE && known - count >= FEWEST_OF_A_SIDE;
     let different = if counts.len() == 2 { 1 } else { counts.len() };
-    let values = counts.iter().take(different);
-    let values = values.filter(|(_, count)| is_divided(**count));
+    let values = counts.iter().take(different).filter(|(_, count)| is_divided(**count));
     let division = |value: &String| Attribute {
         name: name.to_owned(),
         words: [

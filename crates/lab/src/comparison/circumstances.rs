@@ -147,8 +147,7 @@ pub(super) fn doubts(base: &RunDigest, new: &RunDigest) -> Vec<Doubt> {
 /// Returns the settings that differ.
 pub(super) fn settings(base: &Settings, new: &Settings) -> Vec<Difference> {
     let [base, new] = [base, new].map(|settings| {
-        let named = settings.iter().map(|(name, level)| (name.clone(), level.to_string()));
-        named.collect::<Vec<_>>()
+        settings.iter().map(|(name, level)| (name.clone(), level.to_string())).collect::<Vec<_>>()
     });
     differences_of(&base, &new)
 }

@@ -146,8 +146,7 @@ fn measured<'a>(side: &'a Side) -> Vec<&'a Measured> {
 }
 
 fn by_name(statements: &[StatementRecord]) -> BTreeMap<&str, &StatementRecord> {
-    let named = statements.iter().map(|statement| (statement.name.as_str(), statement));
-    named.collect()
+    statements.iter().map(|statement| (statement.name.as_str(), statement)).collect()
 }
 
 /// Returns the counters of the whole work, in the order of [`FAMILIES`]; counters of files also by kind of file.

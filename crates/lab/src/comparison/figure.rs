@@ -55,8 +55,7 @@ fn value(name: &str, trial: &Measured) -> Option<f64> {
         let is_by_kind = metric::find(family).is_some_and(|metric| metric.counted);
         (is_by_kind && trial.metrics.contains_key(family)).then_some(0.0)
     };
-    let own = trial.metrics.get(name).copied();
-    own.or_else(|| of_all(name.split_once('.')?.0))
+    trial.metrics.get(name).copied().or_else(|| of_all(name.split_once('.')?.0))
 }
 
 /// Verdict on how the new side differs from the base.

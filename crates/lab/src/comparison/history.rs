@@ -86,8 +86,7 @@ fn as_centre<S: Serializer>(ratio: &Option<Ratio>, serializer: S) -> Result<S::O
         centre: f64,
         interval: Interval,
     }
-    let written = ratio.map(|Ratio { ratio, interval }| Written { centre: ratio, interval });
-    written.serialize(serializer)
+    ratio.map(|Ratio { ratio, interval }| Written { centre: ratio, interval }).serialize(serializer)
 }
 
 /// A change of level.
@@ -203,8 +202,7 @@ impl History {
 fn differences(one: &Run, other: &Run, experiment: &str) -> Vec<Difference> {
     let name = settings_of(experiment);
     let [of_one, of_other] = [one, other].map(|run| {
-        let settings = run.settings.iter().filter(|setting| setting.0 == name);
-        settings.cloned().collect::<Vec<_>>()
+        run.settings.iter().filter(|setting| setting.0 == name).cloned().collect::<Vec<_>>()
     });
     let mut differences = known_differences(&one.facts, &other.facts);
     differences.extend(known_differences(&of_one, &of_other));

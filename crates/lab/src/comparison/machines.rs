@@ -226,8 +226,7 @@ fn class_ratios(
     groups: &[GroupAnswer],
 ) -> BTreeMap<String, Ratio> {
     let ratio = |group: &GroupAnswer| *group.ratios.get(experiment)?.get(variant)?;
-    let ratios = groups.iter();
-    ratios.filter_map(|group| Some((group.class.clone(), ratio(group)?))).collect()
+    groups.iter().filter_map(|group| Some((group.class.clone(), ratio(group)?))).collect()
 }
 
 /// A claim on a fleet.

@@ -77,8 +77,7 @@ fn normalised(plan: &[String]) -> Vec<String> {
         aliases: plan.iter().filter_map(|node| alias(node)).collect(),
         known: BTreeMap::new(),
     };
-    let nodes = plan.iter();
-    nodes.map(|node| numbers.renamed(&words(node))).collect()
+    plan.iter().map(|node| numbers.renamed(&words(node))).collect()
 }
 
 /// Returns the number and the alias of a subquery if an earlier version names both.

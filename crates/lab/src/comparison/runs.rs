@@ -238,7 +238,6 @@ fn counted_once(base: &VariantDigest, new: &VariantDigest) -> Vec<Figure> {
         ..Measured::default()
     };
     let (one, other) = (trial(base), trial(new));
-    let names = one.metrics.keys();
-    let figures = names.map(|name| Figure::of(name, name, &[&one], &[&other]));
+    let figures = one.metrics.keys().map(|name| Figure::of(name, name, &[&one], &[&other]));
     figures.filter(|figure| figure.change != Change::Missing && figure.base != figure.new).collect()
 }

@@ -30,8 +30,7 @@ impl Form {
 
     /// Returns the keys this table may have; `None` where any name is allowed.
     pub(super) fn keys(&self) -> Option<Vec<String>> {
-        let properties = self.node.get("properties")?.as_object()?;
-        Some(properties.keys().cloned().collect())
+        Some(self.node.get("properties")?.as_object()?.keys().cloned().collect())
     }
 
     /// Returns the form of what stands under `key`.

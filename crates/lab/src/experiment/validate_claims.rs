@@ -273,8 +273,7 @@ impl Checker<'_, '_, '_> {
             ("published", claim.published),
             ("expected", claim.expected.map(|expected| expected.figure)),
         ];
-        let numbers = numbers.into_iter();
-        for (key, number) in numbers.filter_map(|(key, number)| Some((key, number?))) {
+        for (key, number) in numbers.into_iter().filter_map(|(key, number)| Some((key, number?))) {
             if !number.is_finite() {
                 let what = format!("`{key}` must be a finite number, not {number}");
                 self.findings.at(&below(path, key), what);

@@ -171,8 +171,7 @@ impl std::fmt::Display for Disk {
 /// Returns a name of small letters, digits and hyphens that no other group has.
 fn free_name(about: &str, taken: &mut BTreeSet<String>) -> String {
     const LONGEST: usize = 40;
-    let plain = name_of(about);
-    let plain: String = plain.chars().take(LONGEST).collect();
+    let plain: String = name_of(about).chars().take(LONGEST).collect();
     let numbered = (2..).map(|number| format!("{plain}-{number}"));
     let name = std::iter::once(plain.clone())
         .chain(numbered)

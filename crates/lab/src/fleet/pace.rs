@@ -49,8 +49,7 @@ pub fn stragglers(agents: &[Pace]) -> Vec<usize> {
     };
     let limit_s = (STRAGGLES * usual_s).max(SHORT_S);
     let straggles = |pace: &Pace| pace.busy_s.is_some_and(|busy_s| busy_s > limit_s);
-    let all = agents.iter().enumerate();
-    all.filter(|(_, it)| straggles(it)).map(|(index, _)| index).collect()
+    agents.iter().enumerate().filter(|(_, it)| straggles(it)).map(|(index, _)| index).collect()
 }
 
 #[cfg(test)]

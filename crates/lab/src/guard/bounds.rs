@@ -230,8 +230,7 @@ impl FromStr for Limit {
             "" => None,
             name => {
                 let unknown = || BudgetError::Limit(text.to_owned());
-                let known = MEASURES.iter().find(|measure| measure.name == name);
-                Some(known.ok_or_else(unknown)?)
+                Some(MEASURES.iter().find(|measure| measure.name == name).ok_or_else(unknown)?)
             }
         };
         let (comparator, number) =

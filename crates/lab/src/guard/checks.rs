@@ -102,8 +102,7 @@ impl Gate {
 
     /// Returns the gravest status; passed without any check.
     pub fn status(&self) -> Status {
-        let all = self.checks.iter().map(|check| check.status);
-        all.max().unwrap_or(Status::Passed)
+        self.checks.iter().map(|check| check.status).max().unwrap_or(Status::Passed)
     }
 }
 
@@ -161,10 +160,8 @@ pub fn unknown_part(guard: &Guard, comparison: &ExactComparison) -> Option<Strin
 
 /// Returns undecided checks for budgets and limits of counters that the file names and the work does not count.
 fn uncounted(guard: &Guard, checks: &[Check]) -> Vec<Check> {
-    let budgets = guard.budgets.iter();
-    let budgets = budgets.map(|(name, budget)| (name, budget.to_string()));
-    let limits = guard.limits.iter();
-    let limits = limits.map(|(name, limit)| (name, limit.to_string()));
+    let budgets = guard.budgets.iter().map(|(name, budget)| (name, budget.to_string()));
+    let limits = guard.limits.iter().map(|(name, limit)| (name, limit.to_string()));
     let is_judged = |name: &str, allowed: &str| {
         let mut checks = checks.iter();
         checks.any(|check| check.name() == name && check.allowed == allowed)

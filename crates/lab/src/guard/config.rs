@@ -104,8 +104,7 @@ fn usual_budgets() -> BTreeMap<String, Budget> {
     let usual =
         [("vm_steps", 1.10), ("syncs", 1.0), ("bytes_written", 1.10), ("pages_written", 1.10)];
     let budget = |bound| Budget { comparator: Comparator::AtMost, bound };
-    let usual = usual.map(|(name, bound)| (name.to_owned(), budget(bound)));
-    usual.into()
+    usual.map(|(name, bound)| (name.to_owned(), budget(bound))).into()
 }
 
 /// Returns the full name of a metric for a short one, and the unit that it names: `p99` is `p99_us`, and `p99_ms.find` is
@@ -185,8 +184,7 @@ impl Guard {
     pub fn check(&self) -> Result<(), String> {
         self.work.check()?;
         let budgets = self.budgets.iter().map(|(name, budget)| budget.check(name));
-        let limits = self.limits.iter();
-        let limits = limits.map(|(name, limit)| limit.of_metric(name).map(drop));
+        let limits = self.limits.iter().map(|(name, limit)| limit.of_metric(name).map(drop));
         let checked: Result<Vec<()>, BudgetError> = budgets.chain(limits).collect();
         checked.map(drop).map_err(|error| error.to_string())
     }

@@ -67,8 +67,7 @@ pub fn recorded_plan(
     let (times, rounds) = timed;
     let times =
         (rounds > 0).then(|| PlannedExperiment { stopping: rounds_of(rounds), ..times.clone() });
-    let experiments = std::iter::once(counters.clone()).chain(times);
-    let experiments = experiments.map(|mut planned| {
+    let experiments = std::iter::once(counters.clone()).chain(times).map(|mut planned| {
         for variant in &mut planned.variants {
             relative(&mut variant.settings, folder);
         }

@@ -82,8 +82,7 @@ impl Evidence {
     fn add(&mut self, measured: &Measured, names: &[String]) {
         let decides = |name: &String| names.contains(name) && !BESIDES.contains(&name.as_str());
         for connection in &measured.connections {
-            let pragmas = connection.pragmas.iter();
-            let deciding = pragmas.filter(|(name, _)| decides(name));
+            let deciding = connection.pragmas.iter().filter(|(name, _)| decides(name));
             let deciding = deciding.map(|(name, value)| (name.clone(), value.clone()));
             self.in_force.insert(deciding.collect());
         }

@@ -40,8 +40,7 @@ impl Constraint {
     /// # Errors
     /// It has another form, the metric is unknown, has another unit, or is better in the direction that is not allowed.
     pub fn parsed(text: &str) -> Result<Constraint, BudgetError> {
-        let at = text.find(['<', '>']);
-        let at = at.ok_or_else(|| BudgetError::Form(text.to_owned()))?;
+        let at = text.find(['<', '>']).ok_or_else(|| BudgetError::Form(text.to_owned()))?;
         let (name, bound) = (text[..at].trim(), &text[at..]);
         let known = NAMES.iter().find(|(short, _)| *short == name);
         let metric = known.map_or(name, |(_, metric)| metric).to_owned();

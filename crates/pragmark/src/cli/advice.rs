@@ -66,8 +66,7 @@ fn elsewhere(error: &mut clap::Error) {
         advise(error, format!("`{name}` takes it as `--set {setting}=…`"));
         return;
     }
-    let commands = cli.get_subcommands().filter(|command| !command.is_hide_set());
-    let having = commands.filter(|command| {
+    let having = cli.get_subcommands().filter(|command| !command.is_hide_set()).filter(|command| {
         let mut options = command.get_opts().filter(|known| !known.is_hide_set());
         options.any(|known| known.get_long() == Some(option))
     });

@@ -278,8 +278,7 @@ fn opening(args: &LoadArgs) -> Result<Opening> {
     };
     opening.encoding = args.encoding;
     // A type names a column, which JSON may have later.
-    let types = args.types.iter();
-    opening.more_keys = types.map(|(name, _)| name_in_input(args, name)).collect();
+    opening.more_keys = args.types.iter().map(|(name, _)| name_in_input(args, name)).collect();
     opening.columns = all(&args.select);
     opening.names.clone_from(&args.rename);
     opening.file_column.clone_from(&args.filename_column);
@@ -308,8 +307,7 @@ fn opening(args: &LoadArgs) -> Result<Opening> {
 
 /// Returns the name that the inputs have for a column.
 fn name_in_input(args: &LoadArgs, name: &str) -> String {
-    let renamed = args.rename.iter().find(|(_, new)| new == name);
-    renamed.map_or(name, |(old, _)| old).to_owned()
+    args.rename.iter().find(|(_, new)| new == name).map_or(name, |(old, _)| old).to_owned()
 }
 
 fn decimals(argument: DecimalsArg) -> Decimals {

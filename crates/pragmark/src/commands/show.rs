@@ -78,8 +78,7 @@ fn describe_claim(claim: &Claim) -> String {
     let scales = claim.not_at.iter();
     let scales =
         scales.map(|(scale, lacks)| format!("not at the scale {scale} ({})", one_line(lacks)));
-    let because = claim.bound_because.iter();
-    let because = because.map(|why| format!("\n      bound: {}", one_line(why)));
+    let because = claim.bound_because.iter().map(|why| format!("\n      bound: {}", one_line(why)));
     let facts: Vec<String> =
         [bounds, published, expected].into_iter().flatten().chain(requires).chain(scales).collect();
     format!(

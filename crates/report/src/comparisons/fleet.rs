@@ -72,14 +72,12 @@ fn counted(count: usize, what: &str) -> String {
 fn highlights(analysis: &FleetAnalysis) -> Vec<Block> {
     let mut items: Vec<Item> = analysis.unanswered.iter().map(unanswered).collect();
     for experiment in &analysis.experiments {
-        let variants = experiment.variants.iter();
-        let disagreeing = variants.filter(|variant| variant.disagrees());
+        let disagreeing = experiment.variants.iter().filter(|variant| variant.disagrees());
         items
             .extend(disagreeing.map(|disagreeing| disagreement(experiment, disagreeing, analysis)));
     }
     for experiment in &analysis.experiments {
-        let claims = experiment.claims.iter();
-        let claims = claims.filter(|claim| claim.overall == Agreement::Differ);
+        let claims = experiment.claims.iter().filter(|claim| claim.overall == Agreement::Differ);
         items.extend(claims.map(|claim| divided(experiment, claim)));
     }
     for experiment in &analysis.experiments {
@@ -279,8 +277,7 @@ fn claims(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Option<Bloc
         .into_iter()
         .chain(classes.map(|class| Column::left(class.as_str())));
     let row = |claim: &FleetClaim| {
-        let of_classes = analysis.classes.iter();
-        let of_classes = of_classes.map(|class| verdict_of_class(claim, class));
+        let of_classes = analysis.classes.iter().map(|class| verdict_of_class(claim, class));
         let first = [Cell::new(claim.says.as_str()), agreement_cell(claim.overall)];
         Row::new(first.into_iter().chain(of_classes))
     };

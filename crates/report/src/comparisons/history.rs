@@ -100,8 +100,7 @@ impl<'a> Move<'a> {
 fn moves(history: &History) -> Vec<Move<'_>> {
     let mut all = Vec::new();
     for series in &history.series {
-        let ratios = series.ratio_changes.iter();
-        all.extend(ratios.map(|level| Move::new(series, level, Scale::Ratio)));
+        all.extend(series.ratio_changes.iter().map(|level| Move::new(series, level, Scale::Ratio)));
         let scale = || Scale::Metric(series.metric.clone());
         all.extend(series.changes.iter().map(|level| Move::new(series, level, scale())));
     }

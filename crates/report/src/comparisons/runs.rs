@@ -254,8 +254,7 @@ fn verdict(variant: &VariantComparison) -> Cell {
 fn counter_rows(variant: &VariantComparison) -> Vec<Row> {
     let of_all = variant.exact.totals.iter().map(|figure| (None, figure));
     let of_statements = variant.exact.statements.iter().flat_map(|statement| {
-        let figures = statement.figures.iter();
-        figures.map(move |figure| (Some(statement.name.as_str()), figure))
+        statement.figures.iter().map(move |figure| (Some(statement.name.as_str()), figure))
     });
     let changed = |figure: &Figure| figure.ratio().is_some_and(|ratio| ratio != 1.0);
     let exact = of_all.chain(of_statements).filter(|(_, figure)| changed(figure));

@@ -87,9 +87,7 @@ pub(super) fn text(cell: &str) -> String {
 
 /// Returns the text of a cell, without the apostrophe that [`text`] put before it.
 pub(super) fn plain(cell: &str) -> &str {
-    let quoted = cell.strip_prefix('\'');
-    let quoted = quoted.filter(|rest| rest.trim_start().starts_with(FORMULAS));
-    quoted.unwrap_or(cell)
+    cell.strip_prefix('\'').filter(|rest| rest.trim_start().starts_with(FORMULAS)).unwrap_or(cell)
 }
 
 /// A variant with its figures in one metric, or an upper bound.

@@ -160,6 +160,5 @@ const TIME_LIMIT: &str = "time limit of ";
 
 /// Returns the limit in seconds in the problem of such a trial.
 pub(super) fn time_limit(problem: &str) -> Option<f64> {
-    let number = problem.strip_prefix(TIME_LIMIT)?.strip_suffix(" s")?;
-    number.parse().ok()
+    problem.strip_prefix(TIME_LIMIT)?.strip_suffix(" s")?.parse().ok()
 }

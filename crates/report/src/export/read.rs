@@ -121,8 +121,7 @@ impl<'a> CsvRow<'a> {
         let more = plain(self.optional("more").unwrap_or_default());
         let more = more.split(';').filter_map(|entry| entry.split_once('='));
         let all = std::iter::once(own).chain(known).chain(more);
-        let filled = all.filter(|(_, text)| !text.is_empty());
-        filled.map(|(name, text)| figure(name, text)).collect()
+        all.filter(|(_, text)| !text.is_empty()).map(|(name, text)| figure(name, text)).collect()
     }
 }
 

@@ -20,8 +20,7 @@ pub fn markdown(document: &Document) -> String {
         text.part(about.join("  \n"));
     }
     text.blocks(&document.head);
-    let sections = document.sections.iter();
-    for section in sections.filter(|section| section.kind != Kind::Glossary) {
+    for section in document.sections.iter().filter(|section| section.kind != Kind::Glossary) {
         text.section(section);
     }
     text.finish()

@@ -27,8 +27,7 @@ pub(super) fn abridged(table: &Table) -> Vec<Line<&Row>> {
         Abridge::Never => all.into_iter().map(Line::Row).collect(),
         Abridge::End => {
             let more = Line::LeftOut(all.len() - ALL_UP_TO);
-            let first = all.into_iter().take(ALL_UP_TO).map(Line::Row);
-            first.chain([more]).collect()
+            all.into_iter().take(ALL_UP_TO).map(Line::Row).chain([more]).collect()
         }
         Abridge::Middle => {
             let (minor, major): (Vec<&Row>, Vec<&Row>) = all.into_iter().partition(|row| row.minor);

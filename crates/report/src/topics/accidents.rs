@@ -118,8 +118,7 @@ fn schedules(experiment: &ExperimentAnalysis) -> Vec<Block> {
         let (name, result) = (row.first()?, row.last()?);
         Some(Item::new(Sentence::code(name).words(format!(": {result}"))))
     };
-    let safeties = experiment.variants.iter();
-    let safeties = safeties.filter_map(|safety| safety.safety.as_ref());
+    let safeties = experiment.variants.iter().filter_map(|safety| safety.safety.as_ref());
     let (mut all, mut wrongs, mut repeat) = (0, 0, None);
     for schedules in safeties.filter_map(|safety| safety.schedules.as_ref()) {
         if let Schedules::Played { played, wrong, first } = schedules {
@@ -133,8 +132,7 @@ fn schedules(experiment: &ExperimentAnalysis) -> Vec<Block> {
     if let Some(again) = repeat {
         summary = summary.words(" To see one call by call: ").and_code(again);
     }
-    let scenarios = Block::list(rows.filter_map(scenario));
-    scenarios.into_iter().chain([Block::paragraph(summary)]).collect()
+    Block::list(rows.filter_map(scenario)).into_iter().chain([Block::paragraph(summary)]).collect()
 }
 
 /// The files that show damage, the first by name.

@@ -282,8 +282,7 @@ fn doubts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
         let rounds = plural(experiment.rounds as usize, "round gives", "rounds give");
         ("preliminary", format!("{rounds} a first answer only"))
     });
-    let aa_check = experiment.aa_check.as_ref();
-    let alarm = aa_check.filter(|_| experiment.aa_check_alarm()).map(|check| {
+    let alarm = experiment.aa_check.as_ref().filter(|_| experiment.aa_check_alarm()).map(|check| {
         let ratio = figures::ratio(check.centre, check.interval);
         (
             "A/A check alarm",

@@ -49,8 +49,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
 }
 
 fn costs(bindings: &Bindings, cell: fn(Option<Cost>) -> Cell) -> Table {
-    let parts = bindings.parts.iter();
-    let parts = parts.map(|part| Column::right(Sentence::code(part)));
+    let parts = bindings.parts.iter().map(|part| Column::right(Sentence::code(part)));
     let rows = bindings.rows.iter().map(|row| {
         let cells = [Cell::new(row.name.as_str()), Cell::new(row.sqlite.as_str())];
         Row::new(cells.into_iter().chain(row.costs.iter().map(|cost| cell(*cost))))
@@ -87,8 +86,7 @@ fn defaults(bindings: &Bindings) -> Block {
 fn sentences(bindings: &Bindings) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     for (index, part) in bindings.parts.iter().enumerate() {
-        let rows = bindings.rows.iter();
-        let natives = rows.filter(|row| row.native == Some(row.variant));
+        let natives = bindings.rows.iter().filter(|row| row.native == Some(row.variant));
         sentences.extend(natives.filter_map(|native| sentence(bindings, native, index, part)));
     }
     if bindings.rows.iter().any(|row| !row.levels.is_empty()) {

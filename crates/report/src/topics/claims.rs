@@ -19,8 +19,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
             },
         ]
     });
-    let judged = judged.into_iter().flatten();
-    judged.chain(fsync(subject)).chain(checks(subject)).collect()
+    judged.into_iter().flatten().chain(fsync(subject)).chain(checks(subject)).collect()
 }
 
 fn table(claims: &[Judged]) -> Table {

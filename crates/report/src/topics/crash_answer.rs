@@ -130,10 +130,8 @@ fn workload(variant: &VariantAnalysis) -> String {
         (!level.is_empty()).then(|| word(level))
     };
     let options = [("--trace ", text("trace")), ("--db ", text("database")), ("", text("script"))];
-    let given = options.into_iter();
-    let given = given.filter(|(name, _)| *name != "--db " || text("trace").is_none());
-    let given = given.filter_map(|(name, value)| Some(format!(" {name}{}", value?)));
-    given.collect()
+    let given = options.into_iter().filter(|(name, _)| *name != "--db " || text("trace").is_none());
+    given.filter_map(|(name, value)| Some(format!(" {name}{}", value?))).collect()
 }
 
 /// A word of a command line.

@@ -34,8 +34,7 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
 }
 
 fn blocks(analysis: &Analysis, side_by_side: &SideBySide) -> Vec<Block> {
-    let indices = side_by_side.experiments.iter();
-    let all = indices.map(|index| Subject::of(analysis, *index));
+    let all = side_by_side.experiments.iter().map(|index| Subject::of(analysis, *index));
     let all: Vec<Subject<'_>> = all.collect();
     let Some(first) = all.first() else { return Vec::new() };
     let question = Sentence::marked(&first.experiment.question).plain();

@@ -26,8 +26,7 @@ const HEADING: &str = "What each setting does";
 /// Returns the conclusions, the chart, and the sources of the differences.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let Some(effects) = &subject.experiment.effects else { return Vec::new() };
-    let sentences = sentences(subject, effects).into_iter();
-    let list = Block::list(sentences.map(Item::new));
+    let list = Block::list(sentences(subject, effects).into_iter().map(Item::new));
     let chart = Block::chart(chart(subject, effects));
     let shares = shares(effects);
     let how = Block::small(how(effects));
@@ -158,8 +157,7 @@ fn table(effects: &Effects, of: Wording<'_>) -> Table {
 /// Returns the shares of the differences between variants, the greatest first, then the rest.
 fn shares(effects: &Effects) -> Option<Block> {
     let shares = effects.shares.as_ref()?;
-    let factors = shares.factors.iter();
-    let factors = factors.map(|one| (Sentence::code(&one.factor), one.share));
+    let factors = shares.factors.iter().map(|one| (Sentence::code(&one.factor), one.share));
     let pairs = shares.pairs.iter().map(|one| {
         let names = one.factors.iter().map(Sentence::code);
         (joined(names, " with "), one.share)
@@ -175,8 +173,7 @@ fn shares(effects: &Effects) -> Option<Block> {
     };
     let left = left.map(|(name, share)| bar(false, name.into(), share));
     let named = named.into_iter().map(|(name, share)| bar(true, name, share));
-    let bars = named.chain(left).filter(|bar| bar.share >= LEAST_SHARE);
-    let bars: Vec<Bar> = bars.collect();
+    let bars: Vec<Bar> = named.chain(left).filter(|bar| bar.share >= LEAST_SHARE).collect();
     let remark = if shares.whole {
         "shares of the variance of the logarithms"
     } else {
@@ -199,8 +196,7 @@ pub(super) fn sentences(subject: &Subject<'_>, effects: &Effects) -> Vec<Sentenc
     let is_condition = |effect: &MainEffect| conditions.contains(&effect.factor);
     // What a condition does is worth a sentence only where there is nothing to choose.
     let no_choice = effects.main.iter().all(is_condition);
-    let main = effects.main.iter();
-    let chosen = main.filter(|effect| no_choice || !is_condition(effect));
+    let chosen = effects.main.iter().filter(|effect| no_choice || !is_condition(effect));
     let with_pairs = chosen.map(|effect| (effect, effects.interacting(effect)));
     let found: Vec<_> =
         with_pairs.filter(|(effect, pair)| effect.contrast.is_found() || pair.is_some()).collect();
@@ -304,8 +300,7 @@ fn depends(effect: &MainEffect, pair: &PairEffect, of: Wording<'_>) -> Sentence 
 fn shortened<'a>(all: &[&'a SimpleEffect]) -> Vec<&'a SimpleEffect> {
     let is_kept =
         |index: usize| all.len() <= LISTED || index < LISTED / 2 || index + LISTED / 2 >= all.len();
-    let kept = (0..all.len()).filter(|index| is_kept(*index));
-    kept.map(|index| all[index]).collect()
+    (0..all.len()).filter(|index| is_kept(*index)).map(|index| all[index]).collect()
 }
 
 fn at(simple: &SimpleEffect, of: Wording<'_>) -> Sentence {

@@ -32,8 +32,7 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
 }
 
 fn facts(facts: impl IntoIterator<Item = Fact>) -> Block {
-    let facts = facts.into_iter();
-    Block::Facts(facts.map(|(name, value)| (name.into(), value.into())).collect())
+    Block::Facts(facts.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
 }
 
 /// Returns the facts about the machine; missing ones are unknown.
@@ -155,8 +154,7 @@ fn volumes(volumes: &[Volume]) -> Vec<Block> {
 }
 
 fn storage(volume: &Volume) -> Cell {
-    let file_system = volume.file_system.as_deref();
-    let file_system = file_system.unwrap_or("unknown file system");
+    let file_system = volume.file_system.as_deref().unwrap_or("unknown file system");
     let options = volume.mount_options.as_ref().map(|options| options.join(","));
     Cell::new(format!("{file_system}, {}", volume_kind(volume.kind)))
         .with_below(device(volume))

@@ -42,8 +42,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
 }
 
 fn every_metric(experiment: &ExperimentAnalysis) -> BTreeSet<&String> {
-    let variants = experiment.variants.iter();
-    variants.flat_map(|variant| variant.summaries.keys()).collect()
+    experiment.variants.iter().flat_map(|variant| variant.summaries.keys()).collect()
 }
 
 /// The name of a metric without its part.
@@ -146,8 +145,7 @@ fn counted(experiment: &ExperimentAnalysis) -> Vec<&str> {
 
 fn counts_above_zero(experiment: &ExperimentAnalysis) -> BTreeSet<&str> {
     let counts = experiment.variants.iter().flat_map(|variant| &variant.counts);
-    let above = counts.filter(|(_, value)| **value != 0.0);
-    above.map(|(name, _)| name.as_str()).collect()
+    counts.filter(|(_, value)| **value != 0.0).map(|(name, _)| name.as_str()).collect()
 }
 
 /// The kind of file that makes up the whole of a total.
@@ -182,8 +180,7 @@ fn order(name: &str) -> (usize, usize) {
 fn data(subject: &Subject<'_>) -> Vec<Block> {
     let variants = subject.experiment.variants.iter().enumerate();
     let tables = variants.flat_map(|(index, variant)| {
-        let tables = variant.tables.iter();
-        tables.map(move |table| (table.title.as_str(), (table, index)))
+        variant.tables.iter().map(move |table| (table.title.as_str(), (table, index)))
     });
     let fold = |(title, tables): (&str, Vec<(&DataTable, usize)>)| {
         let blocks = grouped(tables).into_iter().flat_map(|(table, variants)| {

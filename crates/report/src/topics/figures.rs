@@ -43,8 +43,7 @@ pub(super) fn after_effects(subject: &Subject<'_>) -> Vec<Block> {
 
 fn chart(subject: &Subject<'_>) -> Vec<Block> {
     if subject.experiment.tries_crashes() {
-        let problems = problems(subject).into_iter();
-        return problems.map(Block::small).collect();
+        return problems(subject).into_iter().map(Block::small).collect();
     }
     let ranked = by_rank(subject.experiment);
     let is_baseline = |variant: usize| subject.experiment.variants[variant].baseline;
@@ -82,8 +81,7 @@ fn drawn(ranked: &[usize], is_baseline: impl Fn(usize) -> bool) -> Vec<usize> {
     let is_drawn = |place: usize| {
         all <= ALL_UP_TO || place < BEST || place + WORST >= all || is_baseline(ranked[place])
     };
-    let places = (0..all).filter(|place| is_drawn(*place));
-    places.map(|place| ranked[place]).collect()
+    (0..all).filter(|place| is_drawn(*place)).map(|place| ranked[place]).collect()
 }
 
 fn forest(subject: &Subject<'_>, drawn: &[usize]) -> Forest {
@@ -396,8 +394,7 @@ fn not_of_medians(subject: &Subject<'_>) -> Option<Sentence> {
     let differs = |variant: &VariantAnalysis| {
         let interval = variant.effect.as_ref().map(|effect| effect.estimate.interval);
         let ratio = median(variant).map(|median| median / baseline);
-        let both = ratio.zip(interval);
-        both.is_some_and(|(ratio, interval)| !interval.contains(ratio))
+        ratio.zip(interval).is_some_and(|(ratio, interval)| !interval.contains(ratio))
     };
     experiment.variants.iter().any(differs).then(|| {
         "ratios compare trials of the same block, so they can differ from the ratio of the medians"

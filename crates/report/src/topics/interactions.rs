@@ -24,8 +24,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     } else {
         vec![Block::fold("Interactions between settings", maps)]
     };
-    let table = table(effects, subject.wording()).map(Block::table);
-    let brief = table.into_iter().collect();
+    let brief = table(effects, subject.wording()).map(Block::table).into_iter().collect();
     vec![Block::Depth { brief, full }]
 }
 
@@ -61,8 +60,7 @@ fn overview(effects: &Effects, metric: &str) -> Option<Block> {
     if effects.pairs.len() < 2 {
         return None;
     }
-    let names = effects.pairs.iter().flat_map(|pair| &pair.factors);
-    let mut names: Vec<&String> = names.collect();
+    let mut names: Vec<&String> = effects.pairs.iter().flat_map(|pair| &pair.factors).collect();
     names.sort_unstable();
     names.dedup();
     let (columns, rows) = (&names[..names.len() - 1], &names[1..]);

@@ -77,8 +77,7 @@ fn of_variant(
 ) -> MapCell {
     let metric = subject.metric();
     let Some(summary) = variant.summaries.get(metric) else {
-        let why = variant.problem.clone();
-        let why = why.unwrap_or_else(|| "not measured in this run".to_owned());
+        let why = variant.problem.clone().unwrap_or_else(|| "not measured in this run".to_owned());
         return empty(word_for(variant), why, reasons);
     };
     let standing = variant.compared(metric);
@@ -109,8 +108,7 @@ fn word_for(variant: &VariantAnalysis) -> &'static str {
 
 /// A cell without a figure; equal reasons share a number.
 fn empty(word: &str, why: String, reasons: &mut Vec<String>) -> MapCell {
-    let known = reasons.iter().position(|reason| *reason == why);
-    let number = known.unwrap_or_else(|| {
+    let number = reasons.iter().position(|reason| *reason == why).unwrap_or_else(|| {
         reasons.push(why);
         reasons.len() - 1
     });

@@ -22,8 +22,7 @@ type Shared<'a> = BTreeMap<&'a str, Option<&'a str>>;
 
 /// The values that every connection of the run shares, by name.
 fn run_wide(analysis: &Analysis) -> BTreeMap<&str, &str> {
-    let shared = shared(analysis.experiments.iter().flat_map(connections));
-    let same = shared.into_iter();
+    let same = shared(analysis.experiments.iter().flat_map(connections)).into_iter();
     same.filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
@@ -68,8 +67,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
 fn held(experiment: &ExperimentAnalysis) -> Vec<Sentence> {
     let baseline = experiment.variants.first();
     let settings = baseline.into_iter().flat_map(|baseline| {
-        let settings = baseline.settings.iter();
-        settings.filter(|(name, _)| !baseline.levels.contains_key(*name))
+        baseline.settings.iter().filter(|(name, _)| !baseline.levels.contains_key(*name))
     });
     settings.map(|(name, level)| entry(name, &level.to_string())).collect()
 }
@@ -143,6 +141,5 @@ fn shared<'a>(connections: impl Iterator<Item = &'a ReadBack>) -> Shared<'a> {
         }
     }
     // A PRAGMA that some connection does not know differs there.
-    let seen = seen.into_iter();
-    seen.map(|(name, (count, value))| (name, value.filter(|_| count == all))).collect()
+    seen.into_iter().map(|(name, (count, value))| (name, value.filter(|_| count == all))).collect()
 }

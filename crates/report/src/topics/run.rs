@@ -130,8 +130,7 @@ fn warnings(analysis: &Analysis) -> Vec<String> {
     let quick = quick.then(|| "a quick run: its answers are preliminary".to_owned());
     let machine = analysis.environment.machine.warnings();
     let machine = machine.iter().map(|warning| warning.to_string());
-    let engines = analysis.environment.engines.iter();
-    let unsynced = engines.filter_map(|engine| {
+    let unsynced = analysis.environment.engines.iter().filter_map(|engine| {
         let why = engine.why_unsynced()?;
         Some(format!("the engine {}: {why}, so a power cut can corrupt databases", engine.name))
     });

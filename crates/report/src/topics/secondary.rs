@@ -78,8 +78,7 @@ pub(super) fn medians(subject: &Subject<'_>, metrics: &[String], label: &str) ->
         Cell::figure(figure, |value| figures::figure(value, metric))
     };
     let measured = by_rank(subject.experiment).into_iter();
-    let measured = measured.filter(|variant| !variants[*variant].unmeasured());
-    let rows = measured.map(|variant| {
+    let rows = measured.filter(|variant| !variants[*variant].unmeasured()).map(|variant| {
         let cells = metrics.iter().map(|metric| cell(variant, metric));
         Row::led(subject.names.cell(variant), cells)
     });

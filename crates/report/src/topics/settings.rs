@@ -31,8 +31,7 @@ pub fn settings_to_use(analysis: &Analysis, query: &SettingsQuery) -> String {
         let key = query.experiment.as_ref();
         key.is_none_or(|key| *key == ladder.experiment)
     });
-    let blocks = ladders.filter_map(|ladder| text_of(analysis, ladder, query));
-    blocks.collect::<Vec<_>>().join("\n")
+    ladders.filter_map(|ladder| text_of(analysis, ladder, query)).collect::<Vec<_>>().join("\n")
 }
 
 /// The settings of one experiment as plain text.
@@ -50,8 +49,7 @@ fn text_of(analysis: &Analysis, ladder: &Ladder, query: &SettingsQuery) -> Optio
         Err(_) => String::new(),
     };
     let next = next_rung(ladder, rung).map(|next| {
-        let pragmas = next.advice.as_ref().ok().map(in_one_line);
-        let pragmas = pragmas.unwrap_or_default();
+        let pragmas = next.advice.as_ref().ok().map(in_one_line).unwrap_or_default();
         let hint = format!("{pragmas} (--may-lose recent prints it)");
         format!("\n{}{}", line(next), comment(mark, &hint))
     });
@@ -82,8 +80,7 @@ fn in_one_line(advice: &Advice) -> String {
 }
 
 fn sql(chosen: &Chosen) -> String {
-    let pragmas = chosen.pragmas().into_iter();
-    let sql = pragmas.map(|(name, value)| format!("PRAGMA {name} = {value};"));
+    let sql = chosen.pragmas().into_iter().map(|(name, value)| format!("PRAGMA {name} = {value};"));
     sql.collect::<Vec<_>>().join(" ")
 }
 
@@ -104,8 +101,7 @@ fn body(advice: &Advice, binding: Option<Binding>) -> String {
             let remarks = remarks(binding, &chosen).into_iter();
             let mut lines: Vec<String> = remarks.map(|remark| comment(mark, &remark)).collect();
             lines.extend(once.map(|once| once_in_comments(&once, mark)));
-            let wal = chosen.remarks_on_wal().into_iter();
-            lines.extend(wal.map(|remark| comment(mark, remark)));
+            lines.extend(chosen.remarks_on_wal().into_iter().map(|remark| comment(mark, remark)));
             lines.concat() + &binding.text(&chosen)
         }
         None => {
@@ -137,8 +133,7 @@ fn chosen(advice: &Advice) -> Result<Chosen, BadValue> {
 
 /// Returns remarks on the text for one binding.
 fn remarks(binding: Binding, chosen: &Chosen) -> Vec<String> {
-    let remark = binding.remark().map(str::to_owned);
-    remark.into_iter().chain(binding.cannot(chosen)).collect()
+    binding.remark().map(str::to_owned).into_iter().chain(binding.cannot(chosen)).collect()
 }
 
 /// Returns the result of a search for settings for the first screen: those with the accepted loss, their gain

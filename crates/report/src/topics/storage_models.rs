@@ -33,8 +33,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     if columns.is_empty() {
         return Vec::new();
     }
-    let broken = rows.iter().flat_map(|row| broken(subject, row));
-    let broken: Vec<Item> = broken.collect();
+    let broken: Vec<Item> = rows.iter().flat_map(|row| broken(subject, row)).collect();
     let matrix = Block::table(matrix(subject, &rows, &columns));
     let how = "The model kill decides what a dying process loses, the worst of the others what a power cut loses. Models marked * are outside what SQLite assumes of hardware and decide nothing. Counts are corrupt or losing images among the distinct crash images of ordinary commits; no number of clean images proves safety. The promise is that of SQLite’s documentation. The last column counts schedules of two connections, which need no crash.";
     let sampled = extent(&rows);
@@ -42,8 +41,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let explanation = Block::small(explained(&explanation));
     let broken = Block::list(broken);
     let tries_crashes = subject.experiment.tries_crashes();
-    let full = crashed(subject).into_iter().chain([explanation]);
-    let full = full.chain(broken.clone());
+    let full = crashed(subject).into_iter().chain([explanation]).chain(broken.clone());
     let full = full.chain(safer(subject, &rows)).chain([matrix.clone()]);
     let heading = Block::Heading("Safety by storage model".to_owned());
     let legend = Block::small(format!("Lost: {}; ! less safe than documented.", tier_legend()));
@@ -71,15 +69,13 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
 fn crashed(subject: &Subject<'_>) -> Vec<Block> {
     let variants = subject.experiment.variants.iter().enumerate();
     let tables = variants.flat_map(|(index, variant)| {
-        let tables = variant.tables.iter();
-        let own = tables.filter(|table| table.title == CRASHED);
+        let own = variant.tables.iter().filter(|table| table.title == CRASHED);
         own.map(move |table| (table, index))
     });
     let all = grouped(tables);
     let several = all.len() > 1;
     let sentence = |(table, variants): (&DataTable, Vec<usize>)| {
-        let rows = table.rows.iter().map(|row| row.join(": "));
-        let words = rows.collect::<Vec<_>>().join("; ");
+        let words = table.rows.iter().map(|row| row.join(": ")).collect::<Vec<_>>().join("; ");
         let of = variants.into_iter().map(|variant| subject.names.sentence(variant));
         if several {
             Sentence::from("Crashed with ")
@@ -89,8 +85,7 @@ fn crashed(subject: &Subject<'_>) -> Vec<Block> {
             Sentence::from(format!("Crashed: {words}."))
         }
     };
-    let sentences = all.into_iter().map(sentence);
-    sentences.map(Block::small).collect()
+    all.into_iter().map(sentence).map(Block::small).collect()
 }
 
 fn rows<'a>(subject: &Subject<'a>) -> Vec<Alike<'a>> {
@@ -176,8 +171,10 @@ fn model_cell(model: &ModelSafety) -> Cell {
         ..Cell::new(counted(&model.ordinary, is_broken))
     }
     .signed(sign, if is_broken { Tone::Doubt } else { tone });
-    let rare = model.worse_occasions().map(|on| occasion_words(on, model));
-    rare.fold(cell, Cell::with_below)
+    model
+        .worse_occasions()
+        .map(|on| occasion_words(on, model))
+        .fold(cell, Cell::with_below)
         .with_below(promise.map_or(String::new(), |promise| format!("promised: {promise}")))
 }
 
@@ -185,8 +182,7 @@ fn model_cell(model: &ModelSafety) -> Cell {
 pub(super) fn model_words(model: &ModelSafety) -> String {
     let rare = model.worse_occasions().map(|on| occasion_words(on, model));
     let in_force = model.in_force.iter().map(under_settings_words);
-    let all = std::iter::once(model.ordinary.words(count)).chain(rare);
-    let all = all.chain(in_force);
+    let all = std::iter::once(model.ordinary.words(count)).chain(rare).chain(in_force);
     all.collect::<Vec<_>>().join("; ")
 }
 
@@ -269,8 +265,7 @@ fn broken(subject: &Subject<'_>, (safety, variants): &Alike<'_>) -> Vec<Item> {
             ..Item::doubt(Some("less safe than documented"), text)
         }
     };
-    let models = safety.models.iter().filter(|model| model.assumed);
-    let broken = models.flat_map(broken_words);
+    let broken = safety.models.iter().filter(|model| model.assumed).flat_map(broken_words);
     broken.chain(wrong_schedule(safety)).map(item).collect()
 }
 
@@ -303,8 +298,7 @@ fn broken_words(model: &ModelSafety) -> Vec<(String, Option<&str>)> {
         let words = words(shown, None, model.witness.as_ref());
         (words, model.again.as_deref())
     });
-    let rare = model.worse_occasions();
-    let rare = rare.filter(|on| model.breaks_a_promise(Some(on.counts.loss())));
+    let rare = model.worse_occasions().filter(|on| model.breaks_a_promise(Some(on.counts.loss())));
     let rare = rare.map(|on| {
         let words = words(occasion_words(on, model), on.cause.as_ref(), on.witness.as_ref());
         (words, on.again.as_deref())

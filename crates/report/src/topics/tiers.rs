@@ -26,8 +26,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
             tier_legend()
         ))])
     });
-    let gaps = gaps(subject).into_iter();
-    let gaps = Block::list(gaps.chain(precautions(experiment)).map(Item::new));
+    let gaps = Block::list(gaps(subject).into_iter().chain(precautions(experiment)).map(Item::new));
     let has_choice = experiment.best_at_tiers.len() > 1 && !experiment.tries_crashes();
     let chart = has_choice.then(|| Block::chart(chart(subject)));
     legend.into_iter().chain(chart).chain(gaps).collect()

@@ -117,8 +117,7 @@ fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
         Block::paragraph(lead.and(joined(names, ", ")))
     });
     let blocks = [heading, Block::table(table), Block::small(how)];
-    let blocks = none_contributes.into_iter().chain(blocks);
-    blocks.chain(missing).collect()
+    none_contributes.into_iter().chain(blocks).chain(missing).collect()
 }
 
 fn not_distinguishable(detectable: f64) -> String {
@@ -319,8 +318,7 @@ pub(super) fn in_application(tuning: &TuningAnalysis) -> Option<String> {
 }
 
 fn better_in_words(tuning: &TuningAnalysis) -> Option<String> {
-    let better = tuning.advised.iter().filter(is_better);
-    let named = better.filter_map(|change| {
+    let named = tuning.advised.iter().filter(is_better).filter_map(|change| {
         let gain = change.gain?;
         let gain = figures::ratio(gain.ratio, gain.interval);
         Some(format!("{} ({gain})", change.advice.change))
@@ -335,8 +333,7 @@ fn is_better(it: &&Advised) -> bool {
 
 /// The SQL of the changes that are better, to paste.
 fn better_by_sql(tuning: &TuningAnalysis) -> Option<Block> {
-    let better = tuning.advised.iter().filter(is_better);
-    let with_gain = better.filter_map(|change| {
+    let with_gain = tuning.advised.iter().filter(is_better).filter_map(|change| {
         let (sql, gain) = (change.advice.sql.as_ref()?, change.gain?);
         let gain = figures::ratio(gain.ratio, gain.interval);
         Some(format!("-- {}: {gain}\n{sql}", change.advice.change))
@@ -461,8 +458,7 @@ fn compromise_row(tuning: &TuningAnalysis, it: &Compromise) -> Row {
     let is_current = it.settings == label(&tuning.current);
     let name =
         if is_current { Cell::new("the current settings") } else { Cell::code(&it.settings) };
-    let figures = it.figures.iter().zip(&tuning.trade_off.metrics);
-    let figures = figures.map(|(figure, metric)| {
+    let figures = it.figures.iter().zip(&tuning.trade_off.metrics).map(|(figure, metric)| {
         let median = Cell::number(Some(figures::figure(figure.median, metric)));
         if is_current { median } else { median.with_below(compromise_gain(figure)) }
     });

@@ -91,8 +91,7 @@ fn untried(experiment: &ExperimentAnalysis) -> &'static str {
 
 /// The engines of an experiment, in the order of its variants.
 pub(super) fn engines(experiment: &ExperimentAnalysis) -> Vec<String> {
-    let variants = experiment.variants.iter();
-    let named = variants.filter(|variant| variant.levels.contains_key(ENGINE));
+    let named = experiment.variants.iter().filter(|variant| variant.levels.contains_key(ENGINE));
     distinct(named.map(|variant| engine_of(&variant.levels, "default")))
 }
 
@@ -109,8 +108,7 @@ fn version(subject: &Subject<'_>, engine: &str) -> String {
 
 /// The numbers of a version, by which it is ordered.
 fn numbers(version: &str) -> Vec<u32> {
-    let parts = version.split(|c: char| !c.is_ascii_digit());
-    parts.filter_map(|part| part.parse().ok()).collect()
+    version.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 
 fn finding(experiment: &ExperimentAnalysis, engine: &str, settings: &Settings) -> Finding {

@@ -93,8 +93,7 @@ pub fn find_tools(others: &[ToolQuery<'_>]) -> Vec<Tool> {
     thread::scope(|scope| {
         let search = |query| scope.spawn(move || ToolQuery::find(query, path));
         let searches: Vec<_> = TOOLS.iter().chain(others).map(search).collect();
-        let found = searches.into_iter().map(thread::ScopedJoinHandle::join);
-        found.filter_map(Result::ok).collect()
+        searches.into_iter().map(thread::ScopedJoinHandle::join).filter_map(Result::ok).collect()
     })
 }
 

@@ -415,8 +415,7 @@ fn fingerprint(plan: &[u8], environment: &[u8]) -> String {
     let mut both = Sha256::new();
     both.update(Sha256::digest(plan));
     both.update(Sha256::digest(environment));
-    let hex = both.finalize().into_iter().map(|byte| format!("{byte:02x}"));
-    hex.collect()
+    both.finalize().into_iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

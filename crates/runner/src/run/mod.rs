@@ -114,8 +114,7 @@ fn part_of(
 
 /// Returns the recorded trials of each experiment of a part.
 fn histories(part: &RunPlan, purpose: Purpose, folder: &RunFolder) -> Result<Vec<History>> {
-    let experiments = part.experiments.iter();
-    let mut histories: Vec<History> = experiments.map(|_| History::default()).collect();
+    let mut histories: Vec<History> = part.experiments.iter().map(|_| History::default()).collect();
     folder.each_trial(|record| {
         if record.purpose == purpose {
             add(&record, part, &mut histories);

@@ -62,8 +62,7 @@ impl PartRunner<'_> {
     }
 
     fn tasks(&self, planned: &PlannedExperiment, slots: &[Slot]) -> Vec<Task> {
-        let slots = slots.iter();
-        slots.map(|slot| task(self.part, planned, self.purpose, *slot)).collect()
+        slots.iter().map(|slot| task(self.part, planned, self.purpose, *slot)).collect()
     }
 
     /// Lets an executor that can use it know which blocks will probably come next.

@@ -156,8 +156,7 @@ impl TierCache {
         let mut file =
             tempfile::NamedTempFile::new_in(folder).context("create a file in", folder)?;
         let text = serde_json::to_vec(&entry).map_err(std::io::Error::from);
-        let written = text.and_then(|text| file.write_all(&text));
-        written.context("write", file.path())?;
+        text.and_then(|text| file.write_all(&text)).context("write", file.path())?;
         file.as_file().sync_all().context("sync", file.path())?;
         let moved = file.persist(&path).map_err(|failed| failed.error);
         moved.context("rename to", &path)?;

@@ -140,8 +140,7 @@ impl<'a> Parser<'_, 'a> {
     fn literal(&mut self) -> Option<Value> {
         let literals =
             [("null", Value::Null), ("true", Value::Bool(true)), ("false", Value::Bool(false))];
-        let found = literals.into_iter().find(|(word, _)| self.word(word));
-        found.map(|(_, value)| value)
+        literals.into_iter().find(|(word, _)| self.word(word)).map(|(_, value)| value)
     }
 
     fn operand(&mut self) -> Result<Node, Mistake> {

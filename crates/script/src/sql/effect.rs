@@ -163,14 +163,12 @@ fn table_at(mut rest: &[Token<'_>]) -> Option<String> {
         return None;
     }
     let qualified = rest.get(1).is_some_and(|dot| dot.text == ".");
-    let name = rest.get(if qualified { 2 } else { 0 })?.name()?;
-    Some(name.to_ascii_lowercase())
+    Some(rest.get(if qualified { 2 } else { 0 })?.name()?.to_ascii_lowercase())
 }
 
 /// Returns the names in a statement, keywords included, in lower case.
 pub fn names(sql: &str) -> Vec<String> {
-    let names = tokens(sql).filter_map(|token| token.name());
-    names.map(|name| name.to_ascii_lowercase()).collect()
+    tokens(sql).filter_map(|token| token.name()).map(|name| name.to_ascii_lowercase()).collect()
 }
 
 /// Returns whether chance or the present time have a part in what a statement does.

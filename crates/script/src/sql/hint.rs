@@ -91,8 +91,7 @@ fn is_keyword(token: &Token<'_>) -> bool {
 /// `column IN (?, ?)`, `SET column = ?`.
 fn compared(all: &[Token<'_>], parameter: usize) -> Option<(Option<String>, String)> {
     let before = operands_before(all, parameter);
-    let left = before.and_then(|end| column_ending(all, end));
-    left.or_else(|| {
+    before.and_then(|end| column_ending(all, end)).or_else(|| {
         let after = &all[parameter + 1..];
         let operator = after.iter().take_while(|token| is_operator(token)).count();
         (operator > 0).then(|| column_beginning(&after[operator..])).flatten()

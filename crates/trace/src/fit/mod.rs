@@ -123,8 +123,7 @@ impl Forms {
 fn is_work(sql: &str, readonly: bool) -> bool {
     const OTHERS: [&str; 7] =
         ["PRAGMA", "ATTACH", "DETACH", "VACUUM", "ANALYZE", "EXPLAIN", "REINDEX"];
-    let word = sql.trim_start().get(..7).unwrap_or(sql.trim_start());
-    let word = word.to_ascii_uppercase();
+    let word = sql.trim_start().get(..7).unwrap_or(sql.trim_start()).to_ascii_uppercase();
     Kind::of(sql.trim_start(), readonly) != Kind::Schema
         && !OTHERS.iter().any(|other| word.starts_with(other))
 }

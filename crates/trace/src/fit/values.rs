@@ -106,11 +106,9 @@ impl Values {
     /// Returns the values to compare with a column's: integers, or texts if there are more of them.
     pub fn samples(&self, most: usize) -> Vec<Json> {
         if self.integers.total() >= self.texts.total() {
-            let all = self.integers.iter().map(|(value, _)| Json::from(*value));
-            all.take(most).collect()
+            self.integers.iter().map(|(value, _)| Json::from(*value)).take(most).collect()
         } else {
-            let all = self.texts.iter().map(|(value, _)| value.as_str().into());
-            all.take(most).collect()
+            self.texts.iter().map(|(value, _)| value.as_str().into()).take(most).collect()
         }
     }
 

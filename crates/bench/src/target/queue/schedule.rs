@@ -53,8 +53,7 @@ impl Schedule {
     /// Returns at most `limit` tasks of this status.
     pub(super) fn list(&self, status: Status, limit: usize) -> Vec<TaskId> {
         let mut lists = self.lists();
-        let found = lists.of(status).iter().take(limit);
-        found.map(|(_, id)| *id).collect()
+        lists.of(status).iter().take(limit).map(|(_, id)| *id).collect()
     }
 
     /// Takes the pending task that is due first, if it is due now, and notes it as processing.

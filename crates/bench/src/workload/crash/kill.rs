@@ -77,8 +77,7 @@ fn record(outcome: &Outcome, variant: &CrashSettings, measured: &mut Measured) {
     ] {
         set(measured, metric, count as f64);
     }
-    let lost = outcome.findings.iter();
-    let losing = lost.filter(|finding| finding.damage.is_loss()).count() as u64;
+    let losing = outcome.findings.iter().filter(|finding| finding.damage.is_loss()).count() as u64;
     let bad = outcome.findings.len() as u64 - losing;
     let lost = outcome.findings.iter();
     let most = lost.filter_map(|finding| finding.damage.lost()).max();

@@ -139,8 +139,7 @@ fn why_unmeasured(measured: &Measured) -> Option<String> {
     if models.any(|model| model.worst().is_some()) {
         return None;
     }
-    let first = measured.safety.first();
-    let why = first.and_then(|model| model.ordinary.why_not());
+    let why = measured.safety.first().and_then(|model| model.ordinary.why_not());
     Some(why.unwrap_or("no storage model was tried").to_owned())
 }
 

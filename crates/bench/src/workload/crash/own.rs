@@ -158,8 +158,7 @@ pub fn crash_script(
         let first = effect::first_word(sql);
         ["select", "values", "explain"].contains(&first.as_str())
     };
-    let kept = executed.into_iter().filter(|statement| !only_reads(&statement.sql));
-    let actions = kept.map(|it| {
+    let actions = executed.into_iter().filter(|statement| !only_reads(&statement.sql)).map(|it| {
         Action::Execution(Execution {
             sql: it.sql,
             values: it.values,

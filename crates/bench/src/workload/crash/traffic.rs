@@ -71,8 +71,7 @@ pub(super) fn read(path: &Path, directory: &Path, database: &str, most: usize) -
     let decided = DECIDED.map(|name| (name.to_owned(), "".into()));
     recording.confine(&Settings::from(decided));
     let recorded = recording.databases[0].recorded.clone();
-    let own = groups.into_iter();
-    let own = own.filter(|group| database_of(&recording, group) == Some(&recorded));
+    let own = groups.into_iter().filter(|group| database_of(&recording, group) == Some(&recorded));
     let own: Vec<Group> = own.collect();
     let commits = own.iter().filter(|group| group.ticket.is_some());
     let transactions = commits.filter(|group| group.works).count();

@@ -108,8 +108,7 @@ fn answer(
 
 /// Returns the part of the rows of both, each in ascending order, that both have, or `None` if both are empty.
 fn overlap(one: &[i64], other: &[i64]) -> Option<f64> {
-    let both = one.iter().filter(|rowid| other.binary_search(rowid).is_ok());
-    let both = both.count();
+    let both = one.iter().filter(|rowid| other.binary_search(rowid).is_ok()).count();
     let either = one.len() + other.len() - both;
     (either > 0).then(|| both as f64 / either as f64)
 }

@@ -53,8 +53,7 @@ impl Source {
         let Some(path) = &parameters.text_file else {
             return Ok(Source::generated(&parameters.generator, seed));
         };
-        let encoding = parameters.text_encoding.as_deref();
-        let encoding = encoding.map(str::parse).transpose();
+        let encoding = parameters.text_encoding.as_deref().map(str::parse).transpose();
         let columns = parameters.text_columns.as_deref();
         let options = TextOptions {
             columns: columns.map(split_columns).unwrap_or_default(),

@@ -84,8 +84,7 @@ impl Judge {
         let vocabulary = Vocabulary::of(&meanings);
         let mut distinct: Vec<Meaning> = Vec::new();
         let question_of = meanings.into_iter().map(|meaning| {
-            let known = distinct.iter().position(|other| *other == meaning);
-            known.unwrap_or_else(|| {
+            distinct.iter().position(|other| *other == meaning).unwrap_or_else(|| {
                 distinct.push(meaning);
                 distinct.len() - 1
             })
@@ -162,8 +161,7 @@ impl Vocabulary {
     }
 
     fn stem_of(&self, word: &str) -> u32 {
-        let stem = self.stems.get(&*self.stemmer.stem(word));
-        stem.copied().unwrap_or(UNKNOWN)
+        self.stems.get(&*self.stemmer.stem(word)).copied().unwrap_or(UNKNOWN)
     }
 }
 

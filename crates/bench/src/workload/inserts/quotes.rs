@@ -230,8 +230,7 @@ fn insert_all(
     if let ([connection], [quotes]) = (&mut *connections, data) {
         return insert_into(connection, quotes, plan, &|| {});
     }
-    let all = on_threads(connections, data, plan)?.into_iter();
-    let whole = all.reduce(|a, b| Inserted {
+    let whole = on_threads(connections, data, plan)?.into_iter().reduce(|a, b| Inserted {
         began: a.began.min(b.began),
         ended: a.ended.max(b.ended),
         windows: Vec::new(),

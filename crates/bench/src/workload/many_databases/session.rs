@@ -146,8 +146,7 @@ impl Session {
             0 => self.shared.parameters.databases,
             _ => 2 * self.shared.parameters.databases,
         };
-        let before_now = measured.metrics.get("open_files").copied();
-        let most = before_now.unwrap_or_default().max(now as f64);
+        let most = measured.metrics.get("open_files").copied().unwrap_or_default().max(now as f64);
         set(measured, "open_files", most);
         let each = now.saturating_sub(before) as f64 / connections as f64;
         set(measured, "files_per_database", each);

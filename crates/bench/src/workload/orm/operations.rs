@@ -218,8 +218,7 @@ fn eager_each<'s>(
     let people = with_people(connection, parties, each, columns)?;
     Ok(Operation::reading(people, people, move || {
         let ids = load_ids(connection)?;
-        let loaded = columns.iter().map(|column| load_in(connection, column, &ids));
-        loaded.sum()
+        columns.iter().map(|column| load_in(connection, column, &ids)).sum()
     }))
 }
 

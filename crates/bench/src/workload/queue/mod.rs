@@ -43,8 +43,7 @@ impl Declared for Queue {
     type Parameters = Parameters;
 
     fn phases() -> Vec<String> {
-        let operations = Op::ALL.iter().map(|(_, phase, _)| *phase);
-        operations.chain(["rebuild"]).map(str::to_owned).collect()
+        Op::ALL.iter().map(|(_, phase, _)| *phase).chain(["rebuild"]).map(str::to_owned).collect()
     }
 
     fn check(parameters: &Parameters, settings: &Settings) -> Result<()> {

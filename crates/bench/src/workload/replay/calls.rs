@@ -256,8 +256,7 @@ impl CallSpool {
 
     /// Returns the start of the first call, in nanoseconds.
     pub(crate) fn began(&self) -> i64 {
-        let first = self.spans.values().map(|span| span.first);
-        first.min().unwrap_or(0)
+        self.spans.values().map(|span| span.first).min().unwrap_or(0)
     }
 
     /// Returns the calls of a connection.
@@ -305,8 +304,7 @@ fn values(input: &mut Input<'_>, spool: &Spool) -> Result<Values> {
     match kind {
         b"b" => {
             let count = input.number().ok_or_else(|| spool.torn())?;
-            let bound = (0..count).map(|_| bound(input, spool));
-            bound.collect::<Result<_, _>>().map(Values::Bound)
+            (0..count).map(|_| bound(input, spool)).collect::<Result<_, _>>().map(Values::Bound)
         }
         b"e" => text(input.rest()).map(Values::Expanded),
         _ => Ok(Values::Missing("values that are missing")),

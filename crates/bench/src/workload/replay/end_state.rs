@@ -229,8 +229,7 @@ fn not_replayed(recording: &Recording, survey: &Survey) -> BTreeMap<String, &'st
 /// such a function writes, and tables that are written from them.
 fn by_chance(recording: &Recording, survey: &Survey, schema: &[String]) -> BTreeSet<String> {
     let binds_now = |id| survey.statements.get(&id).is_some_and(|executions| executions.binds_now);
-    let texts = recording.texts.values();
-    let texts = texts.map(|text| (text.sql.as_str(), binds_now(text.id)));
+    let texts = recording.texts.values().map(|text| (text.sql.as_str(), binds_now(text.id)));
     let all = texts.chain(schema.iter().map(|sql| (sql.as_str(), false)));
     let mut writers: Vec<(bool, Vec<String>, Vec<String>)> = Vec::new();
     let mut seen = BTreeSet::new();

@@ -51,14 +51,12 @@ pub(super) fn end_table(ends: &EndState) -> DataTable {
     let differing = ends.differing.iter().cloned();
     let rest = ends.left_out.iter().chain(&ends.unknown);
     let rest = rest.map(|(name, why)| (name.clone(), format!("not compared: {why}")));
-    let rows = differing.chain(rest).chain(equal);
-    let rows = rows.map(|(name, how)| vec![name, how]);
+    let rows = differing.chain(rest).chain(equal).map(|(name, how)| vec![name, how]);
     table("end state", &["table", "compared with the recording"], rows.collect())
 }
 
 pub(super) fn missing_table(coverage: &Coverage) -> DataTable {
-    let rows = coverage.missing.iter();
-    let rows = rows.map(|(what, calls)| vec![what.clone(), calls.to_string()]);
+    let rows = coverage.missing.iter().map(|(what, calls)| vec![what.clone(), calls.to_string()]);
     table("not replayed", &["missing", "statements"], rows.collect())
 }
 
@@ -136,6 +134,5 @@ pub(super) fn slowest(recording: &Recording, survey: &Survey, most: usize) -> Ve
     }
     let mut all: Vec<(i64, (Amount, &str))> = times.into_iter().collect();
     all.sort_by_key(|(form, (time, _))| (std::cmp::Reverse(time.time_ns as u64), *form));
-    let all = all.into_iter().take(most);
-    all.map(|(form, (_, sql))| (form, sql.to_owned())).collect()
+    all.into_iter().take(most).map(|(form, (_, sql))| (form, sql.to_owned())).collect()
 }

@@ -361,8 +361,7 @@ pub fn missing_in_trace(path: &Path, directory: &Path) -> Result<Vec<(String, u6
 
 /// Returns the process of each connection, if each process has threads of its own.
 fn processes_of(recording: &Recording, workers: Workers) -> HashMap<i64, i64> {
-    let connections = recording.connections.values();
-    let connections = connections.filter(|_| workers == Workers::Processes);
+    let connections = recording.connections.values().filter(|_| workers == Workers::Processes);
     connections.map(|connection| (connection.id, connection.process)).collect()
 }
 

@@ -116,8 +116,7 @@ impl Progress {
     /// Publishes the condition that a thread waits for.
     fn publish(&self, thread: usize, step: &Step) {
         let set = |what, number| self.number(thread, what).store(number, Ordering::SeqCst);
-        let before = step.before.iter();
-        let unmet = before.filter(|(of, steps)| !self.has_executed(*of, *steps));
+        let unmet = step.before.iter().filter(|(of, steps)| !self.has_executed(*of, *steps));
         let mut count = 0;
         for (of, steps) in unmet.take(LISTED) {
             set(LIST + 2 * count, *of as u64);

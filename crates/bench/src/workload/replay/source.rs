@@ -182,8 +182,7 @@ impl Recording {
 
     /// Returns the names of all databases in memory that connections share.
     pub(super) fn shared_memories(&self) -> BTreeSet<PathBuf> {
-        let connections = self.connections.keys();
-        connections.filter_map(|connection| self.shared_memory(*connection)).collect()
+        self.connections.keys().filter_map(|connection| self.shared_memory(*connection)).collect()
     }
 
     /// Returns whether the application sets this PRAGMA and the variant does not.
@@ -211,14 +210,12 @@ impl Recording {
             let in_file = database.is_some_and(|database| !has_log && !database.began_with_log);
             in_file || self.shared_memory(*connection).is_some()
         };
-        let connections = self.connections.keys().copied();
-        connections.filter(has_journal).collect()
+        self.connections.keys().copied().filter(has_journal).collect()
     }
 
     /// Describes how replayed statements change the safety of the databases.
     pub(super) fn set_by_statements(&self) -> Vec<String> {
-        let texts = self.texts.values();
-        let replayed = texts.filter(|text| !self.left_out.contains_key(&text.id));
+        let replayed = self.texts.values().filter(|text| !self.left_out.contains_key(&text.id));
         let mut words =
             durability::set_by(replayed.map(|text| ("the application", text.sql.as_str())));
         words.sort();

@@ -66,8 +66,7 @@ pub(super) struct Files {
 
 impl Files {
     fn add(&mut self, file: File) -> FileNumber {
-        let free = self.files.iter().position(Option::is_none);
-        let number = free.unwrap_or_else(|| {
+        let number = self.files.iter().position(Option::is_none).unwrap_or_else(|| {
             self.files.push(None);
             self.files.len() - 1
         });

@@ -80,8 +80,7 @@ struct Held {
 
 impl SharedMemoryLocks {
     fn of(&mut self, owner: Owner) -> &mut Held {
-        let known = self.0.iter().position(|held| held.owner == owner);
-        let index = known.unwrap_or_else(|| {
+        let index = self.0.iter().position(|held| held.owner == owner).unwrap_or_else(|| {
             self.0.push(Held { owner, shared: 0, exclusive: 0 });
             self.0.len() - 1
         });

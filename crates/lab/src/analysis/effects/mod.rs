@@ -349,10 +349,9 @@ fn contrast(table: &Table, terms: &[Term], alpha: f64) -> Contrast {
         .map(|round| terms.iter().map(|term| difference(term, round)).sum::<f64>() / count)
         .collect();
     let rounds = table.rounds() as f64;
-    let by_setting = terms.iter().map(|term| {
-        let values = (0..table.rounds()).map(|round| difference(term, round));
-        values.sum::<f64>() / rounds
-    });
+    let by_setting = terms
+        .iter()
+        .map(|term| (0..table.rounds()).map(|round| difference(term, round)).sum::<f64>() / rounds);
     let (low, high) = by_setting.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
         (low.min(value), high.max(value))
     });

@@ -31,8 +31,7 @@ pub fn terminal(document: &Document, style: Style) -> String {
         text.line(Paint::Dim, &line);
     }
     blocks(&mut text, &document.head);
-    let sections = document.sections.iter();
-    for section in sections.filter(|section| !section.kind.is_full_only()) {
+    for section in document.sections.iter().filter(|section| !section.kind.is_full_only()) {
         add_section(&mut text, section);
     }
     text.explain_terms();

@@ -83,11 +83,9 @@ fn least_width(table: &Table, column: usize, width: usize) -> usize {
     const LONGEST: usize = 30;
     let rows = table.rows.iter().chain(&table.foot);
     let cells = rows.filter_map(|row| row.cells.get(column)).map(content);
-    let all = cells.chain([kept_together(&table.columns[column].heading)]);
-    let longest = all.map(|text| {
-        let words = text.split([' ', '\n']);
-        words.map(|word| word.chars().count()).max().unwrap_or(0)
-    });
+    let longest = cells
+        .chain([kept_together(&table.columns[column].heading)])
+        .map(|text| text.split([' ', '\n']).map(|word| word.chars().count()).max().unwrap_or(0));
     longest.max().unwrap_or(0).min(LONGEST.min(width * 2 / 5)) + GAP
 }
 

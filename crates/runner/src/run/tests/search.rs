@@ -135,8 +135,7 @@ fn a_search_ends_with_rounds_of_what_it_recommends_and_goes_on_after_a_kill() {
 /// Returns the analysis of what a run has recorded.
 fn analysed(folder: &RunFolder, plan: RunPlan) -> Analysis {
     let mut collector = Collector::new(plan, environment());
-    let records = records(folder).into_iter();
-    records.for_each(|record| collector.add(record));
+    records(folder).into_iter().for_each(|record| collector.add(record));
     collector.finish()
 }
 

@@ -438,8 +438,7 @@ pub(super) fn name(comment: &str) -> Option<&str> {
     let text = comment.strip_prefix("--")?.trim_start();
     let text = text.strip_prefix("name:").or_else(|| text.strip_prefix(":name "))?;
     let word = text.split_whitespace().next()?;
-    let suffix = SUFFIXES.iter().find_map(|suffix| word.strip_suffix(suffix));
-    let name = suffix.unwrap_or(word);
+    let name = SUFFIXES.iter().find_map(|suffix| word.strip_suffix(suffix)).unwrap_or(word);
     // aiosql writes the parameters of a query behind its name.
     let name = name.split('(').next().unwrap_or(name);
     (!name.is_empty()).then_some(name)

@@ -148,8 +148,7 @@ fn accents(survey: &Survey) -> Drawn {
 fn unspaced(survey: &Survey) -> Drawn {
     let why = "the text is not in a script without spaces between words";
     each("cjk", &all_words(survey), why, |word| {
-        let is_unspaced = word.chars().all(is_unspaced);
-        is_unspaced.then(|| word_query(word, Shape::Rows)).flatten()
+        word.chars().all(is_unspaced).then(|| word_query(word, Shape::Rows)).flatten()
     })
 }
 
@@ -196,8 +195,7 @@ fn together(survey: &Survey, class: &str, frequency: Frequency, count: usize) ->
 /// Returns the different words of an example.
 fn words_of_document(survey: &Survey, document: usize) -> Vec<String> {
     let (mut found, mut known) = (Vec::new(), HashSet::new());
-    let fields = survey.fields.iter();
-    for field in fields.filter(|field| field.document == document) {
+    for field in survey.fields.iter().filter(|field| field.document == document) {
         terms(&field.lower, |term| {
             if known.insert(term.to_owned()) {
                 found.push(term.to_owned());
@@ -261,10 +259,8 @@ fn initial_phrase(fields: &[Field]) -> Drawn {
 fn column_filter(survey: &Survey) -> Drawn {
     let of_column = |column: &usize| {
         let fields = survey.fields.iter().filter(|field| field.column == *column);
-        let word = |field: &Field| {
-            let word = words(&field.lower).find(|word| is_searchable(word))?;
-            Some(word.to_owned())
-        };
+        let word =
+            |field: &Field| Some(words(&field.lower).find(|word| is_searchable(word))?.to_owned());
         let name = &survey.columns[*column];
         let word = fields.filter_map(word).next()?;
         let meaning = Meaning::Column(name.clone(), word.clone());

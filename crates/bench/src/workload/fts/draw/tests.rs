@@ -222,8 +222,7 @@ fn few_documents_give_fewer_classes_with_a_reason_and_never_a_panic() {
 #[test]
 fn a_text_without_words_is_refused_by_name() {
     let text = Text::of(&["a b", "—", "12"]);
-    let error = draw_queries(&text.file(), &text.columns, 10).unwrap_err();
-    let error = error.to_string();
+    let error = draw_queries(&text.file(), &text.columns, 10).unwrap_err().to_string();
     assert!(error.contains("own.csv") && error.contains("no query"), "{error}");
 }
 

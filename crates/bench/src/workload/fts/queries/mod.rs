@@ -132,8 +132,7 @@ impl crate::parameters::Kind for QueryChoice {
     type Default = &'static str;
 
     fn accepts(_: Bounds) -> Accepts {
-        let sets = SETS.map(str::to_owned).into_iter();
-        Accepts::Choice(sets.chain(classes()).collect())
+        Accepts::Choice(SETS.map(str::to_owned).into_iter().chain(classes()).collect())
     }
 
     fn level(default: &'static str) -> Option<Level> {

@@ -134,8 +134,7 @@ impl Kind for KeyOrder {
     type Default = &'static str;
 
     fn accepts(_: Bounds) -> Accepts {
-        let names = KeyOrder::meanings().into_iter();
-        Accepts::Choice(names.map(|(name, _)| name.to_owned()).collect())
+        Accepts::Choice(KeyOrder::meanings().into_iter().map(|(name, _)| name.to_owned()).collect())
     }
 
     fn level(default: &'static str) -> Option<Level> {

@@ -64,8 +64,7 @@ fn in_sequences(spans: &Spans, group: impl Fn(&i64) -> usize) -> Vec<(i64, usize
     for (key, span) in ordered {
         let group = group(key);
         let is_free = |(of, ended): &(usize, i64)| *of == group && is_over(*ended, span.first);
-        let free = sequences.iter().position(is_free);
-        let number = free.unwrap_or(sequences.len());
+        let number = sequences.iter().position(is_free).unwrap_or(sequences.len());
         if number == sequences.len() {
             sequences.push((group, span.last));
         }

@@ -229,8 +229,7 @@ fn left_waiting(plan: &Planned) -> usize {
         ended = ended.max(plan.threads[thread][next[thread]].0.ends);
         next[thread] += 1;
     }
-    let threads = plan.threads.iter().zip(next);
-    threads.map(|(thread, next)| thread.len() - next).sum()
+    plan.threads.iter().zip(next).map(|(thread, next)| thread.len() - next).sum()
 }
 
 /// A recording of connections that write one at a time: each entry is a connection, what it does, and how long.

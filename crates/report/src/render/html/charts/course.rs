@@ -24,8 +24,7 @@ pub(super) fn remark(course: &Course) -> Option<String> {
 }
 
 fn axis(course: &Course) -> Option<Axis> {
-    let ends = course.points.iter();
-    Axis::over(ends.flat_map(|end| [end.interval.low, end.y, end.interval.high]))
+    Axis::over(course.points.iter().flat_map(|end| [end.interval.low, end.y, end.interval.high]))
 }
 
 /// Where a run stands.
@@ -90,8 +89,7 @@ fn figures(html: &mut Html, axis: &Axis, course: &Course) {
 
 /// The days of some runs.
 fn days(course: &Course) -> Vec<Tick> {
-    let days = course.days.iter();
-    let ticks = days.map(|(run, day)| Tick {
+    let ticks = course.days.iter().map(|(run, day)| Tick {
         at: across(course, *run as f64),
         label: day.clone(),
         minor: false,

@@ -88,8 +88,7 @@ fn draw_line(html: &mut Html, axes: &Axes, it: &Line) {
             html.empty("polyline", &[("class", "model"), ("points", &course)]);
         }
     });
-    let points = it.points.iter();
-    points.for_each(|point| draw_point(html, axes, point));
+    it.points.iter().for_each(|point| draw_point(html, axes, point));
     if let Some(bend) = &it.bend {
         let (x, y) = axes.at(bend.at);
         dot(html, (&x.text(), &y.text()), Mark::Diamond, 4.0, "hollow");

@@ -38,8 +38,7 @@ fn head(html: &mut Html, map: &Map) {
             Some(factor) => html.heading(&[("scope", "col"), ("class", "factor rows")], factor),
             None => html.empty_cell(),
         }
-        let columns = map.columns.iter();
-        columns.for_each(|column| html.heading(&[("scope", "col")], column));
+        map.columns.iter().for_each(|column| html.heading(&[("scope", "col")], column));
     });
 }
 
