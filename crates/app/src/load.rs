@@ -86,8 +86,24 @@ pub fn opening() -> Result<Opening> {
 /// Returns what helps with a row that is wrong.
 fn row_hint(fault: &Fault) -> String {
     let remedy = match fault {
-        Fault::Encoding(_) => "set the encoding with --encoding, such as windows-1252",
-        Fault::UnknownKey(_) => "declare such keys with --type KEY=TYPE",
+        Fault::Encoding { is_mixed: true, .. } => {
+            "the input mixes encodings: --encoding would change its other rows; correct the row"
+        }
+        Fault::Encoding { .. } => "set the encoding with --encoding, such as windows-1252",
+        Fault::UnknownKey { .. } => "declare such keys with --type KEY=TYPE",
+        Fault::Fields { has_blanks: true, .. } => {
+            "take blanks around fields and quotes away with --trim"
+        }
+        Fault::Fields { found, expected, .. } if found < expected => {
+            "correct the row; if the last lines are no rows, leave them out with --skip-lines 0,LINES; or fill short rows with --lenient"
+        }
+        Fault::Fields { .. } => "correct the row, or load its further values with --lenient",
+        Fault::Quote { is_tab: true, .. } => {
+            "read quotes as they are with --quote none, or by the rules with --quote '\"'"
+        }
+        Fault::Quote { .. } => {
+            "read quotes as they are with --lenient, or with --quote none if they have no meaning"
+        }
         Fault::Type { .. } | Fault::Unseen => {
             return "set the type of the column with --type COLUMN=TYPE, such as TEXT; nothing was loaded".to_owned();
         }
@@ -117,7 +133,14 @@ fn hint(error: &LoadError) -> Option<String> {
         LoadError::HeaderEncoding { .. } => {
             "set the encoding with --encoding, such as windows-1252"
         }
-        LoadError::SeveralTables { .. } => "choose one with --from-table, or use --query",
+        LoadError::WideEncoding { looks: "UTF-32", .. } => {
+            "convert it to UTF-8 first, such as with iconv"
+        }
+        LoadError::WideEncoding { looks: "UTF-16BE", .. } => "read it with --encoding utf-16be",
+        LoadError::WideEncoding { .. } => "read it with --encoding utf-16le",
+        LoadError::SeveralTables { .. } => {
+            "choose one with --rows NAME, or a query with --rows 'SELECT …'"
+        }
         LoadError::SameFile { .. } => {
             "choose another file; within one database, INSERT … SELECT copies rows"
         }
@@ -137,6 +160,10 @@ fn hint(error: &LoadError) -> Option<String> {
         LoadError::Duplicate { .. } | LoadError::DuplicateKey { .. } => {
             "skip such rows with --on-error skip, ignore them with --ignore, or update the rows with --upsert; nothing was loaded"
         }
+        LoadError::NoNumbers { form: Some(form), .. } => {
+            return Some(format!("read such numbers with --number {form}; nothing was loaded"));
+        }
+        LoadError::NoNumbers { .. } => "keep the texts with --type COLUMN=TEXT; nothing was loaded",
         LoadError::AmbiguousDates { .. } => {
             "choose with --dates=day-first or --dates=month-first, or keep the column with --type COLUMN=TEXT; nothing was loaded"
         }
@@ -182,8 +209,13 @@ mod tests {
             source: io::ErrorKind::StorageFull.into(),
         };
         for (error, part) in [
-            (row(Fault::Encoding("UTF-8")), "--encoding"),
-            (row(Fault::UnknownKey("b".to_owned())), "--type KEY=TYPE"),
+            (row(Fault::Encoding { expected: "UTF-8", is_mixed: false }), "set the encoding"),
+            (row(Fault::Encoding { expected: "UTF-8", is_mixed: true }), "mixes encodings"),
+            (row(Fault::UnknownKey { key: "b".to_owned(), is_reread: false }), "--type KEY=TYPE"),
+            (row(Fault::Fields { found: 1, expected: 3, has_blanks: false }), "--skip-lines"),
+            (row(Fault::Fields { found: 4, expected: 3, has_blanks: true }), "--trim"),
+            (row(Fault::Quote { reason: "", is_tab: true }), "--quote none"),
+            (row(Fault::Quote { reason: "", is_tab: false }), "--lenient"),
             (row(Fault::Refused("CHECK".to_owned())), "--on-error skip"),
             (full, "make room"),
             (spilled, "make room"),

@@ -16,6 +16,19 @@ pub enum Affinity {
 }
 
 impl Affinity {
+    /// Returns whether a declared type is one of numbers: others, such as DATE, may have the affinity of numbers too.
+    pub(crate) fn is_of_numbers(declared: &str) -> bool {
+        let is_numeric = || {
+            let declared = declared.to_ascii_uppercase();
+            declared.contains("NUM") || declared.contains("DEC")
+        };
+        match Affinity::of(declared) {
+            Affinity::Integer | Affinity::Real => true,
+            Affinity::Numeric => is_numeric(),
+            Affinity::Text | Affinity::Blob => false,
+        }
+    }
+
     /// The affinity that SQLite gives a column declared with this type, by the rules of section 3.1.
     pub fn of(declared: &str) -> Affinity {
         let declared = declared.to_ascii_uppercase();

@@ -16,7 +16,7 @@ pub struct Batch {
     pub rows: RecordBatch,
     /// Their numbers in the input.
     pub numbers: RowNumbers,
-    /// Rows that could not be read, in order; they are not among `rows`.
+    /// Rows that could not be read, in order; only those that were mended are among `rows`.
     pub malformed: Vec<Malformed>,
     /// Bytes of the input that have been read from the disk so far.
     pub bytes_read: u64,
@@ -33,6 +33,8 @@ pub struct Malformed {
     pub fault: Fault,
     /// The fields that could be read.
     pub fields: Vec<String>,
+    /// Whether it was mended, and is among the rows that are loaded.
+    pub is_kept: bool,
 }
 
 impl Malformed {

@@ -87,6 +87,7 @@ impl Splitter<'_> {
             column: Some(rows.schema_ref().field(column).name().clone()),
             fault: Fault::Form(reason),
             fields: fields.map(|column| field_text(&column.slice(row, 1))).collect(),
+            is_kept: false,
         });
     }
 }
@@ -119,7 +120,8 @@ mod tests {
             malformed: vec![Malformed {
                 row: 12,
                 column: None,
-                fault: Fault::Encoding("UTF-8"),
+                fault: Fault::Encoding { expected: "UTF-8", is_mixed: false },
+                is_kept: false,
                 fields: Vec::new(),
             }],
             bytes_read: 100,

@@ -8,7 +8,7 @@ use engine::{During, EngineError, SqliteError, ffi};
 use thiserror::Error;
 
 use crate::affinity::Affinity;
-use crate::source::RowLocation;
+use crate::source::{NumberForm, RowLocation};
 
 /// A result of this crate.
 pub type Result<T, E = LoadError> = std::result::Result<T, E>;
@@ -58,6 +58,14 @@ pub enum LoadError {
         input: String,
         /// The encoding.
         encoding: &'static str,
+    },
+    /// An input has several bytes for each character, and no mark that tells their order.
+    #[error("{input}: it looks like {looks}")]
+    WideEncoding {
+        /// The input.
+        input: String,
+        /// The encoding.
+        looks: &'static str,
     },
     /// A database has several tables, and none was chosen.
     #[error("{input} has several tables: {}", .tables.join(", "))]
@@ -112,6 +120,20 @@ pub enum LoadError {
         column: String,
         /// Its type.
         found: String,
+    },
+    /// A column was declared as one of numbers, and none of its first values is one.
+    #[error(
+        "column {column} is declared {declared}, but its first values are no numbers, such as `{value}`"
+    )]
+    NoNumbers {
+        /// The column.
+        column: String,
+        /// Its declared type.
+        declared: String,
+        /// Its first value.
+        value: String,
+        /// A form of numbers that all of the values have.
+        form: Option<NumberForm>,
     },
     /// The dates of a column may begin with the day or with the month, as far as its first values show.
     #[error(
@@ -323,11 +345,39 @@ pub enum Fault {
     #[error("{0}")]
     Form(String),
     /// Its text is not of the encoding in which it is read.
-    #[error("it is not valid {0}")]
-    Encoding(&'static str),
+    #[error("it is not valid {expected}")]
+    Encoding {
+        /// The encoding.
+        expected: &'static str,
+        /// Whether other texts nearby are of this encoding and not plain ASCII.
+        is_mixed: bool,
+    },
+    /// It has more or fewer fields than there are columns.
+    #[error("it has {found} {} instead of {expected}", if *found == 1 { "field" } else { "fields" })]
+    Fields {
+        /// Its fields.
+        found: usize,
+        /// The columns.
+        expected: usize,
+        /// Whether blanks stand next to every delimiter of the first rows.
+        has_blanks: bool,
+    },
+    /// Its quotes break the rules.
+    #[error("{reason}")]
+    Quote {
+        /// How.
+        reason: &'static str,
+        /// Whether fields are divided by tabs.
+        is_tab: bool,
+    },
     /// An object of JSON has a key without a column.
-    #[error("its key {0} is not among those of the first lines")]
-    UnknownKey(String),
+    #[error("its key {key} is not among those of the first lines")]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// Whether the input is read again to find all keys.
+        is_reread: bool,
+    },
     /// The type of a column, chosen from the first rows, would change a value.
     #[error("the type {declared}, chosen from the first rows, would change the value `{value}`")]
     Type {
@@ -354,9 +404,12 @@ impl Fault {
         }
     }
 
-    /// Returns whether the fault lies in the type of a column: such a row is never skipped.
+    /// Returns whether the fault lies in the type of a column, or in its absence: such a row is never skipped.
     pub(crate) fn is_of_type(&self) -> bool {
-        matches!(self, Fault::Type { .. } | Fault::Unseen)
+        matches!(
+            self,
+            Fault::Type { .. } | Fault::Unseen | Fault::UnknownKey { is_reread: true, .. }
+        )
     }
 }
 

@@ -58,7 +58,6 @@ mod target;
 pub use affinity::Affinity;
 pub use batch::{Batch, Malformed, RowNumbers};
 pub use convert::Decimals;
-pub use disk::{RawWrite, raw_write};
 pub use error::{Fault, LoadError};
 pub use feed::{Observer, Phase, Progress};
 pub use full_text::rebuild as rebuild_full_text;
@@ -68,8 +67,8 @@ pub use request::{Duplicates, LoadStrategy, Mode, OnError, Request, StrategyChoi
 pub use rows::{Row, RowReader};
 pub use source::{
     BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, DateColumn, DateOrder,
-    Dates, Deciding, DecimalColumn, Encoding, Format, Input, JsonLinesSource, Locations, Opening,
-    ReadOptions, Reopen, RowLocation, Sample, Selection, Source, SourceInfo, Typing, Unit, expand,
-    open,
+    Dates, Deciding, DecimalColumn, Encoding, Format, Input, JsonLinesSource, JsonOptions,
+    Locations, Note, Notes, NumberForm, Opening, ReadOptions, Reopen, RowLocation, Sample, Seen,
+    Selection, Source, SourceInfo, Typing, Unit, expand, open,
 };
 pub use table::{Column, FullText, Index, Table};

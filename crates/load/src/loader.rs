@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use engine::{Connection, Library};
 
+use crate::affinity::Affinity;
 use crate::arrays::{self, Commits};
 use crate::batch::Batch;
 use crate::database::{self, refuse_own_input};
@@ -21,7 +22,7 @@ use crate::full_text;
 use crate::pages::{self, Layout, NoLayout, PageFile, Resources, Written, refused};
 use crate::rejects::Rejects;
 use crate::request::{Duplicates, LoadStrategy, Mode, Request, StrategyChoice, Summary};
-use crate::source::{ReadOptions, Reopen, Source, SourceInfo, Typing, Unit};
+use crate::source::{Note, ReadOptions, Reopen, Seen, Source, SourceInfo, Typing, Unit};
 use crate::sql::{quoted, same};
 use crate::staging::Staging;
 use crate::table::{Column, FullText, Index};
@@ -119,20 +120,20 @@ fn with_types_of_all_rows(reopen: Reopen, observer: &mut Observer<'_>) -> Result
 /// Returns how a source is read for the table: the affinities of its columns, and where their types come from.
 fn read_options(source: &dyn Source, request: &Request, target: &Target) -> ReadOptions {
     let is_reopenable = source.reopen().is_some();
-    let columns = source.columns().iter().zip(&source.info().typed);
-    let of = |(column, is_typed): (&Column, &bool)| {
+    let columns = source.columns().iter().zip(&source.info().seen);
+    let of = |(column, seen): (&Column, &Seen)| {
         let types = &request.table.types;
         let is_declared = types.iter().any(|known| same(&known.name, &column.name));
         match request.mode {
             Mode::Append => Typing::Declared,
             _ if is_declared => Typing::Declared,
-            _ if *is_typed => Typing::Sampled,
+            _ if seen.is_typed => Typing::Sampled,
             _ if is_reopenable => Typing::Unseen,
             _ => Typing::Declared,
         }
     };
     let typing = columns.map(of).collect();
-    ReadOptions { typing, ..ReadOptions::new(target.affinities()) }
+    ReadOptions { typing, is_reopenable, ..ReadOptions::new(target.affinities()) }
 }
 
 /// Loads every row of a source whose types are chosen.
@@ -151,6 +152,7 @@ fn load_once(
     };
     let mut rejects = Rejects::new(source.info().locations.clone(), request);
     refuse_own_input(&*source, request)?;
+    check_types(source.info(), request)?;
     let is_new = !request.database.exists();
     let loaded = if is_new {
         load.build_new(source, &mut rejects, observer)
@@ -165,6 +167,8 @@ fn load_once(
     let metadata = std::fs::metadata(&request.database);
     Ok(Summary {
         rejected: rejects.count(),
+        mended: rejects.mended(),
+        notes: source.info().notes.all(),
         decimals: source.info().decimals.clone(),
         dates: source.info().dates.clone(),
         bytes_read,
@@ -172,6 +176,25 @@ fn load_once(
         database_bytes: metadata.map_err(LoadError::open(&request.database))?.len(),
         ..load.summary
     })
+}
+
+/// Refuses types of numbers for columns in which no value is one.
+pub(crate) fn check_types(info: &SourceInfo, request: &Request) -> Result<()> {
+    for (column, seen) in info.columns.iter().zip(&info.seen) {
+        let declared = request.table.types.iter().find(|known| same(&known.name, &column.name));
+        let Some((declared, value)) = declared.zip(seen.no_number.clone()) else { continue };
+        if !Affinity::is_of_numbers(&declared.declared) {
+            continue;
+        }
+        let forms = info.notes.all().into_iter().find_map(|note| match note {
+            Note::Numbers { column: known, forms, .. } if known == column.name => Some(forms),
+            _ => None,
+        });
+        let (column, declared) = (column.name.clone(), declared.declared.clone());
+        let form = forms.and_then(|forms| forms.first().copied());
+        return Err(LoadError::NoNumbers { column, declared, value, form });
+    }
+    Ok(())
 }
 
 /// Refuses a request that the page writer cannot do.

@@ -11,11 +11,11 @@ use crate::batch_conversion::convert_batch;
 use crate::cells::Rows;
 use crate::database::{check_page_size, refuse_own_input, set_foreign_keys};
 use crate::error::{LoadError, Result};
-use crate::loader::check_request;
+use crate::loader::{check_request, check_types};
 use crate::pages::{Layout, NoLayout, REFERRED_TO, refused};
 use crate::request::{Mode, Request};
 use crate::schema::object;
-use crate::source::{Deciding, ReadOptions, Source};
+use crate::source::{Deciding, Note, ReadOptions, Seen, Source};
 use crate::sql::same;
 use crate::table::Column;
 use crate::target::{Target, TargetColumn, is_referred_to, make_indexes};
@@ -31,6 +31,8 @@ pub struct Outline {
     pub why_arrays: Option<String>,
     /// The first rows, with their values as they are read.
     pub rows: Vec<Vec<Value>>,
+    /// What was found in the input.
+    pub notes: Vec<Note>,
 }
 
 /// A column of the input.
@@ -57,6 +59,7 @@ pub fn outline(
     let is_reopenable = source.reopen().is_some();
     let request = &request.resolved()?.expecting_unique(is_reopenable);
     refuse_own_input(&*source, request)?;
+    check_types(source.info(), request)?;
     examine(library, source, request, rows).map_err(|error| error.in_database(&request.database))
 }
 
@@ -85,6 +88,7 @@ fn examine(
         columns: columns(source, request, &target),
         why_arrays,
         rows: first_rows(source, &target, rows)?,
+        notes: source.info().notes.all(),
     })
 }
 
@@ -179,13 +183,12 @@ fn columns(source: &dyn Source, request: &Request, target: &Target) -> Vec<Outli
         let mut types = request.table.types.iter();
         request.mode == Mode::Append || types.any(|column: &Column| same(&column.name, name))
     };
-    let decided = source.info().decided.iter();
-    let of = |(column, decided): (&TargetColumn, &Option<Deciding>)| OutlinedColumn {
+    let of = |(column, seen): (&TargetColumn, &Seen)| OutlinedColumn {
         name: column.name.clone(),
         declared: column.declared.clone(),
-        decided: decided.clone().filter(|_| !is_declared(&column.name)),
+        decided: seen.decided.clone().filter(|_| !is_declared(&column.name)),
     };
-    target.columns.iter().zip(decided).map(of).collect()
+    target.columns.iter().zip(&source.info().seen).map(of).collect()
 }
 
 fn first_rows(source: &mut dyn Source, target: &Target, most: usize) -> Result<Vec<Vec<Value>>> {

@@ -1,4 +1,4 @@
-//! Rows that were not loaded: each is an error, or a line in a file.
+//! Rows that were not loaded, or mended: each is an error, or a line in a file.
 
 use std::path::{Path, PathBuf};
 
@@ -17,6 +17,8 @@ pub(crate) struct Rejects {
     path: Option<PathBuf>,
     writer: Option<csv::Writer<Unfinished>>,
     count: u64,
+    /// Rows that were mended and loaded.
+    mended: u64,
     /// How many rows may be skipped, where that is limited.
     most: Option<u64>,
     /// The fault of the first row skipped.
@@ -32,6 +34,7 @@ impl Rejects {
             path: request.rejects.clone(),
             writer: None,
             count: 0,
+            mended: 0,
             most: request.max_errors,
             first: None,
         }
@@ -41,19 +44,25 @@ impl Rejects {
         self.count
     }
 
+    pub(crate) fn mended(&self) -> u64 {
+        self.mended
+    }
+
     /// Takes a row.
     ///
     /// # Errors
-    /// The row itself, unless it is skipped; or the file cannot be written.
+    /// The row itself, unless it is skipped or was mended; or the file cannot be written.
     pub(crate) fn reject(&mut self, row: Malformed) -> Result<()> {
+        if row.is_kept {
+            self.mended += 1;
+            return self.list(&row);
+        }
         if self.on_error == OnError::Fail || row.fault.is_of_type() {
             return Err(row.error(&self.locations));
         }
         self.count += 1;
         self.first.get_or_insert_with(|| summary(&self.locations, &row));
-        if let Some(path) = self.path.clone() {
-            self.write(&path, &row).map_err(LoadError::write(&path))?;
-        }
+        self.list(&row)?;
         match self.most {
             Some(most) if self.count > most => {
                 Err(LoadError::TooManyErrors { row: Box::new(row.error(&self.locations)), most })
@@ -74,6 +83,14 @@ impl Rejects {
                 first: first.clone(),
             }),
             _ => Ok(()),
+        }
+    }
+
+    /// Writes a row into the file, if there is one.
+    fn list(&mut self, row: &Malformed) -> Result<()> {
+        match self.path.clone() {
+            Some(path) => self.write(&path, row).map_err(LoadError::write(&path)),
+            None => Ok(()),
         }
     }
 
@@ -139,5 +156,6 @@ pub(crate) fn refused(
     rows: &Rows,
 ) -> Malformed {
     let fields = (0..rows.cells().len()).map(|column| display_text(rows.value(0, column)));
-    Malformed { row: number, column, fault: Fault::Refused(reason), fields: fields.collect() }
+    let fault = Fault::Refused(reason);
+    Malformed { row: number, column, fault, fields: fields.collect(), is_kept: false }
 }

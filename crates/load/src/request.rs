@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::{LoadError, Result};
-use crate::source::{DateColumn, DecimalColumn};
+use crate::source::{DateColumn, DecimalColumn, Note};
 use crate::staging::destination;
 use crate::table::{Index, Table};
 
@@ -206,6 +206,10 @@ pub struct Summary {
     pub dates: Vec<DateColumn>,
     /// Rows skipped.
     pub rejected: u64,
+    /// Rows that were mended and loaded.
+    pub mended: u64,
+    /// What was found in the input.
+    pub notes: Vec<Note>,
     /// Bytes of the input on the disk.
     pub bytes_read: u64,
     /// Whether the database is new.
@@ -220,10 +224,5 @@ impl Summary {
     /// Returns the rows per second.
     pub fn rows_per_second(&self) -> f64 {
         self.rows as f64 / self.time.as_secs_f64()
-    }
-
-    /// Returns the bytes of the database per second: the bytes written, if the database is new.
-    pub fn database_rate(&self) -> f64 {
-        self.database_bytes as f64 / self.time.as_secs_f64()
     }
 }

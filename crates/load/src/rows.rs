@@ -60,8 +60,8 @@ impl RowReader {
     /// Returns the names of the columns that hold text by their types; of CSV all do.
     pub fn text_columns(&self) -> Vec<String> {
         let info = self.source.info();
-        let columns = info.columns.iter().zip(&info.texts);
-        columns.filter(|(_, is_text)| **is_text).map(|(column, _)| column.name.clone()).collect()
+        let columns = info.columns.iter().zip(&info.seen);
+        columns.filter(|(_, seen)| seen.is_text).map(|(column, _)| column.name.clone()).collect()
     }
 
     /// Returns the next row; `None` at the end.
@@ -139,8 +139,9 @@ impl<'r> Row<'r> {
                 let not_utf_8 = || Malformed {
                     row: self.reader.numbers.number(self.index),
                     column: Some(self.reader.columns()[column].name.clone()),
-                    fault: Fault::Encoding("UTF-8"),
+                    fault: Fault::Encoding { expected: "UTF-8", is_mixed: false },
                     fields: Vec::new(),
+                    is_kept: false,
                 };
                 let text = std::str::from_utf8(bytes)
                     .map_err(|_| not_utf_8().error(&self.reader.locations))?;

@@ -21,16 +21,28 @@ use crate::table::Column;
 
 /// How long another connection's lock is waited for.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// The rows to read from another database.
+/// The rows to read from an input that has more than one table or list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Selection {
-    /// The only table there is.
+    /// The only table of a database, or the only list of a JSON document.
     #[default]
     OnlyTable,
-    /// This table or view.
+    /// This table or view, or this list.
     Table(String),
     /// The answer to this query.
     Query(String),
+}
+
+impl Selection {
+    /// Reads a name or a query.
+    pub fn of(text: &str) -> Selection {
+        let word = text.split(|c: char| !c.is_ascii_alphabetic()).find(|word| !word.is_empty());
+        let is_query = text.contains(char::is_whitespace)
+            && ["SELECT", "WITH", "VALUES"]
+                .iter()
+                .any(|known| word.is_some_and(|word| word.eq_ignore_ascii_case(known)));
+        if is_query { Selection::Query(text.to_owned()) } else { Selection::Table(text.to_owned()) }
+    }
 }
 
 /// A reader of another database.

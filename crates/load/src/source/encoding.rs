@@ -48,6 +48,46 @@ impl FromStr for Encoding {
     }
 }
 
+/// An encoding with several bytes for each ASCII character.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wide {
+    Utf16Le,
+    Utf16Be,
+    Utf32,
+}
+
+impl Wide {
+    /// Returns the encoding that the zeros among the first bytes show, if no mark shows another one.
+    pub(super) fn of(beginning: &[u8]) -> Option<Wide> {
+        let has_zeros = |at: usize, of: usize| {
+            let bytes = beginning.iter().skip(at).step_by(of);
+            beginning.len() > at && bytes.take(4).all(|byte| *byte == 0)
+        };
+        // The mark of UTF-32 begins with that of UTF-16.
+        if beginning.starts_with(&[0xff, 0xfe, 0, 0]) || beginning.starts_with(&[0, 0, 0xfe, 0xff])
+        {
+            return Some(Wide::Utf32);
+        }
+        if Encoding::of_mark(beginning).is_some() || beginning.len() < 4 {
+            return None;
+        }
+        match (has_zeros(0, 2), has_zeros(1, 2)) {
+            _ if has_zeros(1, 4) && has_zeros(2, 4) => Some(Wide::Utf32),
+            (true, false) => Some(Wide::Utf16Be),
+            (false, true) => Some(Wide::Utf16Le),
+            _ => None,
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Wide::Utf16Le => "UTF-16LE",
+            Wide::Utf16Be => "UTF-16BE",
+            Wide::Utf32 => "UTF-32",
+        }
+    }
+}
+
 /// A byte that no UTF-8 has.
 const NEVER: u8 = 0xff;
 /// Bytes decoded at a time.

@@ -73,7 +73,7 @@ pub(super) fn has_name(path: &Path, endings: &[&str]) -> bool {
 }
 
 /// The offset of a mark, the mark, and the advice for such a file.
-const BINARY: [(usize, &[u8], &str); 7] = [
+const BINARY: [(usize, &[u8], &str); 9] = [
     (
         0,
         b"PK\x03\x04",
@@ -98,6 +98,8 @@ const BINARY: [(usize, &[u8], &str); 7] = [
     ),
     (0, b"7z\xbc\xaf\x27\x1c", "it is a 7z archive; extract the file"),
     (0, b"%PDF-", "it is a PDF document"),
+    (0, b"ORC\x0a", "it is an ORC file; convert it to Parquet"),
+    (0, b"Obj\x01", "it is an Avro file; convert it to Parquet or JSON Lines"),
 ];
 
 /// The first bytes of other formats of `load`, which are not read from beginning to end.
@@ -157,8 +159,7 @@ pub(super) fn begins_as_json(beginning: &[u8]) -> bool {
 
 /// Returns the first two bytes that are neither blanks nor line ends.
 fn first_two(beginning: &[u8]) -> (Option<u8>, Option<u8>) {
-    let text = beginning.strip_prefix(BYTE_ORDER_MARK).unwrap_or(beginning);
-    let mut bytes = text.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
+    let mut bytes = beginning.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
     (bytes.next(), bytes.next())
 }
 

@@ -3,7 +3,10 @@
 //! It stands apart because the same few rules decide which type a column is given and which fields are
 //! parsed; parsing must give the same as SQLite's own affinity.
 
-use super::number::{EXACT, has_leading_zero, integer, is_blank, is_number, is_number_to_sqlite};
+use super::number::{
+    EXACT, has_leading_zero, has_usual_exponent, integer, is_blank, is_number, is_number_to_sqlite,
+    keeps_digits, kept_decimal, short_decimal,
+};
 use crate::affinity::Affinity;
 
 /// The kind of all values so far.
@@ -31,9 +34,12 @@ impl Kind {
             Kind::Text
         } else if let Some(kind) = Kind::of_digits(text) {
             kind
-        } else if is_number(text) {
+        } else if short_decimal(text).is_some() || kept_decimal(text).is_some() {
+            Kind::Real
+        } else if is_number(text) && has_usual_exponent(text) && keeps_digits(text) {
             Kind::Real
         } else {
+            // A number would lose digits, or not tell a code such as 12E3 from 12000.
             Kind::Text
         }
     }
@@ -65,6 +71,11 @@ impl Kind {
         }
     }
 
+    /// Returns whether all values are numbers.
+    pub(crate) fn is_number(self) -> bool {
+        !matches!(self, Kind::Unknown | Kind::Text)
+    }
+
     /// Returns whether there are integers among the values that a REAL would round.
     pub(super) fn is_beyond_real(self) -> bool {
         matches!(self, Kind::WideInteger | Kind::LongInteger)
@@ -87,6 +98,10 @@ pub(crate) struct ColumnKind {
     pub(crate) kind: Kind,
     /// The number of the row that decided the kind, and the beginning of its value; none without a value.
     pub(crate) decided: Option<(u64, String)>,
+    /// The beginning of the first value.
+    pub(crate) first: Option<String>,
+    /// Whether SQLite takes a value for a number.
+    pub(crate) has_number: bool,
 }
 
 /// Characters of a value that are kept.
@@ -94,11 +109,16 @@ const LONGEST_VALUE: usize = 40;
 
 impl ColumnKind {
     /// No value.
-    pub(crate) const UNKNOWN: ColumnKind = ColumnKind { kind: Kind::Unknown, decided: None };
+    pub(crate) const UNKNOWN: ColumnKind =
+        ColumnKind { kind: Kind::Unknown, decided: None, first: None, has_number: false };
 
     /// Sees a value of this kind.
     #[inline]
     pub(crate) fn add(&mut self, kind: Kind, row: u64, value: &[u8]) {
+        if !self.has_number && kind != Kind::Unknown {
+            self.first.get_or_insert_with(|| beginning(value));
+            self.has_number = kind.is_number() || is_number_to_sqlite(inside(value));
+        }
         let both = self.kind.with(kind);
         if both == self.kind {
             return;
@@ -106,10 +126,18 @@ impl ColumnKind {
         let is_decided = self.decided.is_some() && both.declared() == self.kind.declared();
         self.kind = both;
         if !is_decided {
-            let value = String::from_utf8_lossy(value);
-            self.decided = Some((row, value.chars().take(LONGEST_VALUE).collect()));
+            self.decided = Some((row, beginning(value)));
         }
     }
+}
+
+/// Returns a text without the quotes of JSON.
+fn inside(value: &[u8]) -> &[u8] {
+    value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value)
+}
+
+fn beginning(value: &[u8]) -> String {
+    String::from_utf8_lossy(value).chars().take(LONGEST_VALUE).collect()
 }
 
 /// Returns whether a column of numbers with this affinity would turn a text into something from which the text cannot
@@ -120,12 +148,20 @@ pub(crate) fn is_changed_by(affinity: Affinity, text: &[u8]) -> bool {
         || text.starts_with(b"+")
         || is_blank(text.first())
         || is_blank(text.last());
-    let loses_digits = |kind: Kind| match affinity {
-        Affinity::Real => kind.is_beyond_real(),
-        _ => kind == Kind::LongInteger,
-    };
-    is_padded && is_number_to_sqlite(text)
-        || text.len() > 15 && Kind::of_digits(text).is_some_and(loses_digits)
+    (is_padded || !has_usual_exponent(text)) && is_number_to_sqlite(text)
+        || loses_digits(affinity, text)
+}
+
+/// Returns whether a column of numbers with this affinity would turn a number into one without some of its digits.
+pub(crate) fn loses_digits(affinity: Affinity, text: &[u8]) -> bool {
+    if short_decimal(text).is_some() {
+        return false;
+    }
+    match Kind::of_digits(text) {
+        Some(kind) if affinity == Affinity::Real => kind.is_beyond_real(),
+        Some(kind) => kind == Kind::LongInteger,
+        None => is_number(text) && !keeps_digits(text),
+    }
 }
 
 #[cfg(test)]
@@ -148,7 +184,13 @@ mod tests {
             ("-9223372036854775808", Kind::WideInteger),
             ("9223372036854775808", Kind::LongInteger),
             ("9999999999999999999", Kind::LongInteger),
-            ("9999999999999999999.0", Kind::Real),
+            ("9999999999999999999.0", Kind::Text),
+            ("0.123456789012345678", Kind::Text),
+            ("9007199254740993.5", Kind::Text),
+            ("0.30000000000000004", Kind::Real),
+            ("12E3", Kind::Text),
+            ("1e309", Kind::Text),
+            ("1.5e+07", Kind::Real),
             ("1.5", Kind::Real),
             (".5", Kind::Real),
             ("5.", Kind::Real),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::locations::{Locations, RowLocation, Unit};
+use super::notes::Notes;
 use crate::affinity::Affinity;
 use crate::convert::Decimals;
 use crate::table::Column;
@@ -27,6 +28,8 @@ pub struct ReadOptions {
     pub affinities: Vec<Affinity>,
     /// Where the types of the columns come from; columns that are missing here have declared types.
     pub typing: Vec<Typing>,
+    /// Whether the rows can be read again, with types and keys of all rows.
+    pub is_reopenable: bool,
     /// Whether nothing is read ahead: rows are read and parsed only while [`Source::next`](super::Source::next) waits for them, so that a
     /// caller can measure other work between its calls.
     pub on_demand: bool,
@@ -49,6 +52,28 @@ pub struct Deciding {
     pub row: RowLocation,
     /// Its beginning.
     pub value: String,
+}
+
+/// What is known of the values of a column.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Whether the type of the column describes its values. It does not if it was chosen without a value.
+    pub is_typed: bool,
+    /// The value that decided the type, if one did.
+    pub decided: Option<Deciding>,
+    /// Whether there are integers so far that a REAL would round.
+    pub is_beyond_real: bool,
+    /// Whether the column holds text by its type.
+    pub is_text: bool,
+    /// The first value, if there are some so far and none of them is a number.
+    pub no_number: Option<String>,
+}
+
+impl Seen {
+    /// Describes a column whose type is declared.
+    pub(crate) fn declared() -> Seen {
+        Seen { is_typed: true, ..Seen::default() }
+    }
 }
 
 /// A column of decimals.
@@ -81,21 +106,16 @@ pub struct SourceInfo {
     /// Whether the columns have names; otherwise they are numbered, and rows are
     /// appended to a table by position.
     pub is_named: bool,
-    /// Whether the type of each column describes its values. It does not if it was chosen
-    /// without a value.
-    pub typed: Vec<bool>,
-    /// The value that decided the type of each column, where values did.
-    pub decided: Vec<Option<Deciding>>,
-    /// Whether each column has integers so far that a REAL would round.
-    pub beyond_real: Vec<bool>,
-    /// Whether each column holds text by its type.
-    pub texts: Vec<bool>,
+    /// What is known of the values of each column.
+    pub seen: Vec<Seen>,
     /// The columns of decimals.
     pub decimals: Vec<DecimalColumn>,
     /// How decimals are stored.
     pub decimals_as: Decimals,
     /// The columns of dates.
     pub dates: Vec<DateColumn>,
+    /// What was found in it.
+    pub notes: Notes,
     /// The bytes to read from the disk, if known.
     pub total_bytes: Option<u64>,
     /// The files that it reads, which must not be written meanwhile.
@@ -111,16 +131,15 @@ impl SourceInfo {
         let is_text = |column: &Column| {
             column.declared.is_empty() || Affinity::of(&column.declared) == Affinity::Text
         };
+        let seen = |column| Seen { is_text: is_text(column), ..Seen::declared() };
         SourceInfo {
             is_named: true,
-            typed: vec![true; columns.len()],
-            decided: vec![None; columns.len()],
-            beyond_real: vec![false; columns.len()],
-            texts: columns.iter().map(is_text).collect(),
+            seen: columns.iter().map(seen).collect(),
             columns,
             decimals: Vec::new(),
             decimals_as: Decimals::Text,
             dates: Vec::new(),
+            notes: Notes::default(),
             total_bytes: None,
             files: vec![PathBuf::from(&name)],
             locations: Locations::new(&name, Unit::Row),

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::encoding::{Decoded, Encoding};
-use super::format::{MAGIC_BYTES, unreadable_bytes};
+use super::encoding::{Decoded, Encoding, Wide};
+use super::format::{BYTE_ORDER_MARK, MAGIC_BYTES, unreadable_bytes};
 use crate::error::{LoadError, Result};
 
 /// A stream of bytes with a name, that knows how much of it has been read.
@@ -75,14 +75,24 @@ impl Input {
         if let Some(reason) = unreadable_bytes(&beginning, was_compressed) {
             return Err(LoadError::form(name, reason));
         }
-        let (reader, encoding) = in_utf_8(bytes, &beginning, encoding);
+        if encoding.is_none()
+            && let Some(looks) = Wide::of(&beginning)
+        {
+            return Err(LoadError::WideEncoding { input: name, looks: looks.name() });
+        }
+        let (reader, encoding) = in_utf_8(bytes, &beginning, encoding).map_err(failed)?;
         Ok(Input { name, reader, read, total, encoding })
     }
 
-    /// Returns the first bytes of the text, which are read nevertheless.
+    /// Returns the first bytes of the text, from which its format is detected; they are read nevertheless.
     pub(crate) fn beginning(&mut self) -> Result<Vec<u8>> {
+        self.first(BEGINNING)
+    }
+
+    /// Returns this number of first bytes of the text, which are read nevertheless.
+    pub(crate) fn first(&mut self, count: u64) -> Result<Vec<u8>> {
         let reader = std::mem::replace(&mut self.reader, Box::new(io::empty()));
-        let (beginning, reader) = peeked(reader, BEGINNING)
+        let (beginning, reader) = peeked(reader, count)
             .map_err(|source| LoadError::Read { input: self.name.clone(), source })?;
         self.reader = reader;
         Ok(beginning)
@@ -156,12 +166,12 @@ fn peeked(
     Ok((beginning, Box::new(all)))
 }
 
-/// Decodes text that is in another encoding than UTF-8.
+/// Decodes text that is in another encoding than UTF-8, and passes over the mark that may stand before UTF-8.
 fn in_utf_8(
-    bytes: Box<dyn Read + Send>,
+    mut bytes: Box<dyn Read + Send>,
     beginning: &[u8],
     named: Option<Encoding>,
-) -> (Box<dyn Read + Send>, Encoding) {
+) -> io::Result<(Box<dyn Read + Send>, Encoding)> {
     let marked = Encoding::of_mark(beginning);
     let encoding = match named {
         None => marked.unwrap_or(Encoding::UTF_8),
@@ -172,10 +182,13 @@ fn in_utf_8(
         Some(named) => named,
     };
     if encoding == Encoding::UTF_8 {
-        return (bytes, encoding);
+        if beginning.starts_with(BYTE_ORDER_MARK) {
+            bytes.read_exact(&mut [0; BYTE_ORDER_MARK.len()])?;
+        }
+        return Ok((bytes, encoding));
     }
     let decoded = Decoded::new(BufReader::new(bytes), encoding);
-    (Box::new(decoded), encoding)
+    Ok((Box::new(decoded), encoding))
 }
 
 /// Counts what is read from the file.

@@ -16,7 +16,9 @@ mod info;
 mod input;
 mod json_lines;
 mod locations;
+mod notes;
 pub(crate) mod number;
+mod number_form;
 mod paths;
 mod several;
 mod text;
@@ -29,10 +31,12 @@ pub use database::{DatabaseSource, Selection};
 pub use dates::{DateOrder, Dates};
 pub use encoding::Encoding;
 pub use format::Format;
-pub use info::{DateColumn, Deciding, DecimalColumn, ReadOptions, SourceInfo, Typing};
+pub use info::{DateColumn, Deciding, DecimalColumn, ReadOptions, Seen, SourceInfo, Typing};
 pub use input::Input;
-pub use json_lines::JsonLinesSource;
+pub use json_lines::{JsonLinesSource, JsonOptions};
 pub use locations::{Locations, RowLocation, Unit};
+pub use notes::{Note, Notes};
+pub use number_form::NumberForm;
 pub use paths::expand;
 
 use std::path::{Path, PathBuf};
@@ -102,10 +106,9 @@ pub struct Opening {
     pub csv: CsvOptions,
     /// The rows from which types are chosen.
     pub sample: Sample,
-    /// Keys that JSON Lines have in addition to the keys of the first lines.
+    /// Keys that JSON has in addition to the keys of the first objects.
     pub more_keys: Vec<String>,
-    /// The columns to read, in this order; empty for all. Keys of JSON Lines may
-    /// appear on any line.
+    /// The columns to read, in this order; empty for all. Keys of JSON may appear in any object.
     pub columns: Vec<String>,
     /// New names of columns, each behind the name that the input has for it.
     pub names: Vec<(String, String)>,
@@ -115,7 +118,7 @@ pub struct Opening {
     pub dates: Option<Dates>,
     /// How decimals of Parquet and Arrow are stored.
     pub decimals: Decimals,
-    /// The rows to read from a database.
+    /// The rows to read from a database or a JSON document.
     pub selection: Selection,
     /// The engine that reads databases.
     pub library: Arc<Library>,
@@ -170,6 +173,9 @@ fn open_one(path: &Path, opening: &Opening) -> Result<Box<dyn Source>> {
     };
     let source: Box<dyn Source> = match format {
         Format::Csv | Format::JsonLines => return text_source(path, format, opening),
+        Format::Columnar if opening.selection != Selection::OnlyTable => {
+            return Err(nothing_to_select("one table of columns"));
+        }
         Format::Columnar => columnar_source(path, opening)?,
         Format::Database => {
             let (library, selection) = (&opening.library, &opening.selection);
@@ -196,13 +202,16 @@ fn text_source(path: &Path, format: Format, opening: &Opening) -> Result<Box<dyn
         _ => None,
     };
     if is_json {
-        let (more, only) = (&opening.more_keys, &opening.columns);
+        let options = json_options(opening, format)?;
         let reopen = || Input::open(path, opening.encoding);
         let source = match all {
-            Some(stop) => JsonLinesSource::open_all(reopen, more, only, stop)?,
-            None => JsonLinesSource::open(Ok(input), more, only)?,
+            Some(stop) => JsonLinesSource::open_all(reopen, &options, stop)?,
+            None => JsonLinesSource::open(Ok(input), &options)?,
         };
         return Ok(Box::new(source));
+    }
+    if opening.selection != Selection::OnlyTable {
+        return Err(nothing_to_select("CSV"));
     }
     let mut options = opening.csv.clone();
     options.prefers_tab |= has_name(path, &[".tsv", ".tab"]);
@@ -212,6 +221,27 @@ fn text_source(path: &Path, format: Format, opening: &Opening) -> Result<Box<dyn
         source.set_kinds(CsvSource::kinds_of_all(input, options, stop)?.into_iter());
     }
     Ok(Box::new(View::selected(Box::new(source), &opening.columns)?))
+}
+
+/// Returns how JSON is read: as lines in a file of lines, unless a list is named.
+fn json_options(opening: &Opening, format: Format) -> Result<JsonOptions> {
+    let rows = match &opening.selection {
+        Selection::OnlyTable => None,
+        Selection::Table(list) => Some(list.split('.').map(str::to_owned).collect()),
+        Selection::Query(_) => return Err(nothing_to_select("JSON, on which no query can be run")),
+    };
+    Ok(JsonOptions {
+        rows,
+        is_of_lines: format == Format::JsonLines,
+        more_keys: opening.more_keys.clone(),
+        only: opening.columns.clone(),
+    })
+}
+
+fn nothing_to_select(what: &str) -> LoadError {
+    LoadError::Definition(format!(
+        "--rows names rows of a database or a JSON document; the input is {what}"
+    ))
 }
 
 fn columnar_source(path: &Path, opening: &Opening) -> Result<Box<dyn Source>> {

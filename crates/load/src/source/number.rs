@@ -208,8 +208,70 @@ pub(crate) fn decimal(text: &[u8]) -> Option<f64> {
         unsigned => (false, unsigned),
     };
     let (digits, exponent) = digits(unsigned)?;
-    let value = nearest(digits, exponent)?;
+    let value = nearest(digits, exponent)?.value;
     Some(if is_negative { -value } else { value })
+}
+
+/// Returns the same, if the digits can be had again from the number.
+#[inline]
+pub(crate) fn kept_decimal(text: &[u8]) -> Option<f64> {
+    let (is_negative, unsigned) = match text {
+        [b'-', unsigned @ ..] => (true, unsigned),
+        unsigned => (false, unsigned),
+    };
+    let (digits, exponent) = digits(unsigned)?;
+    let nearest = nearest(digits, exponent)?;
+    let is_kept = nearest.keeps_digits && has_usual_exponent(text);
+    is_kept.then_some(if is_negative { -nearest.value } else { nearest.value })
+}
+
+/// Returns whether the digits of a number can be had again from the floating point number nearest to it.
+pub(crate) fn keeps_digits(text: &[u8]) -> bool {
+    let mantissa = text.split(|byte| matches!(byte, b'e' | b'E')).next().unwrap_or_default();
+    let digits: Vec<u8> = mantissa.iter().copied().filter(u8::is_ascii_digit).collect();
+    let digits = significant(&digits);
+    let Some(value) = str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok()) else {
+        return false;
+    };
+    if digits.is_empty() || !value.is_finite() || value.abs() < f64::MIN_POSITIVE {
+        return digits.is_empty() || is_infinity(text);
+    }
+    if digits.len() <= 15 {
+        return true;
+    }
+    let is_written = |written: String| {
+        let mantissa = written.split('e').next().unwrap_or_default();
+        let found: Vec<u8> = mantissa.bytes().filter(u8::is_ascii_digit).collect();
+        significant(&found) == digits
+    };
+    // Of two decimals that are equally near, programs write either one.
+    let value = value.abs();
+    is_written(format!("{:.*e}", digits.len() - 1, value)) || is_written(format!("{value:e}"))
+}
+
+/// Returns whether a text is the number that stands for infinity.
+fn is_infinity(text: &[u8]) -> bool {
+    text.strip_prefix(b"-").unwrap_or(text) == b"9e999"
+}
+
+/// Returns digits without zeros at both ends.
+fn significant(digits: &[u8]) -> &[u8] {
+    let is_digit = |byte: &u8| *byte != b'0';
+    let begin = digits.iter().position(is_digit).unwrap_or(digits.len());
+    let end = digits.iter().rposition(is_digit).map_or(begin, |at| at + 1);
+    &digits[begin..end]
+}
+
+/// Returns whether a number has no exponent, or one as programs write it, with one digit before a decimal point or a sign:
+/// `1.5E7` and `1e-7`, but neither `12E3` nor `1E5`, which may be codes.
+pub(crate) fn has_usual_exponent(text: &[u8]) -> bool {
+    let Some(at) = text.iter().position(|byte| matches!(byte, b'e' | b'E')) else {
+        return true;
+    };
+    let mantissa = text[..at].strip_prefix(b"-").unwrap_or(&text[..at]);
+    let has_sign = matches!(text.get(at + 1), Some(b'+' | b'-'));
+    let has_point = mantissa.get(1) == Some(&b'.');
+    has_point || mantissa.len() == 1 && has_sign || is_infinity(text)
 }
 
 /// Returns the digits of a number as a whole one, and the power of ten by which it is to be multiplied.
@@ -252,11 +314,18 @@ fn written_exponent(text: &[u8]) -> Option<i32> {
     Some(if is_negative { -value } else { value })
 }
 
+/// A floating point number that is nearest to a decimal.
+struct Nearest {
+    value: f64,
+    /// Whether it is certain that no other decimal with as many digits is nearer to it.
+    keeps_digits: bool,
+}
+
 /// Returns the floating point number nearest to `digits` · 10^`exponent`, unless another one is about as near.
 #[inline]
-fn nearest(digits: u64, exponent: i32) -> Option<f64> {
+fn nearest(digits: u64, exponent: i32) -> Option<Nearest> {
     if digits == 0 {
-        return Some(0.0);
+        return Some(Nearest { value: 0.0, keeps_digits: true });
     }
     if !(-LARGEST..=LARGEST).contains(&exponent) {
         return None;
@@ -275,7 +344,16 @@ fn nearest(digits: u64, exponent: i32) -> Option<f64> {
     let scale = floor - zeros as i32 + 64 - i32::from(doubled);
     // Adding lets a mantissa that rounding has made one bit longer carry into the exponent.
     let bits = ((1_023 + scale) as u64) << 52;
-    Some(f64::from_bits(bits + mantissa - (1 << 52)))
+    let value = f64::from_bits(bits + mantissa - (1 << 52));
+    Some(Nearest { value, keeps_digits: keeps(digits, product, behind) })
+}
+
+/// Returns whether the number is nearer than half a unit of the last digit. Up to 2⁵² a unit of the last bit is smaller than
+/// one of the last digit.
+#[inline]
+fn keeps(digits: u64, product: u128, behind: u128) -> bool {
+    let distance = behind.min((1 << BEHIND) - behind);
+    digits <= EXACT / 2 || distance as f64 * 2.0 * (digits as f64) < product as f64 * (1.0 - 1e-9)
 }
 
 /// Returns the highest 128 bits of a product of numbers whose highest bits are set, moved up so that its highest bit is set
@@ -356,6 +434,46 @@ mod tests {
     }
 
     #[test]
+    fn digits_that_a_number_does_not_keep_are_known() {
+        for text in [
+            "0.1",
+            "1.50",
+            "-0.00",
+            "0.30000000000000004",
+            "1e-7",
+            "1.7976931348623157e308",
+            "5.",
+            "123456789.12345678",
+            "0.1000000000000000055511151231257827",
+            "9e999",
+            "1000000000000000000000.0",
+        ] {
+            assert!(keeps_digits(text.as_bytes()), "{text}");
+        }
+        for text in [
+            "0.123456789012345678",
+            "9007199254740993.5",
+            "1e309",
+            "1e-400",
+            "9999999999999999999.0",
+        ] {
+            assert!(!keeps_digits(text.as_bytes()), "{text}");
+            assert_eq!(kept_decimal(text.as_bytes()), None, "{text}");
+        }
+        for (text, is_usual) in [
+            ("12E3", false),
+            ("1E5", false),
+            ("2e4", false),
+            ("1.5E7", true),
+            ("1e-7", true),
+            ("1E+05", true),
+            ("12", true),
+        ] {
+            assert_eq!(has_usual_exponent(text.as_bytes()), is_usual, "{text}");
+        }
+    }
+
+    #[test]
     fn numbers_of_the_usual_lengths_are_hardly_ever_left_to_sqlite() {
         let connection = connection();
         let mut random = lab::seed::Seed(5).generator();
@@ -370,6 +488,21 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// What programs write of a number is kept, and what is kept quickly is kept exactly.
+        #[test]
+        fn numbers_are_had_again(bits: u64, text in "[0-9]{1,9}\\.[0-9]{6,12}") {
+            let value = f64::from_bits(bits);
+            if value.is_normal() {
+                let shortest = format!("{value:e}");
+                prop_assert!(keeps_digits(shortest.as_bytes()), "{}", shortest);
+                let digits = format!("{value:.16e}");
+                prop_assert!(keeps_digits(digits.as_bytes()), "{}", digits);
+            }
+            if let Some(kept) = kept_decimal(text.as_bytes()) {
+                prop_assert!(keeps_digits(text.as_bytes()), "{} as {}", text, kept);
+            }
+        }
 
         #[test]
         fn what_is_read_is_what_sqlite_reads(

@@ -49,13 +49,12 @@ fn suit(info: &mut SourceInfo, source: &dyn Source) -> Result<()> {
     let order = order(&info.name, &info.columns, source)?;
     check_scales(info, source.info())?;
     for (number, at) in order.into_iter().enumerate() {
-        let (column, typed) = (&mut info.columns[number], &mut info.typed[number]);
-        let (found, is_typed) = (&source.columns()[at], source.info().typed[at]);
-        let is_beyond_real = info.beyond_real[number] || source.info().beyond_real[at];
-        info.beyond_real[number] = is_beyond_real;
-        let declared = match (is_typed, *typed) {
+        let (column, seen) = (&mut info.columns[number], &mut info.seen[number]);
+        let (found, other) = (&source.columns()[at], &source.info().seen[at]);
+        seen.is_beyond_real |= other.is_beyond_real;
+        let declared = match (other.is_typed, seen.is_typed) {
             (true, true) => match common(&column.declared, &found.declared) {
-                common if is_beyond_real && Affinity::of(&common) == Affinity::Real => {
+                common if seen.is_beyond_real && Affinity::of(&common) == Affinity::Real => {
                     Affinity::Text.declared().to_owned()
                 }
                 common => common,
@@ -63,12 +62,17 @@ fn suit(info: &mut SourceInfo, source: &dyn Source) -> Result<()> {
             (true, false) => found.declared.clone(),
             (false, _) => column.declared.clone(),
         };
-        if declared != column.declared || !*typed {
-            info.decided[number].clone_from(&source.info().decided[at]);
+        if declared != column.declared || !seen.is_typed {
+            seen.decided.clone_from(&other.decided);
         }
+        seen.no_number = match (seen.no_number.take(), seen.is_typed) {
+            (Some(value), _) if other.no_number.is_some() || !other.is_typed => Some(value),
+            (None, false) => other.no_number.clone(),
+            _ => None,
+        };
         column.declared = declared;
         column.not_null &= found.not_null;
-        *typed |= is_typed;
+        seen.is_typed |= other.is_typed;
     }
     Ok(())
 }
@@ -159,6 +163,9 @@ impl SeveralSource {
 
     fn end_current(&mut self) {
         if let Some(current) = self.current.take() {
+            for note in current.source.info().notes.all() {
+                self.info.notes.add(note);
+            }
             self.rows += current.rows;
             self.bytes += current.source.info().total_bytes.unwrap_or(current.bytes);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, StringArray};
 
-use super::{ReadOptions, Reopen, Source, SourceInfo, Typing};
+use super::{ReadOptions, Reopen, Seen, Source, SourceInfo, Typing};
 use crate::affinity::Affinity;
 use crate::batch::{Batch, record_batch};
 use crate::error::{LoadError, Result};
@@ -32,10 +32,7 @@ impl View {
         let of = source.info();
         let info = SourceInfo {
             columns: order.iter().map(|at| of.columns[*at].clone()).collect(),
-            typed: order.iter().map(|at| of.typed[*at]).collect(),
-            beyond_real: order.iter().map(|at| of.beyond_real[*at]).collect(),
-            decided: order.iter().map(|at| of.decided[*at].clone()).collect(),
-            texts: order.iter().map(|at| of.texts[*at]).collect(),
+            seen: order.iter().map(|at| of.seen[*at].clone()).collect(),
             ..of.clone()
         };
         let is_same = order.iter().copied().eq(0..of.columns.len());
@@ -78,10 +75,7 @@ impl View {
         }
         if let Some(name) = file_column {
             info.columns.push(Column::new(name, "TEXT"));
-            info.typed.push(true);
-            info.beyond_real.push(false);
-            info.texts.push(true);
-            info.decided.push(None);
+            info.seen.push(Seen { is_text: true, ..Seen::declared() });
         }
         check_names(&info.columns)?;
         view.has_file = file_column.is_some();

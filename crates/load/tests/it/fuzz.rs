@@ -12,8 +12,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use engine::{Connection, OpenFlags};
 use pragmark_load::{
-    Affinity, Batch, CsvOptions, CsvSource, Encoding, Input, JsonLinesSource, LoadError,
-    LoadStrategy, OnError, ReadOptions, Request, Source, StrategyChoice, Table, load,
+    Affinity, Batch, CsvOptions, CsvSource, Encoding, Input, JsonLinesSource, JsonOptions,
+    LoadError, LoadStrategy, OnError, ReadOptions, Request, Source, StrategyChoice, Table, load,
 };
 use proptest::prelude::*;
 
@@ -132,8 +132,12 @@ fn by_reader(batches: &[Batch]) -> Vec<Option<Vec<String>>> {
 }
 
 fn csv(text: Vec<u8>) -> Result<CsvSource, LoadError> {
-    let options =
-        CsvOptions { delimiter: Some(b','), null: "\u{1}".to_owned(), ..CsvOptions::default() };
+    let options = CsvOptions {
+        delimiter: Some(b','),
+        null: "\u{1}".to_owned(),
+        finds_rows: false,
+        ..CsvOptions::default()
+    };
     CsvSource::open(Input::from_bytes("fuzz", text), options)
 }
 
@@ -232,7 +236,7 @@ proptest! {
 
     #[test]
     fn json_lines_end_in_rows_or_an_error(text in json_text()) {
-        if let Ok(mut source) = JsonLinesSource::open(Input::from_bytes("fuzz", text), &[], &[]) {
+        if let Ok(mut source) = JsonLinesSource::open(Input::from_bytes("fuzz", text), &JsonOptions::default()) {
             check_numbers(&read(&mut source).unwrap());
         }
     }

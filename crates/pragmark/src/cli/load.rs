@@ -63,6 +63,15 @@ fn on_error(text: &str) -> Result<OnErrorArg, String> {
     }
 }
 
+/// Reads `2` or `2,1`: lines at the beginning and at the end.
+fn skipped_lines(text: &str) -> Result<(u64, usize), String> {
+    let (first, last) = text.split_once(',').unwrap_or((text, "0"));
+    let lines = first.trim().parse().ok().zip(last.trim().parse().ok());
+    lines.ok_or_else(|| {
+        "must be a number of lines, or two: 2,1 skips two first lines and the last one".to_owned()
+    })
+}
+
 /// What decimals of Parquet and Arrow files are stored as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DecimalsArg {
@@ -95,7 +104,7 @@ Examples:
   pragmark load prices.csv shop.db --table prices --append --upsert id
   pragmark load 'logs/*.csv' logs.db --table log --filename-column file
   pragmark load 2023.jsonl 2024.jsonl.zst events.db --table events --fts title,body
-  pragmark load old.db new.db --query 'SELECT id, name FROM people' --table people
+  pragmark load old.db new.db --rows 'SELECT id, name FROM people' --table people
   zcat log.csv.gz | pragmark load - log.db --table log --on-error skip --rejects bad.csv
 
 A load that fails or is interrupted leaves the database unchanged.")]
@@ -143,26 +152,38 @@ pub struct LoadArgs {
     /// UTF-8].
     #[arg(long, value_name = "NAME")]
     pub encoding: Option<load::Encoding>,
-    /// Table or view to read from a SQLite database [default: its only table].
-    #[arg(long, value_name = "NAME")]
-    pub from_table: Option<String>,
-    /// Query to run on a SQLite database; its result is loaded.
-    #[arg(long, value_name = "SQL", conflicts_with = "from_table")]
-    pub query: Option<String>,
+    /// Rows to load: the table or view of a SQLite database, or a query on it, such as 'SELECT id FROM people'; or the
+    /// list of a JSON document, such as contests or response.docs [default: the only table or list].
+    #[arg(long, value_name = "NAME|SQL", aliases = ["query", "from-table"])]
+    pub rows: Option<String>,
     /// Field delimiter; `tab` for a tab [default: detected from the first line].
     #[arg(long, value_name = "CHARACTER", value_parser = one_byte)]
     pub delimiter: Option<u8>,
     /// Quote character around fields that contain delimiters or line breaks; `none` if quotes have no
-    /// meaning.
-    #[arg(long, value_name = "CHARACTER", default_value = "\"", value_parser = quote)]
-    pub quote: Quote,
-    /// Treat the first line as data; columns are named column1, column2, …, or with --append matched by
-    /// position.
-    #[arg(long)]
+    /// meaning [default: "].
+    #[arg(long, value_name = "CHARACTER", value_parser = quote)]
+    pub quote: Option<Quote>,
+    /// Number of header lines; several are joined. With 0 the first line is data, and columns are named column1,
+    /// column2, …, or with --append matched by position.
+    #[arg(long, value_name = "LINES", default_value_t = 1)]
+    pub header: usize,
+    /// The same as --header 0.
+    #[arg(long, hide = true, conflicts_with = "header")]
     pub no_header: bool,
-    /// Skip this many lines at the beginning of each CSV input.
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    pub skip_lines: u64,
+    /// Skip this many lines at the beginning of each CSV input, and at its end: 2,1.
+    #[arg(long, value_name = "FIRST[,LAST]", default_value = "0", hide_default_value = true, value_parser = skipped_lines)]
+    pub skip_lines: (u64, usize),
+    /// Remove blanks around fields of CSV inputs, also around quotes.
+    #[arg(long)]
+    pub trim: bool,
+    /// Load rows of CSV inputs that break the rules: short rows get NULL, further values go into a column, and quotes
+    /// within quotes need not be doubled. Lists these rows in the file of --rejects.
+    #[arg(long)]
+    pub lenient: bool,
+    /// How numbers of CSV inputs are written, by an example: 1.234,5 or 1,234.5. Also reads currencies, percent (12 %
+    /// is 12) and parentheses for negative numbers.
+    #[arg(long, value_name = "EXAMPLE")]
+    pub number: Option<load::NumberForm>,
     /// Skip lines of CSV inputs that begin with this character.
     #[arg(long, value_name = "CHARACTER", value_parser = one_byte)]
     pub comment: Option<u8>,
@@ -269,9 +290,14 @@ fn opening(args: &LoadArgs) -> Result<Opening> {
     let mut opening = app::load::opening()?;
     opening.csv = CsvOptions {
         delimiter: args.delimiter,
-        quote: args.quote.0,
-        header: !args.no_header,
-        skip_lines: args.skip_lines,
+        quote: args.quote.map_or(Some(b'"'), |quote| quote.0),
+        is_quote_known: args.quote.is_some(),
+        header: if args.no_header { 0 } else { args.header },
+        skip_lines: args.skip_lines.0,
+        skip_last: args.skip_lines.1,
+        trim: args.trim,
+        lenient: args.lenient,
+        number: args.number,
         comment: args.comment,
         null: args.null.clone(),
         ..CsvOptions::default()
@@ -284,24 +310,13 @@ fn opening(args: &LoadArgs) -> Result<Opening> {
     opening.file_column.clone_from(&args.filename_column);
     opening.decimals = decimals(args.decimals);
     opening.dates = args.dates.map(|order| dates(args, order));
-    opening.selection = match (&args.from_table, &args.query) {
-        (Some(table), _) => Selection::Table(table.clone()),
-        (_, Some(query)) => Selection::Query(query.clone()),
-        _ => Selection::OnlyTable,
-    };
-    let named = args.format.map(|format| match format {
+    opening.selection = args.rows.as_deref().map_or(Selection::OnlyTable, Selection::of);
+    opening.format = args.format.map(|format| match format {
         FormatArg::Csv => Format::Csv,
         FormatArg::JsonLines => Format::JsonLines,
         FormatArg::Columnar => Format::Columnar,
         FormatArg::Database => Format::Database,
     });
-    let selects = opening.selection != Selection::OnlyTable;
-    if selects && named.is_some_and(|format| format != Format::Database) {
-        return Err(Error::mistake(
-            "--from-table and --query need a SQLite database; --format names another format",
-        ));
-    }
-    opening.format = if selects { Some(Format::Database) } else { named };
     Ok(opening)
 }
 
@@ -342,13 +357,15 @@ fn request(args: &LoadArgs) -> Result<Request> {
         StrategyArg::Pages => StrategyChoice::Only(LoadStrategy::Pages),
         StrategyArg::Arrays => StrategyChoice::Only(LoadStrategy::Arrays),
     };
-    if args.rejects.is_some() && args.on_error == OnErrorArg::Fail {
-        return Err(Error::mistake("--rejects requires --on-error skip"));
+    if args.rejects.is_some() && args.on_error == OnErrorArg::Fail && !args.lenient {
+        return Err(Error::mistake("--rejects requires --on-error skip or --lenient"));
+    }
+    if args.lenient || args.on_error != OnErrorArg::Fail {
+        request.rejects = Some(args.rejects.clone().unwrap_or_else(|| rejects_file(&args.inputs)));
     }
     if let OnErrorArg::Skip { at_most } = args.on_error {
         request.on_error = OnError::Skip;
         request.max_errors = at_most;
-        request.rejects = Some(args.rejects.clone().unwrap_or_else(|| rejects_file(&args.inputs)));
     }
     request.duplicates = match &args.upsert {
         Some(keys) => Duplicates::Update(keys.0.clone()),

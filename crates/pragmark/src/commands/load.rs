@@ -62,6 +62,9 @@ fn outcome(summary: &Summary, request: &Request, stored: Decimals) -> String {
             rows(summary.rows_by_pages)
         ),
     };
+    for note in &summary.notes {
+        text += &format!("{note}\n");
+    }
     text += &dates_stored(summary);
     text += &decimals_stored(summary, stored);
     if let Some(why) = &summary.why_reread {
@@ -80,6 +83,10 @@ fn outcome(summary: &Summary, request: &Request, stored: Decimals) -> String {
             text += &format!("; see {}", path.display());
         }
         text.push('\n');
+    }
+    if summary.mended > 0 {
+        let file = request.rejects.iter().map(|path| format!("; see {}", path.display()));
+        text += &format!("{} mended{}\n", rows(summary.mended), file.collect::<String>());
     }
     text
 }

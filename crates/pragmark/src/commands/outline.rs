@@ -28,6 +28,7 @@ fn text(outline: &Outline) -> String {
         None => "\nstrategy: pages, unless a row does not allow it\n".to_owned(),
         Some(why) => format!("\nstrategy: arrays ({why})\n"),
     };
+    text += &outline.notes.iter().map(|note| format!("{note}\n")).collect::<String>();
     let names = outline.columns.iter().map(|column| column.name.clone());
     let values = outline.rows.iter().map(|row| row.iter().map(value).collect());
     let rows = std::iter::once(names.collect()).chain(values);

@@ -17,7 +17,7 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use super::arrow::{BATCH_BYTES, BATCH_ROWS, Parts, columns_of, info_of_schema};
 use super::format::{ARROW, PARQUET, beginning};
 use super::view::positions;
-use super::{ReadOptions, Source, SourceInfo};
+use super::{ReadOptions, Seen, Source, SourceInfo};
 use crate::batch::Batch;
 use crate::convert::Decimals;
 use crate::error::{LoadError, Result};
@@ -173,8 +173,12 @@ impl ColumnarSource {
     ) -> ColumnarSource {
         let types = || schema.fields().iter().map(|field| field.data_type());
         let mut info = info_of_schema(name, schema, decimals);
-        info.typed = types().map(|kind| *kind != DataType::Null).collect();
-        info.texts = types().map(is_text).collect();
+        let seen = types().map(|kind| Seen {
+            is_typed: *kind != DataType::Null,
+            is_text: is_text(kind),
+            ..Seen::default()
+        });
+        info.seen = seen.collect();
         info.total_bytes = Some(total_bytes);
         ColumnarSource { info, batches, parts: Parts::default(), read: 0, extent, total_bytes }
     }
@@ -283,7 +287,8 @@ mod tests {
         let batch = RecordBatch::try_from_iter([("nulls", nulls), ("texts", texts)]).unwrap();
         write_arrow(&path, &batch);
         let source = ColumnarSource::open(&path, &[], Decimals::Text).unwrap().unwrap();
-        assert_eq!(source.info().typed, [false, true]);
+        let typed: Vec<bool> = source.info().seen.iter().map(|seen| seen.is_typed).collect();
+        assert_eq!(typed, [false, true]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! CSV, TSV and their kin.
 
+mod layout;
 mod parse;
 pub(crate) mod scan;
 
@@ -8,18 +9,21 @@ use std::sync::atomic::AtomicBool;
 
 use super::Input;
 use super::infer::{ColumnKind, Kind};
+use super::notes::{Note, Notes};
+use super::number_form::NumberForm;
 use super::text::{Text, TextSource};
 use crate::error::{LoadError, Result};
-use crate::sql::same;
+use crate::sql::unique;
+use layout::{Layout, guess_delimiter, has_blanks, layout, named_delimiter};
 pub use parse::Reader;
 use parse::unescaped;
-use scan::{Dialect, Field, Quoting, Record, Records};
+use scan::{Dialect, Field, Quotes, Quoting, Record, Records};
 
 /// How a CSV file is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvOptions {
-    /// The byte between fields; none to detect it from the first line: the most frequent of comma, tab,
-    /// semicolon and `|`.
+    /// The byte between fields; none to detect it: the most frequent of comma, tab, semicolon and `|` in the first line,
+    /// unless the rows agree on another one.
     pub delimiter: Option<u8>,
     /// Whether a tab divides fields where the first line has one or no delimiter at all, as in a file
     /// called `.tsv`.
@@ -27,10 +31,24 @@ pub struct CsvOptions {
     /// The byte around fields that hold delimiters or line ends, doubled within them; `None` if
     /// quotes mean nothing.
     pub quote: Option<u8>,
-    /// Whether the first line has the names of the columns; otherwise they are `column1`, `column2`, ….
-    pub header: bool,
+    /// Whether the quote is certain. Otherwise a quoted field between tabs that goes on in another row is an error.
+    pub is_quote_known: bool,
+    /// Lines with the names of the columns, which are joined; without any they are `column1`, `column2`, ….
+    pub header: usize,
     /// Lines before the header, or before the first row, that are passed over.
     pub skip_lines: u64,
+    /// Lines behind the last row that are passed over.
+    pub skip_last: usize,
+    /// Whether a line that names the delimiter, a preamble, a last line that counts the rows, and nameless columns without a
+    /// value at the end are left out.
+    pub finds_rows: bool,
+    /// Whether blanks around fields, also around quotes, belong to no field.
+    pub trim: bool,
+    /// Whether rows are mended: short ones are filled with NULL, further values of long ones go into a column of
+    /// their own, and quotes that end nothing are characters.
+    pub lenient: bool,
+    /// How numbers are written, if not as SQLite writes them.
+    pub number: Option<NumberForm>,
     /// The first byte of comment lines, which are passed over; `None` if there are no comments. Within a quoted
     /// field it means nothing.
     pub comment: Option<u8>,
@@ -44,8 +62,14 @@ impl Default for CsvOptions {
             delimiter: None,
             prefers_tab: false,
             quote: Some(b'"'),
-            header: true,
+            is_quote_known: false,
+            header: 1,
             skip_lines: 0,
+            skip_last: 0,
+            finds_rows: true,
+            trim: false,
+            lenient: false,
+            number: None,
             comment: None,
             null: String::new(),
         }
@@ -66,14 +90,17 @@ impl TextSource<Reader> {
     /// The input cannot be read, is empty, is not in its encoding or has a broken header; or the
     /// options contradict one another.
     pub fn open(input: Result<Input>, options: CsvOptions) -> Result<CsvSource> {
-        let header = options.header;
+        let is_named = options.header > 0;
         let (mut text, reader) = read_header(input?, options)?;
         let whole = text.whole(&reader)?;
         let mut kinds = vec![ColumnKind::UNKNOWN; reader.names.len()];
         reader.sample(&text.bytes()[..whole], 1..=SAMPLE_ROWS, &mut kinds);
+        reader.note_numbers(&text.bytes()[..whole], &kinds);
         let columns = reader.names.iter().cloned().zip(kinds).collect();
+        let notes = reader.notes.clone();
         let mut source = TextSource::new(text, reader, columns);
-        source.info.is_named = header;
+        source.info.is_named = is_named;
+        source.info.notes = notes;
         Ok(source)
     }
 
@@ -97,30 +124,61 @@ impl TextSource<Reader> {
 fn read_header(input: Input, options: CsvOptions) -> Result<(Text, Reader)> {
     let mut text = Text::open(input)?;
     pass(&mut text, options.skip_lines, options.comment)?;
-    let input = text.input();
-    let (input, encoding) = (input.name().to_owned(), input.encoding());
+    let notes = Notes::default();
+    let named = named_delimiter(text.bytes()).filter(|_| options.finds_rows);
+    if named.is_some() {
+        pass(&mut text, 1, options.comment)?;
+        notes.add(Note::DelimiterLine);
+    }
     let quote = options.quote;
+    let known = options.delimiter.or(named);
+    let guess = || guess_delimiter(text.bytes(), quote, options.prefers_tab);
+    let first = options.dialect(known.unwrap_or_else(guess));
+    check_dialect(first)?;
+    let found = match options.finds_rows {
+        true => layout(text.bytes(), first, known.is_some()),
+        false => Layout { delimiter: first.delimiter, begin: 0 },
+    };
+    note_preamble(&text.bytes()[..found.begin], &notes);
+    text.skip(found.begin);
+    let input = text.input();
     let mut reader = Reader {
-        input,
-        dialect: Dialect {
-            delimiter: options
-                .delimiter
-                .unwrap_or_else(|| guess_delimiter(text.bytes(), quote, options.prefers_tab)),
-            quote,
-            comment: options.comment,
-        },
+        input: input.name().to_owned(),
+        dialect: options.dialect(found.delimiter),
         null: options.null.into_bytes(),
         names: Vec::new(),
+        further: 0,
+        lenient: options.lenient,
+        number: options.number,
+        has_blanks: false,
+        skip_last: options.skip_last,
+        finds_rows: options.finds_rows,
         affinities: Vec::new(),
         typing: Vec::new(),
-        encoding,
+        encoding: input.encoding(),
+        notes,
     };
-    reader.check_dialect()?;
+    reader.has_blanks = !options.trim && has_blanks(text.bytes(), reader.dialect);
     let whole = text.whole(&reader)?;
     let header = reader.read_names(&text.bytes()[..whole], options.header)?;
     text.skip(header);
+    text.end(&reader);
+    reader.find_columns(text.bytes(), options.header > 0);
+    reader.note_form(options.header);
     Ok((text, reader))
 }
+
+fn note_preamble(preamble: &[u8], notes: &Notes) {
+    let text = String::from_utf8_lossy(preamble);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    if let Some(first) = lines.first() {
+        let first = first.chars().take(LONGEST_SHOWN).collect();
+        notes.add(Note::Preamble { lines: lines.len(), first });
+    }
+}
+
+/// Characters of a line that a note repeats.
+const LONGEST_SHOWN: usize = 60;
 
 /// Passes over this number of lines, and over comment lines behind them.
 fn pass(text: &mut Text, lines: u64, comment: Option<u8>) -> Result<()> {
@@ -133,61 +191,185 @@ fn pass(text: &mut Text, lines: u64, comment: Option<u8>) -> Result<()> {
     Ok(())
 }
 
+impl CsvOptions {
+    fn dialect(&self, delimiter: u8) -> Dialect {
+        let quotes = match (self.lenient, delimiter) {
+            (true, _) => Quotes::Lenient,
+            (false, b'\t') if !self.is_quote_known => Quotes::Doubtful,
+            (false, _) => Quotes::Strict,
+        };
+        Dialect { delimiter, quote: self.quote, comment: self.comment, trim: self.trim, quotes }
+    }
+}
+
+fn check_dialect(dialect: Dialect) -> Result<()> {
+    let Dialect { delimiter, quote, comment, .. } = dialect;
+    let divides = |byte: u8| byte.is_ascii() && !matches!(byte, b'\n' | b'\r');
+    if !divides(delimiter) || !quote.is_none_or(divides) || !comment.is_none_or(divides) {
+        return Err(LoadError::Definition(
+            "delimiter, quote and comment must be ASCII characters other than line ends".to_owned(),
+        ));
+    }
+    let is_twice = quote.is_some() && quote == comment;
+    if is_twice || [quote, comment].contains(&Some(delimiter)) {
+        return Err(LoadError::Definition(
+            "two of delimiter, quote and comment are the same character".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// The column of the values that rows have too many.
+const FURTHER: &str = "further_values";
+
 impl Reader {
     fn wrong(&self, reason: impl Into<String>) -> LoadError {
         LoadError::form(&self.input, reason.into())
     }
 
-    fn check_dialect(&self) -> Result<()> {
-        let Dialect { delimiter, quote, comment } = self.dialect;
-        let divides = |byte: u8| byte.is_ascii() && !matches!(byte, b'\n' | b'\r');
-        if !divides(delimiter) || !quote.is_none_or(divides) || !comment.is_none_or(divides) {
-            return Err(LoadError::Definition(
-                "delimiter, quote and comment must be ASCII characters other than line ends"
-                    .to_owned(),
-            ));
-        }
-        let is_twice = quote.is_some() && quote == comment;
-        if is_twice || [quote, comment].contains(&Some(delimiter)) {
-            return Err(LoadError::Definition(
-                "two of delimiter, quote and comment are the same character".to_owned(),
-            ));
-        }
-        Ok(())
-    }
-
-    /// Reads the names of the columns, from the header or as numbers, and returns the length of the
+    /// Reads the names of the columns, from lines of a header or as numbers, and returns the length of the
     /// header. A name that is empty or comes twice is made unique.
-    fn read_names(&mut self, bytes: &[u8], header: bool) -> Result<usize> {
+    fn read_names(&mut self, bytes: &[u8], lines: usize) -> Result<usize> {
         let mut records = Records::new(bytes, self.dialect);
         let mut fields = Vec::new();
-        match records.next(&mut fields) {
-            Some(Record::Whole(_)) => {}
-            Some(Record::Broken { reason, .. }) => {
-                return Err(self.wrong(format!("the first line: {reason}")));
+        let mut parts: Vec<Vec<String>> = Vec::new();
+        for line in 0..lines.max(1) {
+            fields.clear();
+            match records.next(&mut fields) {
+                Some(Record::Whole(_)) => {}
+                Some(Record::Broken { reason, .. }) => {
+                    return Err(self.wrong(format!("the first line: {reason}")));
+                }
+                None if line == 0 => return Err(self.wrong("every line is empty")),
+                None => return Err(self.wrong(format!("it has fewer than {lines} lines"))),
             }
-            None => return Err(self.wrong("every line is empty")),
+            let texts: Result<Vec<String>> =
+                fields.iter().map(|field| self.header_text(bytes, *field)).collect();
+            parts.push(texts?);
         }
-        if !header {
-            self.names = (1..=fields.len()).map(|n| format!("column{n}")).collect();
+        let columns = parts.iter().map(Vec::len).max().unwrap_or(0);
+        if lines == 0 {
+            self.names = (1..=columns).map(|n| format!("column{n}")).collect();
             return Ok(0);
         }
-        for (number, field) in fields.iter().enumerate() {
-            let name = std::str::from_utf8(&unescaped(bytes, *field, self.dialect))
-                .map_err(|_| LoadError::HeaderEncoding {
-                    input: self.input.clone(),
-                    encoding: self.encoding,
-                })?
-                .trim()
-                .to_owned();
-            if name.contains('\0') {
-                return Err(self.wrong("the header holds a NUL byte"));
-            }
+        if lines == 1 && parts[0].iter().all(|name| Kind::of(name.as_bytes()).is_number()) {
+            self.notes.add(Note::NumericHeader);
+        }
+        for (number, name) in joined(&parts, columns).into_iter().enumerate() {
             let wanted = if name.is_empty() { format!("column{}", number + 1) } else { name };
             let name = unique(&self.names, wanted);
             self.names.push(name);
         }
+        // Nameless columns at the end, unless there is none but them.
+        let is_nameless =
+            |at: &usize| parts.iter().all(|line| line.get(*at).is_none_or(String::is_empty));
+        self.further = (1..columns).rev().take_while(is_nameless).count();
         Ok(records.at())
+    }
+
+    /// Returns a field of the header.
+    fn header_text(&self, bytes: &[u8], field: Field) -> Result<String> {
+        let bytes = unescaped(bytes, field, self.dialect);
+        let Ok(text) = std::str::from_utf8(&bytes) else {
+            let (input, encoding) = (self.input.clone(), self.encoding);
+            return Err(LoadError::HeaderEncoding { input, encoding });
+        };
+        match text.contains('\0') {
+            true => Err(self.wrong("the header holds a NUL byte")),
+            false => Ok(text.trim().to_owned()),
+        }
+    }
+
+    /// Leaves out nameless columns at the end in which the first rows have no value; delimiters that end all of the rows
+    /// are such a column too.
+    fn find_columns(&mut self, bytes: &[u8], is_named: bool) {
+        let nameless = std::mem::take(&mut self.further);
+        if self.finds_rows && is_named {
+            let named = self.names.len() - nameless;
+            let mut records = Records::new(bytes, self.dialect);
+            let (mut fields, mut rows, mut further) = (Vec::new(), 0, nameless.max(1));
+            while rows < SAMPLE_ROWS && records.next(&mut fields).is_some() {
+                let behind = fields.get(named..).unwrap_or_default();
+                if behind.iter().any(|field| !self.is_null(bytes, *field)) {
+                    further = 0;
+                    break;
+                }
+                further = if nameless == 0 && behind.len() != 1 { 0 } else { further };
+                fields.clear();
+                rows += 1;
+            }
+            if rows > 0 && further > 0 {
+                self.names.truncate(named);
+                self.further = further;
+            }
+        }
+        if self.lenient {
+            let name = unique(&self.names, FURTHER.to_owned());
+            self.names.push(name);
+        }
+    }
+
+    /// Returns how many columns the rows have.
+    pub(super) fn width(&self) -> usize {
+        self.names.len() - usize::from(self.lenient)
+    }
+
+    /// Notes how the text is written.
+    fn note_form(&self, header: usize) {
+        let Dialect { delimiter, quote, trim, .. } = self.dialect;
+        let character = |byte: u8| match byte {
+            b'\t' => "tab".to_owned(),
+            byte => format!("`{}`", char::from(byte)),
+        };
+        let mut form = format!("CSV, {}, delimiter {}", self.encoding, character(delimiter));
+        form += &quote
+            .map_or(", no quotes".to_owned(), |quote| format!(", quote {}", character(quote)));
+        form += &match header {
+            0 => ", no header".to_owned(),
+            1 => String::new(),
+            lines => format!(", {lines} header lines"),
+        };
+        form += if trim { ", trimmed" } else { "" };
+        form += &self.number.map_or_else(String::new, |number| format!(", numbers as {number}"));
+        form += if self.further > 0 { ", empty last column left out" } else { "" };
+        self.notes.add(Note::Form(form));
+        if self.has_blanks {
+            self.notes.add(Note::Blanks);
+        }
+    }
+
+    /// Notes columns of texts in which the first rows have numbers in another form.
+    fn note_numbers(&self, bytes: &[u8], kinds: &[ColumnKind]) {
+        if self.number.is_some()
+            || self.has_blanks
+            || kinds.iter().all(|column| column.kind != Kind::Text)
+        {
+            return;
+        }
+        let mut records = Records::new(bytes, self.dialect);
+        let (mut fields, mut values) = (Vec::new(), vec![Vec::new(); kinds.len()]);
+        for _ in 0..NUMBER_ROWS {
+            fields.clear();
+            if records.next(&mut fields).is_none() {
+                break;
+            }
+            let columns = fields.iter().zip(values.iter_mut());
+            for (field, values) in columns.filter(|(field, _)| !self.is_null(bytes, **field)) {
+                values.push(&bytes[field.range()]);
+            }
+        }
+        for ((name, column), values) in self.names.iter().zip(kinds).zip(values) {
+            let is_read = |text: &&[u8]| Kind::of(text) == Kind::Text && !has_zero(text);
+            if column.kind != Kind::Text || !values.iter().any(is_read) {
+                continue;
+            }
+            let forms = NumberForm::of_all(values.iter().copied());
+            let first = values.iter().copied().find(is_read);
+            if let Some(value) = first.filter(|_| !forms.is_empty()) {
+                let value = String::from_utf8_lossy(value).into_owned();
+                self.notes.add(Note::Numbers { column: name.clone(), value, forms });
+            }
+        }
     }
 
     /// Adds the values of rows, as many as have these numbers, to what is known of the columns; returns how many
@@ -198,60 +380,74 @@ impl Reader {
         let mut rows = 0;
         for row in numbers {
             fields.clear();
-            if records.next(&mut fields).is_none() {
+            let Some(record) = records.next(&mut fields) else {
                 break;
-            }
+            };
             rows += 1;
-            if fields.len() != kinds.len() {
+            let Record::Whole(range) = record else {
+                continue;
+            };
+            if self.fit(bytes, &mut fields, 0..range.end).is_err() {
                 continue;
             }
             for (kind, field) in kinds.iter_mut().zip(&fields) {
                 if !self.is_null(bytes, *field) {
                     let value = unescaped(bytes, *field, self.dialect);
-                    kind.add(Kind::of(&value), row, &value);
+                    self.add(kind, row, &value);
                 }
             }
+        }
+        if let Some(further) = kinds.last_mut().filter(|_| self.lenient) {
+            further.kind = Kind::Text;
         }
         rows
     }
 
-    #[inline]
-    fn is_null(&self, bytes: &[u8], field: Field) -> bool {
-        field.quoting == Quoting::Plain && bytes[field.range()] == *self.null
-    }
-}
-
-/// Returns the delimiter that is most frequent in the first line that is not empty, outside of quotes.
-fn guess_delimiter(beginning: &[u8], quote: Option<u8>, prefers_tab: bool) -> u8 {
-    let mut counts = [(b',', 0), (b'\t', 0), (b';', 0), (b'|', 0)];
-    let mut within_quotes = false;
-    let is_end = |byte: &&u8| matches!(byte, b'\n' | b'\r');
-    for byte in beginning.iter().skip_while(is_end) {
-        if Some(*byte) == quote {
-            within_quotes = !within_quotes;
-        } else if !within_quotes {
-            if is_end(&byte) {
-                break;
-            }
-            if let Some((_, count)) = counts.iter_mut().find(|(known, _)| known == byte) {
-                *count += 1;
+    /// Adds a value to what is known of its column.
+    fn add(&self, kind: &mut ColumnKind, row: u64, value: &[u8]) {
+        match &self.number {
+            None => kind.add(Kind::of(value), row, value),
+            Some(form) => {
+                let number = form.plain(value);
+                kind.add(number.map_or(Kind::Text, |number| Kind::of(&number)), row, value);
             }
         }
     }
-    if prefers_tab && (counts[1].1 > 0 || counts.iter().all(|(_, count)| *count == 0)) {
-        return b'\t';
+
+    #[inline]
+    fn is_null(&self, bytes: &[u8], field: Field) -> bool {
+        match field.quoting {
+            Quoting::Plain => bytes[field.range()] == *self.null,
+            Quoting::Absent => true,
+            Quoting::Quoted | Quoting::Doubled => false,
+        }
     }
-    // The first of the equally frequent ones.
-    counts.iter().rev().max_by_key(|(_, count)| *count).map_or(b',', |(byte, _)| *byte)
 }
 
-fn unique(names: &[String], wanted: String) -> String {
-    let taken = |name: &str| names.iter().any(|known| same(known, name));
-    if !taken(&wanted) {
-        return wanted;
-    }
-    (2..).map(|number| format!("{wanted}_{number}")).find(|name| !taken(name)).unwrap_or(wanted)
+/// Rows in which numbers in other forms are looked for.
+const NUMBER_ROWS: usize = 1_000;
+
+/// Returns whether a text is a number that a zero before it makes a text.
+fn has_zero(text: &[u8]) -> bool {
+    super::number::has_leading_zero(text)
 }
+
+/// Returns the names that several lines of a header give: parts are joined, and a part holds for empty fields to the right of
+/// it, as in merged cells, except in the last line.
+fn joined(lines: &[Vec<String>], columns: usize) -> Vec<String> {
+    let mut names = vec![String::new(); columns];
+    for (number, line) in lines.iter().enumerate() {
+        let is_last = number + 1 == lines.len();
+        let mut latest = "";
+        for (at, name) in names.iter_mut().enumerate() {
+            let part = line.get(at).map_or("", String::as_str);
+            latest = if part.is_empty() && !is_last { latest } else { part };
+            *name = format!("{name} {latest}").trim().to_owned();
+        }
+    }
+    names
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,7 +475,7 @@ mod tests {
             columns(&source),
             ["id INTEGER", "name TEXT", "price REAL", "zip TEXT", "column5 TEXT", "Name_2 TEXT"]
         );
-        let source = open("1\t2\n", CsvOptions { header: false, ..CsvOptions::default() });
+        let source = open("1\t2\n", CsvOptions { header: 0, ..CsvOptions::default() });
         assert_eq!(columns(&source), ["column1 INTEGER", "column2 INTEGER"]);
         let source = open("\n\r\na;b\n1;2\n", CsvOptions::default());
         assert_eq!(columns(&source), ["a INTEGER", "b INTEGER"]);

@@ -10,13 +10,18 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, StringArray};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer, OffsetBuffer};
 
+use super::layout::{is_row_count, is_total, last_lines};
 use super::scan::{Dialect, Field, Quoting, Record, Records, cut};
 use crate::affinity::Affinity;
 use crate::batch::{Batch, Malformed, RowNumbers, record_batch};
 use crate::bytes::{SHORT, push_short};
 use crate::error::{Fault, Result};
 use crate::source::infer::is_changed_by;
-use crate::source::number::{EXACT, has_leading_zero, integer, real};
+use crate::source::notes::{Note, Notes};
+use crate::source::number::{
+    has_leading_zero, integer, is_number_to_sqlite, kept_decimal, real, short_decimal,
+};
+use crate::source::number_form::NumberForm;
 use crate::source::text::{Parsed, TextFormat};
 use crate::source::{ReadOptions, Typing, Unit};
 
@@ -26,13 +31,27 @@ pub struct Reader {
     pub(super) input: String,
     pub(super) dialect: Dialect,
     pub(super) null: Vec<u8>,
+    /// The columns; if rows are mended, the last one has the values that rows have too many.
     pub(super) names: Vec<String>,
+    /// Fields without a value that a row may have behind its columns.
+    pub(super) further: usize,
+    /// Whether rows are mended.
+    pub(super) lenient: bool,
+    /// How numbers are written, if not as SQLite writes them.
+    pub(super) number: Option<NumberForm>,
+    /// Whether blanks stand next to every delimiter.
+    pub(super) has_blanks: bool,
+    /// Lines behind the last row.
+    pub(super) skip_last: usize,
+    /// Whether a last line that counts the rows is left out.
+    pub(super) finds_rows: bool,
     /// How the columns will be stored; empty where that is not known.
     pub(super) affinities: Vec<Affinity>,
     /// Where their types come from; declared where that is not known.
     pub(super) typing: Vec<Typing>,
     /// The name of the encoding that the text was in.
     pub(super) encoding: &'static str,
+    pub(super) notes: Notes,
 }
 
 impl TextFormat for Reader {
@@ -50,7 +69,23 @@ impl TextFormat for Reader {
     }
 
     fn cut(&self, bytes: &[u8]) -> usize {
-        cut(bytes, self.dialect)
+        // What may be no row stays with the end of the text.
+        cut(&bytes[..last_lines(bytes, self.skip_last.max(1))], self.dialect)
+    }
+
+    fn end(&self, bytes: &mut Vec<u8>) {
+        bytes.truncate(last_lines(bytes, self.skip_last));
+        if !self.finds_rows || self.width() < 2 {
+            return;
+        }
+        let begin = last_lines(bytes, 1);
+        let line = String::from_utf8_lossy(&bytes[begin..]).trim().to_owned();
+        if is_row_count(&line) {
+            bytes.truncate(begin);
+            self.notes.add(Note::RowCount(line));
+        } else if is_total(&line, self.dialect.delimiter) {
+            self.notes.add(Note::Total(line));
+        }
     }
 
     fn parse(&self, bytes: &[u8]) -> Result<Parsed> {
@@ -116,10 +151,7 @@ impl<'r> Block<'r> {
         let rows = self.fields.len() / self.reader.names.len();
         let batch = Batch {
             rows: record_batch(&self.reader.input, &self.reader.names, columns, rows)?,
-            numbers: RowNumbers {
-                first: 1,
-                left_out: self.malformed.iter().map(|row| row.row).collect(),
-            },
+            numbers: RowNumbers { first: 1, left_out: left_out(&self.malformed) },
             malformed: self.malformed,
             bytes_read: 0,
         };
@@ -129,21 +161,22 @@ impl<'r> Block<'r> {
     /// Lists the fields of all good rows, and the rows that are not.
     fn find_fields(&mut self) {
         let mut records = Records::new(self.bytes, self.reader.dialect);
-        let columns = self.reader.names.len();
         let mut listed = 0;
         while let Some(record) = records.next(&mut self.fields) {
             self.numbers += 1;
             let (column, fault, raw) = match record {
-                Record::Whole(range) => match self.fault(listed, range.end) {
-                    None => {
-                        listed += columns;
+                Record::Whole(range) => match self.fit(listed, range.end, records.is_mended()) {
+                    Ok(mended) => {
+                        listed += self.reader.names.len();
+                        if let Some(fault) = mended {
+                            self.report(fault, &self.bytes[range]);
+                        }
                         continue;
                     }
-                    Some((column, fault)) => (column, fault, None),
+                    Err((column, fault)) => (column, fault, None),
                 },
                 Record::Broken { range, field, reason } => {
-                    let fault = Fault::Form(reason.to_owned());
-                    (Some(field), fault, Some(&self.bytes[range]))
+                    (Some(field), self.reader.quote_fault(reason), Some(&self.bytes[range]))
                 }
             };
             self.reject(column, fault, listed, raw);
@@ -151,19 +184,26 @@ impl<'r> Block<'r> {
         }
     }
 
-    /// Returns the fault of the record whose fields are the last ones, and the column.
+    /// Fits the last fields listed to the columns. Returns the fault of a row that was mended, or the fault, and its column,
+    /// of one that is not loaded.
     #[inline]
-    fn fault(&self, listed: usize, end: usize) -> Option<(Option<usize>, Fault)> {
-        let (found, expected) = (self.fields.len() - listed, self.reader.names.len());
-        if found != expected {
-            let fields = if found == 1 { "field" } else { "fields" };
-            let reason = format!("it has {found} {fields} instead of {expected}");
-            return Some((None, Fault::Form(reason)));
+    fn fit(
+        &mut self,
+        listed: usize,
+        end: usize,
+        has_odd_quotes: bool,
+    ) -> Result<Option<Fault>, (Option<usize>, Fault)> {
+        let fitted = self.reader.fit(self.bytes, &mut self.fields, listed..end);
+        let mended = fitted.map_err(|fault| (None, fault))?;
+        if !self.wrong.is_empty()
+            && let Some(fault) = self.wrong_encoding(listed, end)
+        {
+            return Err(fault);
         }
-        if self.wrong.is_empty() {
-            return None;
-        }
-        self.wrong_encoding(listed, end)
+        let odd = || {
+            has_odd_quotes.then(|| self.reader.quote_fault("quotes within quotes are not doubled"))
+        };
+        Ok(mended.or_else(odd))
     }
 
     #[cold]
@@ -172,7 +212,16 @@ impl<'r> Block<'r> {
         let next = self.wrong.partition_point(|at| *at < start);
         let wrong = *self.wrong.get(next).filter(|at| **at < end)?;
         let column = self.fields[listed..].iter().position(|field| field.range().contains(&wrong));
-        Some((column, Fault::Encoding(self.reader.encoding)))
+        let is_mixed = self.text.chars().any(|c| !c.is_ascii());
+        Some((column, Fault::Encoding { expected: self.reader.encoding, is_mixed }))
+    }
+
+    /// Reports a row that was mended.
+    #[cold]
+    fn report(&mut self, fault: Fault, raw: &[u8]) {
+        let fields = vec![String::from_utf8_lossy(raw.trim_ascii_end()).into_owned()];
+        let row = self.numbers;
+        self.malformed.push(Malformed { row, column: None, fault, fields, is_kept: true });
     }
 
     /// `raw` is the whole record where it has no fields.
@@ -191,13 +240,14 @@ impl<'r> Block<'r> {
             column: column.and_then(|column| self.reader.names.get(column).cloned()),
             fault,
             fields,
+            is_kept: false,
         });
     }
 
     /// Leaves nothing of the block but the rows refused up to this value: the load ends there.
     #[cold]
     fn end_with(&mut self, mismatch: TypeMismatch) {
-        let left_out = self.malformed.iter().map(|bad| bad.row).collect();
+        let left_out = left_out(&self.malformed);
         let row = RowNumbers { first: 1, left_out }.number(mismatch.row);
         self.malformed.retain(|bad| bad.row < row);
         self.malformed.push(Malformed {
@@ -205,6 +255,7 @@ impl<'r> Block<'r> {
             column: Some(self.reader.names[mismatch.column].clone()),
             fault: mismatch.fault,
             fields: Vec::new(),
+            is_kept: false,
         });
         self.fields.clear();
     }
@@ -218,16 +269,23 @@ impl<'r> Block<'r> {
     fn column(&self, column: usize, rows: usize) -> Result<ArrayRef, TypeMismatch> {
         let typing = self.reader.typing.get(column).copied();
         let typing = typing.unwrap_or(Typing::Declared);
-        let parsed = match self.reader.affinities.get(column) {
-            Some(Affinity::Integer | Affinity::Numeric) => match typing {
-                Typing::Declared => self.integers(column, rows, integer),
-                _ => self.integers(column, rows, |text| kept(text, integer)),
-            },
-            Some(Affinity::Real) => match typing {
-                Typing::Declared => self.reals(column, rows, real),
-                _ => self.reals(column, rows, kept_real),
-            },
-            Some(Affinity::Text | Affinity::Blob) | None => None,
+        let number = self.reader.number;
+        let parsed = match (self.reader.affinities.get(column), typing, number) {
+            (Some(Affinity::Integer | Affinity::Numeric), _, Some(form)) => {
+                self.integers(column, rows, |text| kept(&form.plain(text)?, integer))
+            }
+            (Some(Affinity::Real), _, Some(form)) => {
+                self.reals(column, rows, |text| kept_real(&form.plain(text)?))
+            }
+            (Some(Affinity::Integer | Affinity::Numeric), Typing::Declared, None) => {
+                self.integers(column, rows, integer)
+            }
+            (Some(Affinity::Integer | Affinity::Numeric), _, None) => {
+                self.integers(column, rows, |text| kept(text, integer))
+            }
+            (Some(Affinity::Real), Typing::Declared, None) => self.reals(column, rows, real),
+            (Some(Affinity::Real), _, None) => self.reals(column, rows, kept_real),
+            (Some(Affinity::Text | Affinity::Blob) | None, _, _) => None,
         };
         if let Some(array) = parsed {
             return Ok(array);
@@ -238,22 +296,33 @@ impl<'r> Block<'r> {
         }
     }
 
+    /// Returns whether a column holds numbers by its type.
+    fn is_number(&self, column: usize) -> bool {
+        let affinity = self.reader.affinities.get(column);
+        affinity.is_some_and(|affinity| !matches!(affinity, Affinity::Text | Affinity::Blob))
+    }
+
     /// Returns the first value of a column of texts that does not fit the column's type, where that was chosen
-    /// from the first rows.
+    /// from the first rows; or that is a number only if it is not written as numbers are said to be.
     fn mismatch(&self, column: usize, typing: Typing) -> Option<TypeMismatch> {
         let affinity = *self.reader.affinities.get(column)?;
-        let is_number = !matches!(affinity, Affinity::Text | Affinity::Blob);
         let text = |field| unescaped(self.bytes, field, self.reader.dialect);
         let fields = self.fields(column).enumerate();
         let mut values = fields.filter(|(_, field)| !self.reader.is_null(self.bytes, *field));
-        let (row, fault) = match typing {
-            Typing::Unseen => (values.next()?.0, Fault::Unseen),
-            Typing::Sampled if is_number => {
+        let (row, fault) = match (typing, self.reader.number) {
+            (Typing::Unseen, _) => (values.next()?.0, Fault::Unseen),
+            (_, Some(form)) if self.is_number(column) => {
+                let is_other =
+                    |text: &[u8]| form.plain(text).is_none() && is_number_to_sqlite(text);
+                let (row, field) = values.find(|(_, field)| is_other(&text(*field)))?;
+                (row, Fault::changed(affinity, &text(field)))
+            }
+            (Typing::Sampled, None) if self.is_number(column) => {
                 let (row, field) =
                     values.find(|(_, field)| is_changed_by(affinity, &text(*field)))?;
                 (row, Fault::changed(affinity, &text(field)))
             }
-            Typing::Sampled | Typing::Declared => return None,
+            (Typing::Sampled | Typing::Declared, _) => return None,
         };
         Some(TypeMismatch { row, column, fault })
     }
@@ -309,6 +378,9 @@ impl<'r> Block<'r> {
     fn texts(&self, column: usize, rows: usize) -> ArrayRef {
         let length = self.fields(column).map(|field| field.range().len()).sum();
         let mut values = Texts::new(rows, length);
+        if self.is_number(column) {
+            return self.numbers_and_texts(column, values);
+        }
         for field in self.fields(column) {
             if self.reader.is_null(self.bytes, field) {
                 values.push_null();
@@ -320,6 +392,82 @@ impl<'r> Block<'r> {
         }
         Arc::new(values.finish())
     }
+
+    /// A column of numbers among whose values are texts.
+    fn numbers_and_texts(&self, column: usize, mut values: Texts) -> ArrayRef {
+        let mut others = 0;
+        for field in self.fields(column) {
+            let text = unescaped(self.text.as_bytes(), field, self.reader.dialect);
+            if self.reader.is_null(self.bytes, field) {
+                values.push_null();
+                continue;
+            }
+            let plain = self.reader.number.and_then(|form| form.plain(&text));
+            others += u64::from(plain.is_none() && !is_number_to_sqlite(&text));
+            values.push(plain.as_deref().unwrap_or(&text));
+        }
+        if others > 0 && self.reader.typing.get(column) == Some(&Typing::Declared) {
+            let column = self.reader.names[column].clone();
+            self.reader.notes.add(Note::Texts { column, values: others });
+        }
+        Arc::new(values.finish())
+    }
+}
+
+impl Reader {
+    /// Returns the fault of a row whose quotes break the rules.
+    fn quote_fault(&self, reason: &'static str) -> Fault {
+        Fault::Quote { reason, is_tab: self.dialect.delimiter == b'\t' }
+    }
+
+    /// Fits the last fields to the columns: `listed` begins at their place in the list and ends where the row ends.
+    /// Returns the fault of a row that was mended.
+    ///
+    /// # Errors
+    /// The fields do not fit.
+    #[inline]
+    pub(super) fn fit(
+        &self,
+        bytes: &[u8],
+        fields: &mut Vec<Field>,
+        listed: Range<usize>,
+    ) -> Result<Option<Fault>, Fault> {
+        if fields.len() - listed.start == self.names.len() && !self.lenient {
+            return Ok(None);
+        }
+        self.fit_other(bytes, fields, listed)
+    }
+
+    #[cold]
+    fn fit_other(
+        &self,
+        bytes: &[u8],
+        fields: &mut Vec<Field>,
+        listed: Range<usize>,
+    ) -> Result<Option<Fault>, Fault> {
+        let (found, expected) = (fields.len() - listed.start, self.width());
+        let behind = listed.start + expected;
+        let further = fields.get(behind..).unwrap_or_default();
+        let is_empty = further.len() <= self.further
+            && further.iter().all(|field| self.is_null(bytes, *field));
+        let fault = (found != expected && !(found > expected && is_empty))
+            .then_some(Fault::Fields { found, expected, has_blanks: self.has_blanks });
+        if !self.lenient {
+            fields.truncate(behind);
+            return fault.map_or(Ok(None), Err);
+        }
+        let rest =
+            further.first().filter(|_| !is_empty).map(|field| field.until(listed.end, bytes));
+        fields.truncate(behind);
+        fields.resize(behind, Field::ABSENT);
+        fields.push(rest.unwrap_or(Field::ABSENT));
+        Ok(fault)
+    }
+}
+
+/// Returns the numbers of the rows that are not among the good ones.
+fn left_out(malformed: &[Malformed]) -> Vec<u64> {
+    malformed.iter().filter(|row| !row.is_kept).map(|row| row.row).collect()
 }
 
 /// Texts of a column.
@@ -390,11 +538,10 @@ fn kept<T>(text: &[u8], parse: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
     parse(text)
 }
 
-/// Returns the number that a text is, if it is not an integer that it rounds.
+/// Returns the number that a text is, if its digits can be had again from it.
 #[inline]
 fn kept_real(text: &[u8]) -> Option<f64> {
-    kept(text, real)
-        .filter(|value| value.abs() < EXACT as f64 || !is_changed_by(Affinity::Real, text))
+    kept(text, |text| short_decimal(text).or_else(|| kept_decimal(text)))
 }
 
 /// Returns the bytes of a field, its doubled quotes made single.

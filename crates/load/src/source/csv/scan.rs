@@ -20,6 +20,47 @@ pub(crate) struct Dialect {
     pub(crate) quote: Option<u8>,
     /// The first byte of comment lines; `None` if there are no comments.
     pub(crate) comment: Option<u8>,
+    /// Whether blanks around fields, also around quotes, belong to no field.
+    pub(crate) trim: bool,
+    pub(crate) quotes: Quotes,
+}
+
+/// How strictly quotes are read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Quotes {
+    /// By the rules.
+    #[default]
+    Strict,
+    /// By the rules, but a field in quotes that goes on over the end of a row is broken: nobody said that quotes
+    /// have a meaning.
+    Doubtful,
+    /// A quote within a field in quotes that ends nothing is a character like any other.
+    Lenient,
+}
+
+impl Dialect {
+    /// Returns whether a byte is a blank that may be trimmed.
+    fn is_blank(&self, byte: u8) -> bool {
+        matches!(byte, b' ' | b'\t') && byte != self.delimiter
+    }
+
+    /// Returns how many blanks to pass over stand at the beginning.
+    fn blanks(&self, bytes: &[u8]) -> usize {
+        let count = || bytes.iter().take_while(|byte| self.is_blank(**byte)).count();
+        if self.trim { count() } else { 0 }
+    }
+
+    /// Returns how many blanks to pass over stand at the end.
+    fn blanks_before(&self, bytes: &[u8]) -> usize {
+        let count = || bytes.iter().rev().take_while(|byte| self.is_blank(**byte)).count();
+        if self.trim { count() } else { 0 }
+    }
+
+    /// Returns whether a field in quotes ends before these bytes.
+    fn ends_quoted(&self, behind: &[u8]) -> bool {
+        let behind = behind.get(self.blanks(behind));
+        behind.is_none_or(|byte| *byte == self.delimiter || is_line_end(*byte))
+    }
 }
 
 /// How a field is written.
@@ -31,6 +72,8 @@ pub(crate) enum Quoting {
     Quoted,
     /// Within quotes and with doubled ones; each pair stands for one quote.
     Doubled,
+    /// Not at all: the row is too short.
+    Absent,
 }
 
 /// A field within the text, without its quotes. Blocks end long before 4 GiB.
@@ -45,6 +88,16 @@ impl Field {
     #[inline]
     fn new(start: usize, end: usize, quoting: Quoting) -> Field {
         Field { start: start as u32, end: end as u32, quoting }
+    }
+
+    /// A field that a row does not have.
+    pub(crate) const ABSENT: Field = Field { start: 0, end: 0, quoting: Quoting::Absent };
+
+    /// Returns this field and all others of its row, as they are written; the row ends there.
+    pub(crate) fn until(self, end: usize, bytes: &[u8]) -> Field {
+        let start = self.start as usize - usize::from(self.quoting != Quoting::Plain);
+        let text = bytes[start..end].trim_ascii_end();
+        Field::new(start, start + text.len(), Quoting::Plain)
     }
 
     /// Returns its place in the text.
@@ -70,11 +123,14 @@ pub(crate) struct Records<'b> {
     marks: Marks<'b, 4>,
     /// Where the next record begins.
     at: usize,
+    /// Whether quotes of the latest record were read as they are.
+    is_mended: bool,
 }
 
 /// The end of a field in quotes.
 enum FieldEnd {
-    Delimiter,
+    /// A delimiter; the next field begins there.
+    Delimiter(usize),
     /// The record ends; the next one begins there.
     Next(usize),
 }
@@ -93,6 +149,7 @@ impl<'b> Records<'b> {
             dialect,
             marks: Marks::new(bytes, [dialect.delimiter, b'\n', b'\r', quote]),
             at: 0,
+            is_mended: false,
         }
     }
 
@@ -101,10 +158,68 @@ impl<'b> Records<'b> {
         self.at
     }
 
+    /// Returns whether quotes of the latest record were read as they are, though they break the rules.
+    pub(crate) fn is_mended(&self) -> bool {
+        self.is_mended
+    }
+
     /// Returns the next record, whose fields are added to the list; empty lines are passed over.
     #[inline]
     pub(crate) fn next(&mut self, fields: &mut Vec<Field>) -> Option<Record> {
         let listed = fields.len();
+        let record = self.next_of_marks(fields)?;
+        if self.dialect.trim {
+            self.trim(&mut fields[listed..]);
+        }
+        if self.dialect.quotes == Quotes::Doubtful {
+            return Some(self.checked(record, listed, fields));
+        }
+        Some(record)
+    }
+
+    #[cold]
+    fn trim(&self, fields: &mut [Field]) {
+        for field in fields.iter_mut().filter(|field| field.quoting == Quoting::Plain) {
+            let text = &self.bytes[field.range()];
+            let begin = self.dialect.blanks(text);
+            let end = text.len() - self.dialect.blanks_before(&text[begin..]);
+            *field = Field::new(
+                field.start as usize + begin,
+                field.start as usize + end,
+                Quoting::Plain,
+            );
+        }
+    }
+
+    /// Returns the record, or a broken one if a field in quotes holds a line end and a delimiter.
+    fn checked(&self, record: Record, listed: usize, fields: &mut Vec<Field>) -> Record {
+        let Record::Whole(range) = record else {
+            return record;
+        };
+        let spans_rows = |field: &Field| {
+            let text = &self.bytes[field.range()];
+            let end = memchr::memchr2(b'\n', b'\r', text);
+            field.quoting != Quoting::Plain
+                && end.is_some()
+                && memchr::memchr(self.dialect.delimiter, text).is_some()
+        };
+        match fields[listed..].iter().position(spans_rows) {
+            None => Record::Whole(range),
+            Some(field) => {
+                fields.truncate(listed);
+                Record::Broken {
+                    range,
+                    field,
+                    reason: "a quote opens a field that goes on in the next row",
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn next_of_marks(&mut self, fields: &mut Vec<Field>) -> Option<Record> {
+        let listed = fields.len();
+        self.is_mended = false;
         let mut start = self.behind_comments(self.at);
         if start >= self.bytes.len() {
             return None;
@@ -125,9 +240,9 @@ impl<'b> Records<'b> {
                 fields.push(Field::new(field, at, Quoting::Plain));
                 self.at = at + 1;
                 return Some(Record::Whole(start..at));
-            } else if at == field {
+            } else if at == field || at == field + self.dialect.blanks(&self.bytes[field..at]) {
                 match self.quoted(at, fields) {
-                    Ok(FieldEnd::Delimiter) => field = fields_end(fields) + 2,
+                    Ok(FieldEnd::Delimiter(next)) => field = next,
                     Ok(FieldEnd::Next(next)) => {
                         self.at = next;
                         return Some(Record::Whole(start..next));
@@ -192,24 +307,48 @@ impl<'b> Records<'b> {
                 self.marks.next();
                 continue;
             }
-            let text_follows =
-                behind.is_some_and(|byte| byte != self.dialect.delimiter && !is_line_end(byte));
-            if text_follows {
+            if !self.dialect.ends_quoted(&self.bytes[close + 1..]) {
+                if self.dialect.quotes == Quotes::Lenient {
+                    self.is_mended = true;
+                    let close = self.lenient_end(quote)?;
+                    return Ok(self.end_field(open, close, Quoting::Quoted, fields));
+                }
                 let end = self.next_mark(is_line_end);
                 return Err(BrokenField {
                     next: end.map_or(self.bytes.len(), |end| end + 1),
                     reason: "text follows a closing quote",
                 });
             }
-            fields.push(Field::new(open + 1, close, quoting));
-            // The byte behind is a mark of its own.
-            self.marks.next();
-            return Ok(if behind == Some(self.dialect.delimiter) {
-                FieldEnd::Delimiter
-            } else {
-                FieldEnd::Next((close + 2).min(self.bytes.len()))
-            });
+            return Ok(self.end_field(open, close, quoting, fields));
         }
+    }
+
+    /// Lists a field in quotes, and goes on behind it.
+    #[inline]
+    fn end_field(
+        &mut self,
+        open: usize,
+        close: usize,
+        quoting: Quoting,
+        fields: &mut Vec<Field>,
+    ) -> FieldEnd {
+        fields.push(Field::new(open + 1, close, quoting));
+        let behind = close + 1 + self.dialect.blanks(&self.bytes[close + 1..]);
+        // The byte behind is a mark of its own.
+        self.marks.next();
+        if self.bytes.get(behind) == Some(&self.dialect.delimiter) {
+            FieldEnd::Delimiter(behind + 1)
+        } else {
+            FieldEnd::Next((behind + 1).min(self.bytes.len()))
+        }
+    }
+
+    /// Returns the first quote from here on that ends a field.
+    fn lenient_end(&mut self, quote: u8) -> Result<usize, BrokenField> {
+        let (bytes, dialect) = (self.bytes, self.dialect);
+        self.marks
+            .find(|at| bytes[*at] == quote && dialect.ends_quoted(&bytes[*at + 1..]))
+            .ok_or(BrokenField { next: bytes.len(), reason: "a quote is never closed" })
     }
 
     #[inline]
@@ -217,10 +356,6 @@ impl<'b> Records<'b> {
         let bytes = self.bytes;
         self.marks.find(|at| wanted(bytes[*at]))
     }
-}
-
-fn fields_end(fields: &[Field]) -> usize {
-    fields.last().map_or(0, |field| field.end as usize)
 }
 
 /// A line ends at a line feed or a carriage return; of both together the second makes an empty line,
@@ -239,26 +374,26 @@ pub(crate) fn cut(bytes: &[u8], dialect: Dialect) -> usize {
     let Some(quote) = dialect.quote else {
         return last_line_end(0..bytes.len()).unwrap_or(0);
     };
-    let unquoted = unquoted(bytes, quote, dialect);
+    let unquoted = unquoted(bytes, quote, &dialect);
     unquoted.into_iter().rev().find_map(last_line_end).unwrap_or(0)
 }
 
 /// Returns the stretches of the text that lie outside of quoted fields, as far as that can be told: it ends at
 /// the opening quote of a field whose end, or what follows it, is not there.
-fn unquoted(bytes: &[u8], quote: u8, dialect: Dialect) -> Vec<Range<usize>> {
-    let delimiter = dialect.delimiter;
+fn unquoted(bytes: &[u8], quote: u8, dialect: &Dialect) -> Vec<Range<usize>> {
     let mut stretches = Vec::new();
     let mut quotes = Marks::new(bytes, [quote]);
     // Outside of quotes from here on.
     let mut from = 0;
     while let Some(open) = quotes.next() {
+        let before = &bytes[..open - dialect.blanks_before(&bytes[..open])];
         let begins_field =
-            open == 0 || bytes[open - 1] == delimiter || is_line_end(bytes[open - 1]);
+            before.last().is_none_or(|byte| *byte == dialect.delimiter || is_line_end(*byte));
         if open < from || !begins_field || is_in_comment(bytes, from..open, dialect.comment) {
             continue;
         }
         stretches.push(from..open);
-        match behind_quoted(bytes, &mut quotes, quote, delimiter) {
+        match behind_quoted(bytes, &mut quotes, quote, dialect) {
             Some(behind) => from = behind,
             None => return stretches,
         }
@@ -288,18 +423,25 @@ fn behind_quoted(
     bytes: &[u8],
     quotes: &mut Marks<'_, 1>,
     quote: u8,
-    delimiter: u8,
+    dialect: &Dialect,
 ) -> Option<usize> {
     loop {
         let close = quotes.next()?;
-        let behind = *bytes.get(close + 1)?;
-        if behind == quote {
+        let behind = &bytes[close + 1..];
+        let first = *behind.get(dialect.blanks(behind))?;
+        if behind[0] == quote {
             quotes.next();
-        } else if behind == delimiter || is_line_end(behind) {
+        } else if first == dialect.delimiter || is_line_end(first) {
             return Some(close + 1);
+        } else if dialect.quotes == Quotes::Lenient {
+            let ends = |at: &usize| dialect.ends_quoted(&bytes[*at + 1..]);
+            // What follows the last byte is not known.
+            return quotes
+                .find(ends)
+                .map(|at| at + 1)
+                .filter(|at| *at + dialect.blanks(&bytes[*at..]) < bytes.len());
         } else {
-            return memchr::memchr2(b'\n', b'\r', &bytes[close + 1..])
-                .map(|length| close + 1 + length);
+            return memchr::memchr2(b'\n', b'\r', behind).map(|length| close + 1 + length);
         }
     }
 }
@@ -378,12 +520,25 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const DIALECT: Dialect = Dialect { delimiter: b',', quote: Some(b'"'), comment: None };
+    const DIALECT: Dialect = Dialect {
+        delimiter: b',',
+        quote: Some(b'"'),
+        comment: None,
+        trim: false,
+        quotes: Quotes::Strict,
+    };
+    const TRIM: Dialect = Dialect { trim: true, ..DIALECT };
+    const LENIENT: Dialect = Dialect { quotes: Quotes::Lenient, ..DIALECT };
+    const DOUBTFUL: Dialect = Dialect { quotes: Quotes::Doubtful, delimiter: b'\t', ..DIALECT };
+
+    fn records(text: &[u8]) -> Vec<String> {
+        records_of(text, DIALECT)
+    }
 
     /// Returns every record of a text, in which `|` shows where fields were divided; problems in brackets.
-    fn records(text: &[u8]) -> Vec<String> {
+    fn records_of(text: &[u8], dialect: Dialect) -> Vec<String> {
         let (mut records, mut fields, mut found) =
-            (Records::new(text, DIALECT), Vec::new(), Vec::new());
+            (Records::new(text, dialect), Vec::new(), Vec::new());
         let shown = |field: &Field| String::from_utf8_lossy(&text[field.range()]).into_owned();
         while let Some(record) = records.next(&mut fields) {
             found.push(match record {
@@ -413,6 +568,32 @@ mod tests {
     }
 
     #[test]
+    fn blanks_around_fields_and_quotes_are_trimmed() {
+        let text = b"a , b,\t\"c, d\" ,e \n \"x\"\t\n ,\n";
+        assert_eq!(records_of(text, TRIM), ["a|b|c, d|e", "x", "|"]);
+        let tabs = Dialect { delimiter: b'\t', ..TRIM };
+        assert_eq!(records_of(b"a \t\t \"b\tc\"\n", tabs), ["a||b\tc"]);
+    }
+
+    #[test]
+    fn quotes_that_end_nothing_are_characters_to_the_lenient() {
+        let text = b"\"He said \"hi\"\",2\n\"a \"\"b\"\"\",\"\"c\"\n\"open,3\n";
+        assert_eq!(
+            records_of(text, LENIENT),
+            ["He said \"hi\"|2", "a \"\"b\"\"|\"c", "[0: a quote is never closed]"]
+        );
+    }
+
+    #[test]
+    fn a_quoted_field_that_may_hold_the_end_of_a_row_is_broken_where_nobody_named_the_quote() {
+        let text = b"1\t\"Star\t1990\n2\tMoon\"\t1991\n3\t\"two\nlines\"\t\"a\tb\"\n";
+        assert_eq!(
+            records_of(text, DOUBTFUL),
+            ["[1: a quote opens a field that goes on in the next row]", "3|two\nlines|a\tb"]
+        );
+    }
+
+    #[test]
     fn a_text_is_cut_behind_its_last_whole_record() {
         let cut = |text: &str| cut(text.as_bytes(), DIALECT);
         assert_eq!(cut("a,b\nc,d\ne"), 8);
@@ -428,13 +609,17 @@ mod tests {
         /// Wherever the text happens to be cut, the records are the same, and a cut is never too early
         /// to get on.
         #[test]
-        fn cutting_changes_nothing(text in "[a,\"\n\r]{0,40}", end in 0_usize..40) {
+        fn cutting_changes_nothing(
+            text in "[a, \t\"\n\r]{0,40}",
+            end in 0_usize..40,
+            dialect in prop::sample::select(vec![DIALECT, TRIM, LENIENT, DOUBTFUL]),
+        ) {
             let bytes = text.as_bytes();
             let end = end.min(bytes.len());
-            let at = cut(&bytes[..end], DIALECT);
-            let mut parts = records(&bytes[..at]);
-            parts.extend(records(&bytes[at..]));
-            prop_assert_eq!(parts, records(bytes));
+            let at = cut(&bytes[..end], dialect);
+            let mut parts = records_of(&bytes[..at], dialect);
+            parts.extend(records_of(&bytes[at..], dialect));
+            prop_assert_eq!(parts, records_of(bytes, dialect));
         }
 
         /// Whatever the `csv` crate writes is read back.

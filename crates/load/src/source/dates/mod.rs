@@ -175,6 +175,7 @@ fn leave_out(
             column: Some(column),
             fault: Fault::Form(reason),
             fields: fields.map(|field| field_text(&field.slice(row, 1))).collect(),
+            is_kept: false,
         });
     }
     batch.malformed.sort_by_key(|row| row.row);

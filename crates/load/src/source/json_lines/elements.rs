@@ -1,103 +1,312 @@
-//! A JSON array as a text of lines: each of its elements becomes one, so that arrays of any length are read
+//! A JSON text as a text of lines: each of its rows becomes one, so that arrays and documents of any length are read
 //! as JSON Lines are.
 
 use std::io::{self, Read};
 
-/// The elements of an array, each on a line of its own.
+use super::survey::Rows;
+
+/// The key of the column for the keys of objects that stand under keys.
+const KEY: &[u8] = b"_key";
+/// Bytes that are read at a time.
+const BUFFER: usize = 64 << 10;
+
+/// The rows of a text, each on a line of its own.
 pub(super) struct Elements<R> {
     raw: R,
+    /// Whether rows follow one another without an array.
+    is_bare: bool,
+    path: Vec<String>,
+    is_found: bool,
     state: State,
+    above: Above,
+    /// Whether rows are the members of an object.
+    is_keyed: bool,
+    key: Vec<u8>,
+    input: Vec<u8>,
+    lines: Vec<u8>,
+    /// How much of `lines` has been read.
+    read: usize,
 }
 
-/// Where in the array the reader is.
+/// Where the reader is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Before its opening bracket.
-    Start,
-    /// Before an element, which a comma may have announced.
+    /// Above the rows: in the document, or before it.
+    Above,
+    /// Before a row, which a comma may have announced.
     Before { after_comma: bool },
-    /// In an element, within this number of brackets of its own.
+    /// In the key of a row; its next byte may be escaped.
+    Key { escaped: bool },
+    /// Behind the key of a row.
+    BehindKey { after_colon: bool },
+    /// Behind the first bracket of a row with a key.
+    First,
+    /// In a row, within this number of brackets of its own.
     Within { depth: usize },
-    /// In a text of an element; its next byte may be escaped.
+    /// In a text of a row; its next byte may be escaped.
     Text { depth: usize, escaped: bool },
-    /// After the closing bracket.
-    End,
+}
+
+/// The place in a document outside of the rows.
+#[derive(Debug, Default)]
+struct Above {
+    /// Containers that are open.
+    depth: usize,
+    /// Containers that are open and lead to the rows.
+    on_path: usize,
+    /// Whether a text is a key now.
+    is_key: bool,
+    /// Whether the next byte of a text may be escaped; none outside of texts.
+    text: Option<bool>,
+    key: Vec<u8>,
+    /// Whether the rows of the document have been read.
+    is_read: bool,
+    /// Whether a list has begun at the level of the rows.
+    has_list: bool,
+}
+
+fn wrong<T>(reason: impl Into<String>) -> io::Result<T> {
+    Err(io::Error::new(io::ErrorKind::InvalidData, reason.into()))
 }
 
 impl<R: Read> Elements<R> {
-    pub(super) fn new(raw: R) -> Elements<R> {
-        let state = State::Start;
-        Elements { raw, state }
-    }
-
-    /// Goes on by a byte, and returns what becomes of it.
-    fn step(&mut self, byte: u8) -> io::Result<Option<u8>> {
-        let (state, output) = match self.state {
-            State::Start => match byte {
-                b'[' => (State::Before { after_comma: false }, None),
-                _ => (State::Start, None),
-            },
-            State::Before { after_comma } => match byte {
-                blank if blank.is_ascii_whitespace() => (self.state, None),
-                b',' => return Err(wrong("a comma follows no value")),
-                b']' if after_comma => return Err(wrong("the JSON array ends with a comma")),
-                b']' => (State::End, None),
-                first => within(0, first),
-            },
-            State::Within { depth } => within(depth, byte),
-            State::Text { depth, escaped } => within_text(depth, escaped, byte),
-            State::End if byte.is_ascii_whitespace() => (State::End, None),
-            State::End => return Err(wrong("something follows the JSON array")),
+    pub(super) fn new(raw: R, rows: Rows) -> Elements<R> {
+        let is_bare = rows == Rows::Objects;
+        let (path, is_found) = match rows {
+            Rows::List { path, is_found } => (path, is_found),
+            Rows::Lines | Rows::Array | Rows::Objects => (Vec::new(), false),
         };
-        self.state = state;
-        Ok(output)
+        Elements {
+            raw,
+            is_bare,
+            path,
+            is_found,
+            state: if is_bare { State::Before { after_comma: false } } else { State::Above },
+            above: Above::default(),
+            is_keyed: false,
+            key: Vec::new(),
+            input: vec![0; BUFFER],
+            lines: Vec::new(),
+            read: 0,
+        }
+    }
+
+    /// Goes on by a byte.
+    #[inline]
+    fn step(&mut self, byte: u8) -> io::Result<()> {
+        self.state = match self.state {
+            State::Within { depth } => return self.within(depth, byte),
+            State::Text { depth, escaped } => {
+                // A line end is as wrong in a text as another control character.
+                self.lines.push(if byte == b'\n' { b'\t' } else { byte });
+                match byte {
+                    b'"' if !escaped => State::Within { depth },
+                    _ => State::Text { depth, escaped: byte == b'\\' && !escaped },
+                }
+            }
+            State::Above => return self.step_above(byte),
+            State::Before { after_comma } => return self.before(after_comma, byte),
+            State::Key { escaped } => {
+                self.key.push(byte);
+                match byte {
+                    b'"' if !escaped => State::BehindKey { after_colon: false },
+                    _ => State::Key { escaped: byte == b'\\' && !escaped },
+                }
+            }
+            State::BehindKey { after_colon } => match byte {
+                b':' if !after_colon => State::BehindKey { after_colon: true },
+                b'{' if after_colon => {
+                    self.lines.extend_from_slice(b"{\"");
+                    self.lines.extend_from_slice(KEY);
+                    self.lines.extend_from_slice(b"\":");
+                    self.lines.append(&mut self.key);
+                    State::First
+                }
+                blank if blank.is_ascii_whitespace() => self.state,
+                _ => {
+                    let key = String::from_utf8_lossy(&self.key);
+                    return wrong(format!(
+                        "the value of {key} is no object, unlike the first ones"
+                    ));
+                }
+            },
+            State::First if byte.is_ascii_whitespace() => State::First,
+            State::First => {
+                if byte != b'}' {
+                    self.lines.push(b',');
+                }
+                return self.within(1, byte);
+            }
+        };
+        Ok(())
+    }
+
+    /// A byte of a row, outside of texts.
+    #[inline]
+    fn within(&mut self, depth: usize, byte: u8) -> io::Result<()> {
+        self.state = match byte {
+            b',' if depth == 0 => {
+                self.lines.push(b'\n');
+                self.state = State::Before { after_comma: true };
+                return Ok(());
+            }
+            b']' | b'}' if depth == 0 => {
+                self.lines.push(b'\n');
+                return self.end_rows();
+            }
+            b'\n' | b'\r' if depth == 0 && self.is_bare => {
+                self.lines.push(b'\n');
+                self.state = State::Before { after_comma: false };
+                return Ok(());
+            }
+            b'\n' | b'\r' => {
+                self.lines.push(b' ');
+                return Ok(());
+            }
+            b'"' => State::Text { depth, escaped: false },
+            b'[' | b'{' => State::Within { depth: depth + 1 },
+            b']' | b'}' if depth == 1 && self.is_bare => {
+                self.lines.extend_from_slice(&[byte, b'\n']);
+                self.state = State::Before { after_comma: false };
+                return Ok(());
+            }
+            b']' | b'}' => State::Within { depth: depth - 1 },
+            _ => State::Within { depth },
+        };
+        self.lines.push(byte);
+        Ok(())
+    }
+
+    /// A byte before a row.
+    fn before(&mut self, after_comma: bool, byte: u8) -> io::Result<()> {
+        match byte {
+            blank if blank.is_ascii_whitespace() => Ok(()),
+            b',' if self.is_bare => Ok(()),
+            b',' => wrong("a comma follows no value"),
+            b']' | b'}' if after_comma && !self.is_bare => {
+                wrong("the JSON array ends with a comma")
+            }
+            b']' | b'}' if !self.is_bare => self.end_rows(),
+            b'"' if self.is_keyed => {
+                self.key.push(b'"');
+                self.state = State::Key { escaped: false };
+                Ok(())
+            }
+            first => {
+                self.state = State::Within { depth: 0 };
+                self.within(0, first)
+            }
+        }
+    }
+
+    fn end_rows(&mut self) -> io::Result<()> {
+        self.state = State::Above;
+        self.above.is_read = true;
+        Ok(())
+    }
+
+    /// A byte of the document outside of the rows.
+    fn step_above(&mut self, byte: u8) -> io::Result<()> {
+        if let Some(escaped) = self.above.text {
+            let ends = byte == b'"' && !escaped;
+            self.above.text = (!ends).then_some(byte == b'\\' && !escaped);
+            if self.above.is_key && !ends {
+                self.above.key.push(byte);
+            }
+            return Ok(());
+        }
+        let is_at_rows =
+            self.above.depth == self.path.len() && self.above.on_path == self.above.depth;
+        match byte {
+            blank if blank.is_ascii_whitespace() => return Ok(()),
+            b'{' | b'[' => return self.open(byte == b'{', is_at_rows),
+            b'}' | b']' => {
+                self.above.depth = self.above.depth.saturating_sub(1);
+                self.above.on_path = self.above.on_path.min(self.above.depth);
+                if self.above.depth == 0 && !self.above.is_read {
+                    return wrong(format!("it has no list `{}`", self.path.join(".")));
+                }
+            }
+            _ if self.above.depth == 0 => return wrong("something follows the JSON array"),
+            b'"' => {
+                self.above.text = Some(false);
+                if self.above.is_key {
+                    self.above.key.clear();
+                }
+            }
+            b':' => self.above.is_key = false,
+            b',' => self.above.is_key = self.above.on_path == self.above.depth,
+            _ => {}
+        }
+        self.above.has_list = false;
+        Ok(())
+    }
+
+    /// Enters an object or an array outside of the rows, or the rows.
+    fn open(&mut self, is_object: bool, is_at_rows: bool) -> io::Result<()> {
+        let above = &mut self.above;
+        if above.has_list && is_object && self.is_found {
+            let key = String::from_utf8_lossy(&above.key).into_owned();
+            return wrong(format!(
+                "it has a second list of objects, {key}; choose one with --rows"
+            ));
+        }
+        let leads = above.depth == above.on_path
+            && above.depth <= self.path.len()
+            && (above.depth == 0 || is_key(&above.key, &self.path[above.depth - 1]));
+        if leads && is_at_rows && !above.is_read {
+            self.is_keyed = is_object;
+            self.state = State::Before { after_comma: false };
+            return Ok(());
+        }
+        if above.depth == 0 && above.is_read && self.path.is_empty() {
+            return wrong("something follows the JSON array");
+        }
+        above.has_list = is_at_rows && !is_object && above.is_read;
+        above.is_read &= above.depth > 0;
+        above.depth += 1;
+        above.on_path += usize::from(leads && is_object);
+        above.is_key = is_object && above.on_path == above.depth;
+        Ok(())
     }
 }
 
-fn wrong(reason: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, reason)
-}
-
-/// A byte of an element, outside of texts.
-fn within(depth: usize, byte: u8) -> (State, Option<u8>) {
-    let state = match byte {
-        b',' if depth == 0 => return (State::Before { after_comma: true }, Some(b'\n')),
-        b']' if depth == 0 => return (State::End, Some(b'\n')),
-        b'\n' | b'\r' => return (State::Within { depth }, Some(b' ')),
-        b'"' => State::Text { depth, escaped: false },
-        b'[' | b'{' => State::Within { depth: depth + 1 },
-        b']' | b'}' => State::Within { depth: depth.saturating_sub(1) },
-        _ => State::Within { depth },
-    };
-    (state, Some(byte))
-}
-
-/// A byte of a text. A line end is as wrong in it as another control character.
-fn within_text(depth: usize, escaped: bool, byte: u8) -> (State, Option<u8>) {
-    let state = match byte {
-        b'"' if !escaped => State::Within { depth },
-        _ => State::Text { depth, escaped: byte == b'\\' && !escaped },
-    };
-    (state, Some(if byte == b'\n' { b'\t' } else { byte }))
+/// Returns whether the inside of a text in JSON is this key.
+fn is_key(text: &[u8], key: &str) -> bool {
+    let quoted = [b"\"", text, b"\""].concat();
+    serde_json::from_slice::<String>(&quoted).is_ok_and(|text| text == key)
 }
 
 impl<R: Read> Read for Elements<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let count = self.raw.read(buffer)?;
-            if count == 0 && !buffer.is_empty() && self.state != State::End {
-                return Err(wrong("the JSON array ends in the middle"));
+        while self.read == self.lines.len() {
+            self.lines.clear();
+            self.read = 0;
+            let mut input = std::mem::take(&mut self.input);
+            let count = self.raw.read(&mut input)?;
+            let read = input[..count].iter().try_for_each(|byte| self.step(*byte));
+            self.input = input;
+            read?;
+            if count == 0 {
+                return self.check_end().map(|()| 0);
             }
-            let mut kept = 0;
-            for at in 0..count {
-                if let Some(byte) = self.step(buffer[at])? {
-                    buffer[kept] = byte;
-                    kept += 1;
-                }
+        }
+        let count = buffer.len().min(self.lines.len() - self.read);
+        buffer[..count].copy_from_slice(&self.lines[self.read..self.read + count]);
+        self.read += count;
+        Ok(count)
+    }
+}
+
+impl<R> Elements<R> {
+    fn check_end(&self) -> io::Result<()> {
+        match self.state {
+            State::Above if self.above.depth == 0 && self.above.is_read => Ok(()),
+            State::Before { .. } if self.is_bare => Ok(()),
+            _ if self.path.is_empty() && !self.is_bare => {
+                wrong("the JSON array ends in the middle")
             }
-            if kept > 0 || count == 0 {
-                return Ok(kept);
-            }
+            _ => wrong("the JSON document ends in the middle"),
         }
     }
 }
@@ -107,16 +316,50 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn lines(array: &str) -> io::Result<String> {
-        let mut text = String::new();
-        Elements::new(array.as_bytes()).read_to_string(&mut text)?;
-        Ok(text)
+    fn lines(text: &str, rows: Rows) -> Result<String, String> {
+        let mut lines = String::new();
+        let read = Elements::new(text.as_bytes(), rows).read_to_string(&mut lines);
+        read.map(|_| lines).map_err(|error| error.to_string())
+    }
+
+    fn list(path: &str) -> Rows {
+        let path = path.split('.').filter(|key| !key.is_empty()).map(str::to_owned).collect();
+        Rows::List { path, is_found: true }
     }
 
     #[test]
     fn elements_become_lines() {
         let array = "[ {\"a\": \"],\\\"\"} ,\n[1,\r\n{}]\n, 2 ]\n";
-        assert_eq!(lines(array).unwrap(), "{\"a\": \"],\\\"\"} \n[1,  {}] \n2 \n");
+        assert_eq!(lines(array, Rows::Array).unwrap(), "{\"a\": \"],\\\"\"} \n[1,  {}] \n2 \n");
+        let objects = "{\n\"a\": {}}{\"b\":\n[1]},{}\n";
+        assert_eq!(lines(objects, Rows::Objects).unwrap(), "{ \"a\": {}}\n{\"b\": [1]}\n{}\n");
+    }
+
+    #[test]
+    fn the_list_of_a_document_becomes_lines() {
+        let text = "{\"meta\": {\"rows\": [1], \"x\": \"rows\"},\n\"rows\": [{\"a\": [{}]},\n{}], \"more\": [1]}\n";
+        assert_eq!(lines(text, list("rows")).unwrap(), "{\"a\": [{}]}\n{}\n");
+        let deep = "{\"rows\": {\"x\": 1}, \"r\": {\"rows\": [{\"a\": 1}]}}";
+        assert_eq!(lines(deep, list("r.rows")).unwrap(), "{\"a\": 1}\n");
+        assert_eq!(lines(&deep.repeat(2), list("r.rows")).unwrap(), "{\"a\": 1}\n{\"a\": 1}\n");
+        let keyed = "{\"x\": { \"a\": 1}, \"y\\\"\" : {}\n}";
+        assert_eq!(
+            lines(keyed, list("")).unwrap(),
+            "{\"_key\":\"x\",\"a\": 1}\n{\"_key\":\"y\\\"\"} \n"
+        );
+    }
+
+    #[test]
+    fn a_document_that_is_not_as_it_seemed_is_refused() {
+        for (text, path, reason) in [
+            ("{\"rows\": [{}], \"other\": [ {}]}", "rows", "a second list of objects, other"),
+            ("{\"a\": 1}", "rows", "no list `rows`"),
+            ("{\"rows\": [{}]", "rows", "ends in the middle"),
+            ("{\"a\": {}, \"b\": 1}", "", "\"b\" is no object"),
+        ] {
+            let found = lines(text, list(path)).unwrap_err();
+            assert!(found.contains(reason), "{text}: {found}");
+        }
     }
 
     proptest! {
@@ -124,7 +367,7 @@ mod tests {
         fn any_array_has_as_many_lines_as_elements(texts in prop::collection::vec("\\PC*", 1..9), pretty: bool) {
             let array = serde_json::Value::from(texts.clone());
             let array = if pretty { format!("{array:#}") } else { array.to_string() };
-            let lines = lines(&array).unwrap();
+            let lines = lines(&array, Rows::Array).unwrap();
             let found: Vec<String> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
             prop_assert_eq!(found, texts);
         }

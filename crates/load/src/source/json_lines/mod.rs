@@ -1,12 +1,14 @@
-//! JSON Lines (<https://jsonlines.org>): an object on each line; and arrays of objects, whose elements are made
-//! lines first.
+//! JSON Lines (<https://jsonlines.org>): an object on each line; and arrays, documents and other texts with objects, which
+//! are made lines first.
 
 mod elements;
 mod quick;
+mod survey;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
+use std::num::ParseFloatError;
 use std::sync::atomic::AtomicBool;
 
 use engine::ValueRef;
@@ -15,52 +17,71 @@ use serde_json::value::RawValue;
 
 use super::batch_builder::BatchBuilder;
 use super::format::is_array_of_objects;
-use super::infer::{ColumnKind, Kind, is_changed_by};
+use super::infer::{ColumnKind, Kind, loses_digits};
+use super::notes::{Note, Notes};
 use super::number::is_number_to_sqlite;
+use super::number::keeps_digits;
 use super::text::{Parsed, Text, TextFormat, TextSource};
 use super::{Input, ReadOptions, Typing, Unit};
 use crate::affinity::Affinity;
 use crate::error::{Fault, LoadError, Result};
-use crate::sql::same;
+use crate::sql::{same, unique};
 use elements::Elements;
+use survey::Rows;
 
 /// Lines from which columns and types are inferred, if they lie in what was read first.
 const SAMPLE_LINES: usize = 10_000;
+
+/// Bytes in which the rows of a text are looked for.
+const SURVEYED: u64 = 1 << 20;
+
+/// How a JSON text is read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct JsonOptions {
+    /// The keys that lead to the list with the rows, in a document; it is looked for by default.
+    pub rows: Option<Vec<String>>,
+    /// Whether an object on the only line is a row, whatever lists it has.
+    pub is_of_lines: bool,
+    /// Keys that objects have in addition to those of the first ones.
+    pub more_keys: Vec<String>,
+    /// The columns to read, in this order; empty for all.
+    pub only: Vec<String>,
+}
 
 /// A reader of JSON Lines.
 pub type JsonLinesSource = TextSource<Lines>;
 
 impl TextSource<Lines> {
-    /// Reads the beginning of an input: lines, or an array of objects. Columns are the keys of the first ten thousand lines (as far as
-    /// they lie in the first MiB) in the order of their appearance, and `more`, for keys that come
-    /// later; or only the columns named by `only`, whichever lines have them, unless it is empty. Types
+    /// Reads the beginning of an input: lines, an array of objects, objects one after another, or a document with a list of
+    /// objects. Columns are the keys of the first ten thousand objects (as far as
+    /// they lie in the first MiB) in the order of their appearance, and the further keys of the options;
+    /// or only the columns named there, whichever objects have them. Types
     /// are `INTEGER` (whole numbers, true and false), `REAL` or `TEXT`; arrays and objects are kept as
     /// JSON text.
     ///
     /// # Errors
     /// The input cannot be read, is empty, or none of these lines is an object.
-    pub fn open(input: Result<Input>, more: &[String], only: &[String]) -> Result<JsonLinesSource> {
-        let (mut text, lines) = read_beginning(input?)?;
+    pub fn open(input: Result<Input>, options: &JsonOptions) -> Result<JsonLinesSource> {
+        let (mut text, lines) = read_beginning(input?, options)?;
         let whole = text.whole(&lines)?;
         let mut keys = Keys::default();
-        keys.add(&text.bytes()[..whole], SAMPLE_LINES);
-        let keys = keys.checked(&lines, more)?;
-        Ok(JsonLinesSource::with_keys(text, lines, keys, only))
+        keys.add(&finite(&text.bytes()[..whole]), SAMPLE_LINES);
+        let keys = keys.checked(&lines, &options.more_keys)?;
+        Ok(JsonLinesSource::with_keys(text, lines, keys, &options.only))
     }
 
     /// The same, with keys and types from all lines, which reads the input twice; until `stop`.
     pub(super) fn open_all(
         open: impl Fn() -> Result<Input>,
-        more: &[String],
-        only: &[String],
+        options: &JsonOptions,
         stop: &AtomicBool,
     ) -> Result<JsonLinesSource> {
-        let (mut text, lines) = read_beginning(open()?)?;
+        let (mut text, lines) = read_beginning(open()?, options)?;
         let mut keys = Keys::default();
-        text.for_each_block(&lines, stop, |block| keys.add(block, usize::MAX))?;
-        let keys = keys.checked(&lines, more)?;
-        let (text, lines) = read_beginning(open()?)?;
-        Ok(JsonLinesSource::with_keys(text, lines, keys, only))
+        text.for_each_block(&lines, stop, |block| keys.add(&finite(block), usize::MAX))?;
+        let keys = keys.checked(&lines, &options.more_keys)?;
+        let (text, lines) = read_beginning(open()?, options)?;
+        Ok(JsonLinesSource::with_keys(text, lines, keys, &options.only))
     }
 
     fn with_keys(
@@ -73,22 +94,46 @@ impl TextSource<Lines> {
             keys = selected(&keys, only);
         }
         lines.ignores_others = !only.is_empty();
-        lines.names = keys.iter().map(|(key, _)| key.clone()).collect();
-        lines.columns_by_key = (lines.names.iter().cloned().zip(0..)).collect();
-        TextSource::new(text, lines, keys)
+        lines.keys = keys.iter().map(|(key, _)| key.clone()).collect();
+        lines.names = names(&keys);
+        lines.columns_by_key = (lines.keys.iter().cloned().zip(0..)).collect();
+        for (key, name) in lines.keys.iter().zip(&lines.names).filter(|(key, name)| key != name) {
+            lines.notes.add(Note::Renamed { key: key.clone(), column: name.clone() });
+        }
+        let notes = lines.notes.clone();
+        let columns = lines.names.iter().cloned().zip(keys.into_iter().map(|(_, kind)| kind));
+        let columns = columns.collect();
+        let mut source = TextSource::new(text, lines, columns);
+        source.info.notes = notes;
+        source
     }
 }
 
 /// Returns the lines of a text, and how to read them, but for their keys.
-fn read_beginning(mut input: Input) -> Result<(Text, Lines)> {
-    let is_array = is_array_of_objects(&input.beginning()?);
-    if is_array {
-        input = input.map(|reader| Box::new(Elements::new(reader)));
+fn read_beginning(mut input: Input, options: &JsonOptions) -> Result<(Text, Lines)> {
+    let rows = rows(&mut input, options)?;
+    let notes = Notes::default();
+    let form = match &rows {
+        Rows::Lines => "JSON, an object on each line",
+        Rows::Array => "JSON, an array",
+        Rows::Objects => "JSON, objects one after another",
+        Rows::List { .. } => "JSON, one document",
+    };
+    notes.add(Note::Form(format!("{form}, {}", input.encoding())));
+    if let Rows::List { path, .. } = &rows {
+        notes.add(Note::List(path.join(".")));
+    }
+    let unit = if rows == Rows::Lines { Unit::Line } else { Unit::Row };
+    if unit == Unit::Row {
+        input = input.map(|reader| Box::new(Elements::new(reader, rows)));
     }
     let lines = Lines {
         input: input.name().to_owned(),
-        unit: if is_array { Unit::Row } else { Unit::Line },
+        unit,
         encoding: input.encoding(),
+        notes,
+        is_reopenable: false,
+        keys: Vec::new(),
         names: Vec::new(),
         columns_by_key: HashMap::new(),
         affinities: Vec::new(),
@@ -98,12 +143,63 @@ fn read_beginning(mut input: Input) -> Result<(Text, Lines)> {
     Ok((Text::open(input)?, lines))
 }
 
+/// Returns where the rows of an input are.
+fn rows(input: &mut Input, options: &JsonOptions) -> Result<Rows> {
+    if let Some(path) = &options.rows {
+        return Ok(Rows::List { path: path.clone(), is_found: false });
+    }
+    let beginning = input.beginning()?;
+    if is_array_of_objects(&beginning) {
+        return Ok(Rows::Array);
+    }
+    if beginning.trim_ascii_start().first() != Some(&b'{') {
+        return Ok(Rows::Lines);
+    }
+    let beginning = input.first(SURVEYED)?;
+    let is_whole = (beginning.len() as u64) < SURVEYED;
+    Rows::find(&beginning, is_whole, options.is_of_lines)
+        .map_err(|reason| LoadError::form(input.name(), reason))
+}
+
+/// Returns the text with numbers in place of `NaN` and `Infinity`, which some programs write: NULL, and a number beyond the
+/// largest one.
+fn finite(text: &[u8]) -> Cow<'_, [u8]> {
+    let has = |word: &[u8]| memchr::memmem::find(text, word).is_some();
+    if !has(b"NaN") && !has(b"Infinity") {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = Vec::with_capacity(text.len() + 16);
+    let (mut rest, mut is_text) = (text, false);
+    while let Some(byte) = rest.first() {
+        let word = [(&b"NaN"[..], &b"null"[..]), (b"Infinity", b"9e999")];
+        let word = word.iter().find(|(word, _)| !is_text && rest.starts_with(word));
+        let (taken, written) = match word {
+            Some((word, number)) => (word.len(), *number),
+            None if is_text && *byte == b'\\' => (2.min(rest.len()), &rest[..2.min(rest.len())]),
+            None => (1, &rest[..1]),
+        };
+        is_text = match byte {
+            b'\n' => false,
+            b'"' => !is_text,
+            _ => is_text,
+        };
+        plain.extend_from_slice(written);
+        rest = &rest[taken..];
+    }
+    Cow::Owned(plain)
+}
+
 /// How to read lines whose keys are known.
 pub struct Lines {
     input: String,
     /// The unit in which objects are counted: lines, or rows of an array.
     unit: Unit,
     encoding: &'static str,
+    notes: Notes,
+    /// Whether the input can be read again.
+    is_reopenable: bool,
+    /// The key of each column.
+    keys: Vec<String>,
     names: Vec<String>,
     /// Which column a key is.
     columns_by_key: HashMap<String, usize>,
@@ -118,6 +214,7 @@ impl TextFormat for Lines {
     fn begin(&mut self, options: &ReadOptions) {
         self.affinities.clone_from(&options.affinities);
         self.typing.clone_from(&options.typing);
+        self.is_reopenable = options.is_reopenable;
     }
 
     fn unit(&self) -> Unit {
@@ -129,6 +226,7 @@ impl TextFormat for Lines {
     }
 
     fn parse(&self, bytes: &[u8]) -> Result<Parsed> {
+        let bytes = &*finite(bytes);
         let mut builder = BatchBuilder::new(&self.names, &self.affinities, 0);
         // Looked at once, because it takes as long for each line as for many of them.
         let text = std::str::from_utf8(bytes).ok();
@@ -169,7 +267,7 @@ impl Lines {
     /// Returns the values of a line, one for each column; nothing for an empty line.
     fn row<'l>(&self, line: &'l [u8]) -> Result<Option<Vec<Value<'l>>>, Problem> {
         if std::str::from_utf8(line).is_err() {
-            return Err((None, Fault::Encoding(self.encoding)));
+            return Err((None, Fault::Encoding { expected: self.encoding, is_mixed: false }));
         }
         let Some(object) = object(line).map_err(|reason| (None, Fault::Form(reason)))? else {
             return Ok(None);
@@ -180,7 +278,8 @@ impl Lines {
                 if self.ignores_others {
                     continue;
                 }
-                return Err((None, Fault::UnknownKey(key.into_owned())));
+                let is_reread = self.is_reopenable;
+                return Err((None, Fault::UnknownKey { key: key.into_owned(), is_reread }));
             };
             if let Some(fault) = self.mismatch(*column, raw.get()) {
                 return Err((Some(key.into_owned()), fault));
@@ -208,7 +307,7 @@ impl Lines {
                 let becomes_number = is_number_to_sqlite(text.as_bytes());
                 becomes_number.then(|| Fault::changed(affinity, text.as_bytes()))
             }
-            Typing::Sampled if is_number && is_changed_by(affinity, raw.as_bytes()) => {
+            Typing::Sampled if is_number && loses_digits(affinity, raw.as_bytes()) => {
                 Some(Fault::changed(affinity, raw.as_bytes()))
             }
             Typing::Sampled | Typing::Declared => None,
@@ -309,7 +408,9 @@ fn value(raw: &RawValue, affinity: Option<Affinity>) -> Result<Value<'_>, String
         Some(b'[' | b'{') | None => Value::Text(Cow::Borrowed(text)),
         Some(_) => match text.parse() {
             Ok(integer) => Value::Integer(integer),
-            Err(_) => Value::Real(serde_json::from_str(text).map_err(reason)?),
+            Err(_) => {
+                Value::Real(text.parse().map_err(|error: ParseFloatError| error.to_string())?)
+            }
         },
     })
 }
@@ -358,40 +459,35 @@ impl Keys {
             };
             return Err(LoadError::form(input, reason));
         }
-        for name in more {
-            if !columns.iter().any(|(known, _)| same(known, name)) {
-                columns.push((name.clone(), ColumnKind::UNKNOWN));
-            }
+        let known = names(&columns);
+        for name in more.iter().filter(|name| !known.iter().any(|known| same(known, name))) {
+            columns.push((name.clone(), ColumnKind::UNKNOWN));
         }
-        check_names(input, &columns)?;
+        if columns.iter().any(|(key, _)| key.contains('\0')) {
+            return Err(LoadError::form(input, "a key holds a NUL character"));
+        }
         Ok(columns)
     }
 }
 
 /// Only these keys, with what their values are as far as that is known.
 fn selected(known: &[(String, ColumnKind)], only: &[String]) -> Vec<(String, ColumnKind)> {
+    let names = names(known);
     let of = |name: &String| {
-        let found = known.iter().find(|(known, _)| known == name);
-        (name.clone(), found.map_or(ColumnKind::UNKNOWN, |(_, kind)| kind.clone()))
+        let at = names.iter().position(|known| known == name);
+        at.map_or_else(|| (name.clone(), ColumnKind::UNKNOWN), |at| known[at].clone())
     };
     only.iter().map(of).collect()
 }
 
-/// Keys that differ only in JSON cannot be two columns.
-fn check_names(input: &str, columns: &[(String, ColumnKind)]) -> Result<()> {
-    for (number, (name, _)) in columns.iter().enumerate() {
-        let wrong = if name.contains('\0') {
-            Some("a key holds a NUL character".to_owned())
-        } else {
-            columns[..number].iter().find(|(known, _)| same(known, name)).map(|(known, _)| {
-                format!("the keys {known} and {name} differ only in case, which SQLite ignores")
-            })
-        };
-        if let Some(reason) = wrong {
-            return Err(LoadError::form(input, reason));
-        }
+/// Returns the names of the columns: keys that differ only in case, which SQLite ignores, get a number.
+fn names(columns: &[(String, ColumnKind)]) -> Vec<String> {
+    let mut names = Vec::with_capacity(columns.len());
+    for (key, _) in columns {
+        let name = unique(&names, key.clone());
+        names.push(name);
     }
-    Ok(())
+    names
 }
 
 /// Returns the kind of a value in JSON.
@@ -400,7 +496,10 @@ fn kind(raw: &str) -> Kind {
         Some(b'n') => Kind::Unknown,
         Some(b't' | b'f') => Kind::Integer,
         Some(b'"' | b'[' | b'{') | None => Kind::Text,
-        Some(_) => Kind::of_digits(raw.as_bytes()).unwrap_or(Kind::Real),
+        Some(_) => {
+            let fraction = if keeps_digits(raw.as_bytes()) { Kind::Real } else { Kind::Text };
+            Kind::of_digits(raw.as_bytes()).unwrap_or(fraction)
+        }
     }
 }
 
@@ -416,7 +515,7 @@ mod tests {
 
     fn open(text: &str) -> Result<JsonLinesSource, LoadError> {
         let input = Input::from_bytes("test.jsonl", text.as_bytes().to_vec());
-        JsonLinesSource::open(input, &[], &[])
+        JsonLinesSource::open(input, &JsonOptions::default())
     }
 
     fn declared(source: &JsonLinesSource) -> Vec<String> {
@@ -477,7 +576,9 @@ mod tests {
     fn malformed_lines_are_named_by_their_number_in_the_file() {
         let mut text = b"{\"a\": 1}\n\n{\"a\": }\n[1]\n{\"b\": 1}\n{\"a\": \"\xff\"}\n".to_vec();
         text.extend_from_slice(b"{\"a\": 1} {}\n{\"a\": 2}\n");
-        let mut source = JsonLinesSource::open(Input::from_bytes("test", text), &[], &[]).unwrap();
+        let mut source =
+            JsonLinesSource::open(Input::from_bytes("test", text), &JsonOptions::default())
+                .unwrap();
         // The sample has seen the key b.
         assert_eq!(declared(&source), ["a INTEGER", "b INTEGER"]);
         let batches = read(&mut source);
@@ -510,7 +611,8 @@ mod tests {
         let messages = last_problem(&mut open(&text).unwrap()).unwrap();
         assert_eq!(messages, "its key late is not among those of the first lines");
         let input = Input::from_bytes("test", text.into_bytes());
-        let mut source = JsonLinesSource::open(input, &["late".to_owned()], &[]).unwrap();
+        let options = JsonOptions { more_keys: vec!["late".to_owned()], ..JsonOptions::default() };
+        let mut source = JsonLinesSource::open(input, &options).unwrap();
         assert_eq!(last_problem(&mut source), None);
     }
 
@@ -521,6 +623,5 @@ mod tests {
         assert!(refused("\n \n").contains("no object with a key"));
         assert!(refused("{}\n").contains("no object"));
         assert!(refused("[\n").contains("line 1: not a JSON object"));
-        assert!(refused("{\"a\": 1, \"A\": 2}").contains("the keys a and A"));
     }
 }

@@ -23,7 +23,7 @@ fn read<'l>(lines: &Lines, line: &'l str, values: &mut [ValueRef<'l>]) -> Option
     rest.skip(b'{')?;
     let mut expected = 0;
     loop {
-        let column = rest.key(&lines.names, expected)?;
+        let column = rest.key(&lines.keys, expected)?;
         expected = column + 1;
         rest.skip(b':')?;
         values[column] = rest.value(lines, column)?;
@@ -151,7 +151,7 @@ fn number(raw: &[u8]) -> Option<ValueRef<'static>> {
 mod tests {
     use super::super::Value;
     use super::*;
-    use crate::source::Unit;
+    use crate::source::{Notes, Unit};
     use proptest::prelude::*;
 
     /// Lines of two columns with these types.
@@ -162,7 +162,10 @@ mod tests {
             unit: Unit::Line,
             encoding: "UTF-8",
             columns_by_key: names.iter().cloned().zip(0..).collect(),
+            keys: names.to_vec(),
             names: names.to_vec(),
+            notes: Notes::default(),
+            is_reopenable: false,
             affinities: affinities.to_vec(),
             typing: vec![typing; 2],
             ignores_others: false,

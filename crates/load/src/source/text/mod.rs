@@ -13,9 +13,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::format::BYTE_ORDER_MARK;
 use super::infer::{ColumnKind, Kind};
-use super::{Deciding, Input, Locations, ReadOptions, Source, SourceInfo, Unit};
+use super::{Deciding, Input, Locations, ReadOptions, Seen, Source, SourceInfo, Unit};
 use crate::batch::Batch;
 use crate::error::{LoadError, Result};
 use crate::table::Column;
@@ -50,6 +49,9 @@ pub trait TextFormat: Send + Sync + 'static {
     /// end within them.
     fn cut(&self, bytes: &[u8]) -> usize;
 
+    /// Takes what is no record away at the end of the input. [`cut`](TextFormat::cut) leaves that much uncut.
+    fn end(&self, _bytes: &mut Vec<u8>) {}
+
     /// Turns whole records into batches.
     fn parse(&self, bytes: &[u8]) -> Result<Parsed>;
 
@@ -71,23 +73,28 @@ pub(super) struct Text {
     bytes: Vec<u8>,
     /// Whether the bytes hold the end of the input.
     last: bool,
+    /// Whether what is no record was taken away there.
+    is_ended: bool,
     /// Bytes that the longest record may have.
     longest: usize,
 }
 
 impl Text {
-    /// Reads the beginning, and passes over the mark that may stand before UTF-8.
+    /// Reads the beginning.
     ///
     /// # Errors
     /// Reading fails, or there is nothing to read.
     pub(super) fn open(input: Input) -> Result<Text> {
-        let mut text = Text { input, bytes: Vec::new(), last: false, longest: LONGEST_RECORD };
+        let mut text = Text {
+            input,
+            bytes: Vec::new(),
+            last: false,
+            is_ended: false,
+            longest: LONGEST_RECORD,
+        };
         text.fill(BEGINNING)?;
         if text.bytes.is_empty() {
             return Err(LoadError::Empty(text.input.name().to_owned()));
-        }
-        if text.bytes.starts_with(BYTE_ORDER_MARK) {
-            text.skip(BYTE_ORDER_MARK.len());
         }
         Ok(text)
     }
@@ -129,6 +136,14 @@ impl Text {
                 }
                 _ => self.fill(BLOCK)?,
             }
+        }
+    }
+
+    /// Takes what is no record away, if the end of the input has been read.
+    pub(super) fn end(&mut self, format: &impl TextFormat) {
+        if self.last && !self.is_ended {
+            format.end(&mut self.bytes);
+            self.is_ended = true;
         }
     }
 
@@ -189,7 +204,12 @@ impl Text {
         if self.bytes.is_empty() && !self.last {
             self.fill(BLOCK)?;
         }
-        let whole = self.whole(format)?;
+        self.end(format);
+        let mut whole = self.whole(format)?;
+        if self.last && !self.is_ended {
+            self.end(format);
+            whole = self.bytes.len();
+        }
         if whole == 0 {
             return Ok(None);
         }
@@ -435,17 +455,19 @@ impl<F: TextFormat> TextSource<F> {
         let columns: Vec<ColumnKind> = columns.collect();
         let kinds = columns.iter().map(|column| column.kind);
         let is_all_text = self.opened.as_ref().is_some_and(|(_, format)| format.is_all_text());
-        for (column, kind) in self.info.columns.iter_mut().zip(kinds.clone()) {
+        for (column, kind) in self.info.columns.iter_mut().zip(kinds) {
             kind.declared().clone_into(&mut column.declared);
         }
-        let is_text = |kind| kind == Kind::Text || is_all_text;
-        self.info.texts = kinds.clone().map(is_text).collect();
-        self.info.beyond_real = kinds.clone().map(Kind::is_beyond_real).collect();
-        self.info.typed = kinds.map(|kind| kind != Kind::Unknown).collect();
         let deciding =
             |(row, value): (u64, String)| Deciding { row: self.info.locations.find(row), value };
-        let decided = columns.into_iter().map(|column| column.decided.map(deciding));
-        self.info.decided = decided.collect();
+        let seen = columns.into_iter().map(|column| Seen {
+            is_typed: column.kind != Kind::Unknown,
+            is_beyond_real: column.kind.is_beyond_real(),
+            is_text: column.kind == Kind::Text || is_all_text,
+            no_number: column.first.filter(|_| !column.has_number),
+            decided: column.decided.map(deciding),
+        });
+        self.info.seen = seen.collect();
     }
 }
 

@@ -6,6 +6,7 @@ mod dates;
 mod foreign_keys;
 mod formats;
 mod full_text;
+mod layouts;
 mod names;
 mod own_inserts;
 mod reading;

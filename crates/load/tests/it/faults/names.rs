@@ -77,7 +77,7 @@ fn a_link_to_a_database_that_is_not_there_yet_stays_a_link() {
 
 fn unnamed() -> Opening {
     let mut opening = Opening::new(&library());
-    opening.csv = CsvOptions { header: false, ..CsvOptions::default() };
+    opening.csv = CsvOptions { header: 0, ..CsvOptions::default() };
     opening
 }
 
