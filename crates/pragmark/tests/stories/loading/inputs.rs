@@ -190,7 +190,7 @@ fn another_database_is_read_by_table_or_query() {
             "copy.db",
             "--table",
             "names",
-            "--query",
+            "--rows",
             "SELECT name, length(name) AS length FROM towns WHERE id < 3",
         ])
         .exits(0)
@@ -199,10 +199,10 @@ fn another_database_is_read_by_table_or_query() {
     laboratory.pragmark(&["load", "copy.db", "new.db", "--table", "t"]).exits(3).complains(&[
         "several tables",
         "copied, names",
-        "--from-table",
+        "--rows NAME",
     ]);
     laboratory
-        .pragmark(&["load", "copy.db", "copy.db", "--table", "t", "--from-table", "names"])
+        .pragmark(&["load", "copy.db", "copy.db", "--table", "t", "--rows", "names"])
         .exits(2)
         .complains(&["copy.db is both an input and the database to load into"]);
 }
