@@ -129,8 +129,7 @@ pub fn needs_queries(experiment: &Experiment, scale: Scale, catalogue: &Catalogu
     let knows = catalogue
         .workload(&experiment.workload)
         .is_some_and(|workload| catalogue.setting(workload, QUERIES).is_some());
-    let variants = variants(experiment, scale, catalogue);
-    knows && !variants.iter().all(|variant| brings(&variant.settings))
+    knows && !variants(experiment, scale, catalogue).iter().all(|variant| brings(&variant.settings))
 }
 
 /// Returns whether an experiment compares classes of queries, so that one list cannot serve all its variants.

@@ -135,8 +135,7 @@ impl Survey<'_, '_> {
         match self.judged(key, candidate.files, &crash)? {
             Err(violation) => self.keep_violation(&crash, violation),
             Ok(committed) => {
-                let held = self.recording.held(committed, crash.acknowledged);
-                self.keep_loss(&crash, held);
+                self.keep_loss(&crash, self.recording.held(committed, crash.acknowledged));
                 match copy {
                     Some(files) => self.crash_again(&crash, &files, self.interruptions),
                     None => Ok(()),
@@ -253,8 +252,7 @@ impl Survey<'_, '_> {
                 let missing = source.disk.first_missing(source.units, &state);
                 let touched = touched(&self.recording.marked, missing, crash.cut);
                 let promise = self.promises.of_crash(missing, crash.cut);
-                let faults = state.faults(source.units);
-                Ok((files, with(faults, touched, promise)))
+                Ok((files, with(state.faults(source.units), touched, promise)))
             }
             _ => {
                 let files = crash.files(&self.recording.trace);

@@ -116,8 +116,7 @@ impl WorkloadFile {
             document.at(&path, &what)
         };
         let parameters = self.parameters.into_iter().map(|(name, file)| {
-            let parameter = file.parameter(&name, built_in);
-            parameter.map_err(|what| at("parameters", &name, what))
+            file.parameter(&name, built_in).map_err(|what| at("parameters", &name, what))
         });
         let metrics = self.metrics.into_iter().map(|(name, file)| {
             let metric = file.metric(&name);

@@ -100,8 +100,7 @@ pub(crate) fn hash_of_task(task: &Task) -> String {
 /// Returns the first half of the SHA-256, as hexadecimal digits.
 fn hash(value: &impl Serialize) -> String {
     let text = serde_json::to_vec(value).expect("a task is JSON");
-    let digest = Sha256::digest(&text);
-    digest[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(&text)[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Encodes a message.

@@ -400,14 +400,12 @@ fn interval_of_spread(interval: Interval) -> String {
 
 /// The published figure of a claim, in the form of [`claim_figure`].
 pub fn claim_published(judged: &Judged) -> Option<String> {
-    let published = judged.claim.published?;
-    Some(claim_value(judged, published))
+    Some(claim_value(judged, judged.claim.published?))
 }
 
 /// The expected figure of a claim, in the form of [`claim_figure`].
 pub fn claim_expected(judged: &Judged) -> Option<String> {
-    let expected = judged.claim.expected?;
-    Some(claim_value(judged, expected.figure))
+    Some(claim_value(judged, judged.claim.expected?.figure))
 }
 
 /// The bounds that confirm a claim: `at least ×2`.

@@ -31,8 +31,7 @@ pub(super) fn put_current_first(
         CrashWork::Script { database: Some(database), .. } => {
             let source = source_in(engines, &plan.engine)?;
             let library = Arc::new(Library::load(&source).map_err(Error::unusable)?);
-            let is_in_wal_mode = bench::is_in_wal_mode(database)?;
-            Some(of_connections(&library, is_in_wal_mode)?)
+            Some(of_connections(&library, bench::is_in_wal_mode(database)?)?)
         }
         _ => None,
     };

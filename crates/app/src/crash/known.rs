@@ -64,8 +64,7 @@ fn sets(catalogue: &Catalogue, defaults: &Settings) -> Result<Vec<TierSet>> {
     let mut sets = Vec::new();
     for experiment in library::all(catalogue)? {
         for scale in [Scale::Quick, Scale::Default, Scale::Paper] {
-            let variants = variants(&experiment, scale, catalogue);
-            sets.extend(tier_sets(&variants, &names, BUILT_IN));
+            sets.extend(tier_sets(&variants(&experiment, scale, catalogue), &names, BUILT_IN));
         }
     }
     sets.retain(|set| set.engine == BUILT_IN);

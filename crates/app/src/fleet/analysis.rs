@@ -127,8 +127,7 @@ fn attributes(
     agent: &str,
     reported: Option<&EnvironmentFile>,
 ) -> Attributes {
-    let agents = &folder.chosen.card.agents;
-    let labels = agents.iter().find(|candidate| candidate.agent == agent);
+    let labels = folder.chosen.card.agents.iter().find(|candidate| candidate.agent == agent);
     let labels = labels.map(|candidate| &candidate.labels);
     let class = match folder.chosen.card.per {
         Per::Host => labels.map_or_else(|| group.about.clone(), class),

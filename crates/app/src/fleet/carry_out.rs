@@ -138,8 +138,7 @@ fn of_group(
         return Ok(End::Cancelled);
     };
     let mut remote = Remote::new(server, &card.run, &group.name, agent_count);
-    let recorded = recorded(&own)?;
-    locked(board).group_begins(&group.name, recorded);
+    locked(board).group_begins(&group.name, recorded(&own)?);
     let mut observer = OfGroup { group: &group.name, board };
     let end = runner::run(&own, &mut remote, &mut observer)?;
     tiers::keep_measured(&own, ui);

@@ -70,8 +70,7 @@ impl<'a> Measurement<'a> {
         // Of both together: a side that names no setting has a tier as soon as the other names one.
         plan.tiers = lab::plan::tiers(std::slice::from_ref(&both), &plan.engine, &catalogue);
         check_needs(&plan)?;
-        let native = driver::native()?;
-        let engines = engine::prepare(&engine::names(&plan), &native, interrupted, ui)?;
+        let engines = engine::prepare(&engine::names(&plan), &driver::native()?, interrupted, ui)?;
         engine::all_usable(&engines)?;
         tiers::add_known(&mut plan, &engines);
         Ok(Measurement {

@@ -277,8 +277,7 @@ pub(crate) fn carry_out(
     ui: &dyn Interface,
 ) -> Result<End> {
     let plan = folder.plan()?;
-    let engines = folder.environment()?.engines;
-    let mut executor = Local::new(driver, &plan.id, &engines, interrupted)
+    let mut executor = Local::new(driver, &plan.id, &folder.environment()?.engines, interrupted)
         .with_servers(servers)
         .keeping_artifacts_in(folder.path());
     let watched = Watched::of(&plan);

@@ -114,8 +114,7 @@ fn settings(library: &Arc<Library>, copy: &Path) -> Result<BTreeMap<String, Stri
 fn wal_reset(library: &Arc<Library>, folder: &Path) -> WalReset {
     let extent = Extent { all_up_to: u64::MAX, sample: u64::MAX, seed: 0, threads: 1 };
     let played = ScheduleRunner::new(library, folder).map(|mut runner| {
-        let scenario = scenario(WAL_RESET)?;
-        Some(explore(&mut runner, scenario, "wal", extent, &AtomicBool::new(false)))
+        Some(explore(&mut runner, scenario(WAL_RESET)?, "wal", extent, &AtomicBool::new(false)))
     });
     let explored = match played {
         Ok(Some(Ok(explored))) => explored,

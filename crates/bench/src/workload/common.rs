@@ -157,8 +157,7 @@ pub(crate) fn close(
     file: Option<&Path>,
     measured: &mut Measured,
 ) -> Result<()> {
-    let read_back = sqlite::read_back("writer", &connection)?;
-    measured.connections.push(read_back);
+    measured.connections.push(sqlite::read_back("writer", &connection)?);
     if let Some(path) = file {
         set(measured, "wal_bytes", sqlite::wal_size(path)?);
     }
@@ -290,8 +289,7 @@ pub(super) mod tests {
         std::thread::sleep(std::time::Duration::from_millis(5));
         let elapsed = watch.stop().unwrap();
         assert!(elapsed.seconds >= 0.005);
-        let measured = elapsed.measured(10);
-        assert!(measured.metrics["rows_per_s"] <= 2_000.0);
+        assert!(elapsed.measured(10).metrics["rows_per_s"] <= 2_000.0);
         assert!((elapsed.mib_per_s(MIB) - 1.0 / elapsed.seconds).abs() < 1e-9);
     }
 }

@@ -45,8 +45,7 @@ impl Disk<'_> {
         if self.rule != SyncRule::Journal {
             return units.version(&Unit::Entry(name), state);
         }
-        let pending = &self.entries[name.0].pending;
-        pending.partition_point(|(step, _)| *step < metadata_cut)
+        self.entries[name.0].pending.partition_point(|(step, _)| *step < metadata_cut)
     }
 
     /// Returns the index of the first pending operation of an inode whose change of size is missing.
@@ -65,8 +64,7 @@ impl Disk<'_> {
         if content.pending.is_empty() {
             return content.durable.clone();
         }
-        let size_cut = self.size_cut(inode, units, state, metadata_cut);
-        let mut image = Image::new(self, inode, size_cut);
+        let mut image = Image::new(self, inode, self.size_cut(inode, units, state, metadata_cut));
         let is_mine =
             |unit: &Unit| matches!(unit, Unit::Sector { inode: other, .. } if *other == inode);
         let units_with_numbers = units.list.iter().enumerate();

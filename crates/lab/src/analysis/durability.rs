@@ -39,8 +39,7 @@ pub enum AgainstStronger {
 /// where no target said what survives.
 pub(super) fn by_durability(experiment: &ExperimentAnalysis) -> Vec<AtDurability> {
     let median = |variant: &usize| {
-        let summaries = &experiment.variants[*variant].summaries;
-        let summary = summaries.get(&experiment.metric);
+        let summary = experiment.variants[*variant].summaries.get(&experiment.metric);
         summary.map_or(f64::NAN, |summary| summary.median)
     };
     let is_as_strong = |one: Durability, other: Durability| one >= other;

@@ -352,8 +352,7 @@ fn crossed(planned: &PlannedExperiment, samples: &Samples, rounds: u32) -> Optio
     let variants = planned.variants.iter();
     let (levels, labels): (Vec<_>, Vec<_>) =
         variants.map(|variant| (&variant.levels, &variant.label[..])).unzip();
-    let factors = &planned.experiment.factors;
-    Effects::of(&levels, &labels, factors, samples, rounds)
+    Effects::of(&levels, &labels, &planned.experiment.factors, samples, rounds)
 }
 
 /// Returns the variants in order of merit, and their groups at the error rate at which one is chosen.

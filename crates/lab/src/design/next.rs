@@ -161,8 +161,7 @@ fn next_alone(params: &DesignParams, history: &History) -> Next {
             role: Role::Variant,
         })
     });
-    let next = not_run(trials, history).next();
-    next.unwrap_or(Next::Stop(StopReason::MaxRounds))
+    not_run(trials, history).next().unwrap_or(Next::Stop(StopReason::MaxRounds))
 }
 
 /// Returns the next counting trial: one for each variant that was measured, after the last round.

@@ -228,8 +228,7 @@ pub fn run_rows(analysis: &Analysis) -> Vec<TableRow> {
         ("complete", analysis.is_complete().into()),
     ];
     let mut rows = vec![row(RUN, of_run)];
-    let facts = RunDigest::from(analysis.clone()).facts();
-    rows.extend(facts.into_iter().map(|(name, value)| {
+    rows.extend(RunDigest::from(analysis.clone()).facts().into_iter().map(|(name, value)| {
         let (name, value) = (Datum::Text(name), Datum::Text(value));
         row(ENVIRONMENT, [("run", run.into()), ("name", name), ("value", value)])
     }));

@@ -137,8 +137,7 @@ fn forest_row(subject: &Subject<'_>, index: usize, baseline: Option<f64>) -> For
 /// The interval of the variant's ratio laid on the baseline's median.
 fn laid(variant: &VariantAnalysis, baseline: Option<f64>) -> Option<Interval> {
     let (effect, baseline) = (variant.effect.as_ref()?, baseline?);
-    let interval = effect.estimate.interval;
-    Some(interval.map_increasing(|ratio| ratio * baseline))
+    Some(effect.estimate.interval.map_increasing(|ratio| ratio * baseline))
 }
 
 /// The ratio to the baseline with its interval, or words.
@@ -373,8 +372,7 @@ fn undetected(subject: &Subject<'_>) -> Option<Sentence> {
     let experiment = subject.experiment;
     let note = |index: usize| {
         let variant = &experiment.variants[index];
-        let estimate = &variant.effect.as_ref()?.estimate;
-        let detectable = figures::percent(estimate.detectable);
+        let detectable = figures::percent(variant.effect.as_ref()?.estimate.detectable);
         let same = variant.compared(subject.metric()) == ComparisonResult::Same
             && !variant.is_lost_in_correction();
         let name = subject.names.sentence(index);

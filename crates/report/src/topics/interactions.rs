@@ -13,8 +13,7 @@ use crate::words::{TOO_FEW_ROUNDS, mark};
 /// A table of the interactions that were found; for those who can see, maps of the pairs instead.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let Some(effects) = &subject.experiment.effects else { return Vec::new() };
-    let metric = subject.metric();
-    let overview = overview(effects, metric);
+    let overview = overview(effects, subject.metric());
     let only = effects.pairs.len() == 1;
     let pairs = effects.pairs.iter().filter(|pair| only || pair.is_found());
     let maps: Vec<Block> =

@@ -196,8 +196,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
 }
 
 fn blocks_of(subject: &Subject<'_>, rung: &Rung) -> Vec<Block> {
-    let sentence = sentence(rung, subject.experiment, &subject.names);
-    let sentence = Block::paragraph(sentence);
+    let sentence = Block::paragraph(sentence(rung, subject.experiment, &subject.names));
     let Ok(advice) = &rung.advice else { return vec![sentence] };
     let chosen = match chosen(advice) {
         Ok(chosen) => chosen,

@@ -29,10 +29,7 @@ fn limit(bound: Bound, at: u64, used: u64) -> Limit {
 }
 
 fn of_this_process() -> Vec<Limit> {
-    let hard = |resource, bound| {
-        let maximum = getrlimit(resource).maximum?;
-        Some(limit(bound, maximum, 0))
-    };
+    let hard = |resource, bound| Some(limit(bound, getrlimit(resource).maximum?, 0));
     // The superuser may start threads beyond the limit of a user (setrlimit(2)).
     let threads =
         (!geteuid().is_root()).then(|| hard(Resource::Nproc, Bound::ThreadsOfUser)).flatten();

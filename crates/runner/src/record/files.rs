@@ -29,8 +29,7 @@ fn opened(options: &mut OpenOptions, path: &Path) -> Result<File> {
         Err(_) if path.is_symlink() => return Err(not_a_file()),
         opened => opened.context("open", path)?,
     };
-    let is_file = file.metadata().context("read", path)?.is_file();
-    is_file.then_some(file).ok_or_else(not_a_file)
+    file.metadata().context("read", path)?.is_file().then_some(file).ok_or_else(not_a_file)
 }
 
 /// Returns the bytes of a file.

@@ -91,8 +91,7 @@ fn find(key: &TierKey, cache: Option<&TierCache>) -> Option<(Origin, Findings)> 
 /// # Errors
 /// The record of the run cannot be read, or the cache not be written.
 pub fn keep_measured(folder: &RunFolder, cache: &TierCache) -> Result<()> {
-    let plan = folder.plan()?;
-    let Some(tiers) = &plan.tiers else { return Ok(()) };
+    let Some(tiers) = &folder.plan()?.tiers else { return Ok(()) };
     let engines = folder.environment()?.engines;
     let mut measured = Vec::new();
     folder.each_trial(|record| measured.extend(measured_tier(record, tiers)))?;
@@ -165,8 +164,7 @@ impl TierCache {
 
     fn file(&self, key: &TierKey) -> PathBuf {
         let text = serde_json::to_vec(key).expect("a key is plain data");
-        let digest = Sha256::digest(&text);
-        let name: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let name: String = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
         self.folder.join(format!("{name}.json"))
     }
 }

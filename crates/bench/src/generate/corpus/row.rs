@@ -197,8 +197,7 @@ impl Row<'_> {
                 self.push(" ");
                 self.odd(WORDS - 1 - roll);
             } else {
-                let letters = self.documents.letters();
-                letters.push_str(self.words.draw_spaced(&mut self.generator));
+                self.documents.letters().push_str(self.words.draw_spaced(&mut self.generator));
             }
         }
     }
@@ -239,8 +238,7 @@ impl Row<'_> {
         self.push(before);
         self.capitalised();
         self.push(" ");
-        let letters = self.documents.letters();
-        letters.push_str(self.words.draw(&mut self.generator));
+        self.documents.letters().push_str(self.words.draw(&mut self.generator));
         self.push(after);
     }
 
@@ -317,8 +315,7 @@ impl Row<'_> {
             if self.chance(45, 100) {
                 self.capitalised();
             } else {
-                let letters = self.documents.letters();
-                letters.push_str(self.words.draw(&mut self.generator));
+                self.documents.letters().push_str(self.words.draw(&mut self.generator));
             }
             if self.documents.letters().len() > from + room {
                 self.documents.letters().truncate(before);

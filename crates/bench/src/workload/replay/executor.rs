@@ -372,8 +372,7 @@ impl<'c> ConnectionExecutor<'c, '_, '_> {
     }
 
     fn counters(&mut self, statement: i64) -> &mut StatementCounters {
-        let normalised = self.normalised(statement);
-        self.summary.counters.entry(normalised).or_default()
+        self.summary.counters.entry(self.normalised(statement)).or_default()
     }
 
     fn normalised(&self, statement: i64) -> i64 {
@@ -429,8 +428,7 @@ fn run(
             break Ok(());
         }
     };
-    let reset = statement.reset();
-    (rows, stepped.and(reset))
+    (rows, stepped.and(statement.reset()))
 }
 
 /// SQLite's VFS for databases in memory, which shares those whose names begin with a slash within a process.

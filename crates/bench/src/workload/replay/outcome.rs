@@ -164,8 +164,7 @@ impl Summary {
             self.counters.entry(form).or_default().add(counters);
         }
         for (form, digest) in other.answers {
-            let entry = self.answers.entry(form);
-            entry.and_modify(|sum| sum.add(digest)).or_insert(digest);
+            self.answers.entry(form).and_modify(|sum| sum.add(digest)).or_insert(digest);
         }
         self.connections.extend(other.connections);
     }

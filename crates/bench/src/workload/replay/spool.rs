@@ -226,8 +226,7 @@ impl Stream<'_> {
         self.segments = others;
         self.records.resize(next.length, 0);
         self.position = 0;
-        let file = &self.spool.file;
-        let read = file.read_exact_at(&mut self.records, next.offset);
+        let read = self.spool.file.read_exact_at(&mut self.records, next.offset);
         read.map_err(TrialError::io("read", &self.spool.path))?;
         Ok(true)
     }

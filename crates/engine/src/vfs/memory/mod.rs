@@ -146,8 +146,7 @@ impl MemoryVfs {
     pub fn set_powersafe_overwrite(&self, powersafe: bool) {
         let all = self.inner.options.characteristics & !ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE;
         let bit = i32::from(powersafe) * ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE;
-        let characteristics = &self.inner.characteristics;
-        characteristics.store(all | bit, Ordering::Relaxed);
+        self.inner.characteristics.store(all | bit, Ordering::Relaxed);
     }
 
     /// Makes SQLite's random numbers begin anew from `seed`: they are a function of it from here on, if

@@ -34,8 +34,7 @@ fn by_frequency(survey: &Survey) -> Vec<(&'static str, Drawn)> {
         (class, each(class, &words, why, |word| word_query(word, shape)))
     };
     let of = |class, frequency, why| {
-        let words = survey.words(frequency);
-        (class, each(class, &words, why, |word| word_query(word, Shape::Rows)))
+        (class, each(class, &survey.words(frequency), why, |word| word_query(word, Shape::Rows)))
     };
     vec![
         common("common-term", Shape::Rows),

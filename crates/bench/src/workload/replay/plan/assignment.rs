@@ -48,8 +48,7 @@ pub(super) fn assign(spans: &Spans, processes: &HashMap<i64, i64>) -> Vec<Thread
         if thread == threads.len() {
             threads.push(ThreadPlan { process: process(&connection), connections: Vec::new() });
         }
-        let calls = spans[&connection].calls;
-        threads[thread].connections.push((connection, calls));
+        threads[thread].connections.push((connection, spans[&connection].calls));
     }
     threads
 }

@@ -247,8 +247,7 @@ impl TurnOrder {
             count: of_threads.iter().map(Vec::len).sum(),
             of_threads,
         };
-        let undone = turns.undone(ends);
-        turns.count_up(&undone);
+        turns.count_up(&turns.undone(ends));
         for turn in turns.of_threads.iter_mut().flatten() {
             if turn.ticket > 0 {
                 turn.number = turns.of_tickets[turn.ticket as usize] as i64;
