@@ -322,8 +322,7 @@ pub(crate) fn source(name: &str, ui: &dyn Interface) -> Result<Source> {
 
 /// Returns where the library of a prepared engine is loaded from.
 pub(crate) fn source_in(engines: &[EngineRecord], name: &str) -> Result<Source> {
-    let to_load = engine_to_load(engines, name).map_err(Error::unusable)?;
-    to_load.parse().map_err(Error::mistake)
+    engine_to_load(engines, name).map_err(Error::unusable)?.parse().map_err(Error::mistake)
 }
 
 /// Returns the name of an engine for a plan. Trials run in directories of their own, so the path of a library must not

@@ -210,8 +210,7 @@ fn compare(recording: &Recording, recovered: &[Recovered]) -> Judgement {
     }
     let mut latest = Vec::with_capacity(contents.len());
     for (number, content) in contents.iter().enumerate() {
-        let mut commits = recording.commits.iter();
-        match commits.rposition(|commit| commit.contents[number] == *content) {
+        match recording.commits.iter().rposition(|commit| commit.contents[number] == *content) {
             Some(commit) => latest.push(commit),
             None => return Judgement::Violated(never_committed(recording, number)),
         }

@@ -43,8 +43,7 @@ macro_rules! named {
             type Err = $crate::named::UnknownValue;
 
             fn from_str(text: &str) -> Result<$name, Self::Err> {
-                let mut values = $name::ALL.iter();
-                let named = values.find(|value| value.name().eq_ignore_ascii_case(text));
+                let named = $name::ALL.iter().find(|value| value.name().eq_ignore_ascii_case(text));
                 named.copied().ok_or_else(|| $crate::named::UnknownValue {
                     what: $what,
                     value: text.to_owned(),

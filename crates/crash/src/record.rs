@@ -352,8 +352,7 @@ impl Recorder<'_> {
     /// VACUUM INTO.
     fn unsynced(&mut self, harness: &Harness, databases: &[(String, String)]) -> Option<String> {
         let of_beginning = |file: &str| {
-            let mut bases = self.initial.into_iter().flat_map(InitialDatabases::bases);
-            bases.any(|(name, _)| name == file)
+            self.initial.into_iter().flat_map(InitialDatabases::bases).any(|(name, _)| name == file)
         };
         let attached = &mut self.attached;
         let mut new = databases.iter().map(|(_, file)| file);
@@ -445,8 +444,7 @@ fn content_of(contents: &HashMap<String, Content>, name: &String) -> Content {
 
 /// Returns whether two contents are the same.
 fn same(one: &HashMap<String, Content>, other: &HashMap<String, Content>) -> bool {
-    let mut names = one.keys().chain(other.keys());
-    names.all(|name| content_of(one, name) == content_of(other, name))
+    one.keys().chain(other.keys()).all(|name| content_of(one, name) == content_of(other, name))
 }
 
 /// Returns the largest size of all databases together, sampled every 16 steps.

@@ -59,8 +59,7 @@ fn first_of(
 /// Returns the outcome of a trial in a block.
 pub(crate) fn of_task<'a>(done: &'a Done, task: &Task) -> Option<&'a Finished> {
     let hash = hash_of_task(task);
-    let mut trials = done.trials.iter();
-    trials.find(|trial| trial.position == task.position && trial.task == hash)
+    done.trials.iter().find(|trial| trial.position == task.position && trial.task == hash)
 }
 
 /// Stores the outcomes of a block; false where the same agent has stored them before.

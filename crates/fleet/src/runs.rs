@@ -108,8 +108,7 @@ impl RunCard {
         if run(&self.run) != subject || self.plan.id != self.run {
             return Err(format!("it calls itself {} and {}", self.run, self.plan.id));
         }
-        let mut groups = self.groups.iter();
-        if let Some(group) = groups.find(|group| !is_name(&group.name)) {
+        if let Some(group) = self.groups.iter().find(|group| !is_name(&group.name)) {
             return Err(format!("`{}` is no name of a group", group.name));
         }
         let is_time = |seconds: f64| (0.0..=LONGEST_S).contains(&seconds);
@@ -117,8 +116,7 @@ impl RunCard {
             let (patience_s, probe_s) = (self.patience_s, self.probe_s);
             return Err(format!("{patience_s} s or {probe_s} s is no time"));
         }
-        let mut objects = self.objects.iter();
-        objects.try_for_each(|object| object.check().map_err(|error| error.to_string()))
+        self.objects.iter().try_for_each(|object| object.check().map_err(|error| error.to_string()))
     }
 
     /// Returns the group of an agent.

@@ -86,8 +86,7 @@ impl Binding {
 
     /// The binding of this name.
     pub fn find(name: &str) -> Option<Binding> {
-        let mut all = Binding::ALL.into_iter();
-        all.find(|binding| binding.name() == name)
+        Binding::ALL.into_iter().find(|binding| binding.name() == name)
     }
 
     /// Returns its name for readers.

@@ -58,8 +58,7 @@ fn commands(base: &RunDigest, new: &RunDigest) -> Vec<String> {
     }
     let planned = base.plan.experiments.iter();
     let same = planned.filter(|planned| {
-        let mut others = new.plan.experiments.iter();
-        others.any(|other| {
+        new.plan.experiments.iter().any(|other| {
             other.key == planned.key && other.experiment.base == planned.experiment.base
         })
     });

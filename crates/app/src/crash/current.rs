@@ -90,8 +90,7 @@ fn level(all: &[Setting], name: &str) -> Option<String> {
 /// Moves the variant with these settings to the beginning, and names it, if it is among them.
 fn put_first(variants: &mut [Variant], current: &Settings) {
     let is_current = |variant: &Variant| {
-        let mut levels = current.iter();
-        levels.all(|(name, level)| variant.settings.get(name) == Some(level))
+        current.iter().all(|(name, level)| variant.settings.get(name) == Some(level))
     };
     if let Some(number) = variants.iter().position(is_current) {
         variants[..=number].rotate_right(1);

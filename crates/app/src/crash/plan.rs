@@ -194,8 +194,7 @@ impl Images {
 /// Returns the scripts with their whole paths: a file, or several with their weights, as `a.sql@9,b.sql`.
 pub(super) fn script_files(files: &Path) -> Result<String> {
     let whole = |file: &str| {
-        let path = std::path::absolute(file).map_err(Error::unusable)?;
-        Ok(path.to_string_lossy().into_owned())
+        Ok(std::path::absolute(file).map_err(Error::unusable)?.to_string_lossy().into_owned())
     };
     let text = files.to_string_lossy();
     if files.exists() {

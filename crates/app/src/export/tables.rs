@@ -64,8 +64,7 @@ fn trials(run: &Path, id: &str, add: &mut Add<'_>) -> Result<()> {
     let folder = RunFolder::open(run)?;
     let read = folder.each_trial(|record| {
         if written.is_ok() {
-            let mut rows = trial_rows(id, number, &record).into_iter();
-            written = rows.try_for_each(|row| put(add, row));
+            written = trial_rows(id, number, &record).into_iter().try_for_each(|row| put(add, row));
         }
         number += 1;
     });

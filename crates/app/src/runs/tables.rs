@@ -99,8 +99,7 @@ fn places(connection: &Connection) -> Result<Places, EngineError> {
             if let (Value::Text(run), Value::Integer(rowid)) =
                 (row.column_value(0), row.column_value(1))
             {
-                let place = places.entry((table, run)).or_insert((rowid, rowid));
-                place.1 = rowid;
+                places.entry((table, run)).or_insert((rowid, rowid)).1 = rowid;
             }
             Ok(())
         })?;

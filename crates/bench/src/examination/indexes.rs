@@ -81,8 +81,7 @@ fn is_indexed(table: &Table, key: &ForeignKey) -> bool {
     if count == 1 && table.rowid().is_some_and(is_in) {
         return true;
     }
-    let mut usable = table.indexes.iter().filter(|index| !index.partial);
-    usable.any(|index| {
+    table.indexes.iter().filter(|index| !index.partial).any(|index| {
         let first = index.columns.iter().take(count);
         let all = first.filter(|column| column.as_ref().is_some_and(|column| is_in(&column.name)));
         all.count() == count

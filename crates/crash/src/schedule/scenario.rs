@@ -200,6 +200,5 @@ pub const RARE: &[Scenario] = scenarios! {
 
 /// Returns the scenario of a name.
 pub fn scenario(id: &str) -> Option<&'static Scenario> {
-    let mut all = SCENARIOS.iter().chain(RARE);
-    all.find(|scenario| scenario.id == id)
+    SCENARIOS.iter().chain(RARE).find(|scenario| scenario.id == id)
 }

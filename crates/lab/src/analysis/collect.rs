@@ -205,10 +205,8 @@ fn add_confirmation_estimates(variants: &mut [VariantAnalysis], confirmation: &H
 fn devices<'a>(plan: &'a RunPlan, levels: &[DeviceLevels]) -> HashMap<&'a str, Vec<DeviceLevels>> {
     let mut devices: HashMap<&str, Vec<DeviceLevels>> = HashMap::new();
     for (planned, levels) in plan.experiments.iter().zip(levels) {
-        let mut claims = planned.experiment.claims.iter();
-        if claims.any(Claim::compares_devices) {
-            let of_experiment = devices.entry(&planned.experiment.id).or_default();
-            of_experiment.push(levels.clone());
+        if planned.experiment.claims.iter().any(Claim::compares_devices) {
+            devices.entry(&planned.experiment.id).or_default().push(levels.clone());
         }
     }
     devices

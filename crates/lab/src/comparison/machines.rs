@@ -301,8 +301,7 @@ fn fleet_claims(experiment: usize, groups: &[GroupAnswer]) -> Vec<FleetClaim> {
                 });
                 claims.len() - 1
             });
-            let verdicts = claims[index].by_class.entry(class.clone()).or_default();
-            verdicts.push(judged.verdict);
+            claims[index].by_class.entry(class.clone()).or_default().push(judged.verdict);
         }
     }
     for claim in &mut claims {

@@ -372,8 +372,7 @@ impl Checker<'_, '_, '_> {
     pub(super) fn check_names(&mut self, variants: &[Variant]) {
         let mut levels: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (factor, level) in variants.iter().flat_map(|variant| &variant.levels) {
-            let of_factor = levels.entry(factor.clone()).or_default();
-            of_factor.insert(level.to_string());
+            levels.entry(factor.clone()).or_default().insert(level.to_string());
         }
         for (factor, words) in &self.experiment.labels.0 {
             self.check_labels(factor, words, &levels);

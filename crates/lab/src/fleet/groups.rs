@@ -73,8 +73,7 @@ impl Kind {
 pub fn groups(candidates: &[Candidate], per: Per) -> Vec<Group> {
     let mut members: BTreeMap<Kind, BTreeSet<String>> = BTreeMap::new();
     for candidate in candidates {
-        let agents = members.entry(Kind::of(candidate, per)).or_default();
-        agents.insert(candidate.agent.clone());
+        members.entry(Kind::of(candidate, per)).or_default().insert(candidate.agent.clone());
     }
     let mut disks: BTreeMap<String, usize> = BTreeMap::new();
     for kind in members.keys() {

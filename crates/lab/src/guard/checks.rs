@@ -163,8 +163,7 @@ fn uncounted(guard: &Guard, checks: &[Check]) -> Vec<Check> {
     let budgets = guard.budgets.iter().map(|(name, budget)| (name, budget.to_string()));
     let limits = guard.limits.iter().map(|(name, limit)| (name, limit.to_string()));
     let is_judged = |name: &str, allowed: &str| {
-        let mut checks = checks.iter();
-        checks.any(|check| check.name() == name && check.allowed == allowed)
+        checks.iter().any(|check| check.name() == name && check.allowed == allowed)
     };
     let named = budgets.filter(|_| !guard.has_usual_budgets()).chain(limits);
     let open = named.filter(|(name, allowed)| is_exact(name) && !is_judged(name, allowed));
@@ -252,8 +251,7 @@ fn counted<'a>(name: &str, comparison: &'a ExactComparison) -> Option<&'a Figure
         return Some(figure);
     }
     let (metric, statement) = name.split_once('.')?;
-    let mut statements = comparison.statements.iter();
-    statements.find(|other| other.name == statement)?.figure(metric)
+    comparison.statements.iter().find(|other| other.name == statement)?.figure(metric)
 }
 
 fn bounded(name: &str, allowed: &str, status: Status, figure: &Figure) -> Check {

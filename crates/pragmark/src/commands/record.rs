@@ -16,8 +16,7 @@ use crate::exit::Exit;
 /// Seals an interrupted recording, by default into the trace that it was for.
 pub fn seal(folder: &Path, out: Option<PathBuf>) -> Result<Exit> {
     let given = out.or_else(|| {
-        let name = folder.to_str()?.trim_end_matches('/');
-        name.strip_suffix(".recording").map(PathBuf::from)
+        folder.to_str()?.trim_end_matches('/').strip_suffix(".recording").map(PathBuf::from)
     });
     let out = given.ok_or_else(|| Error::mistake("the trace to write is not clear; use --out"))?;
     let sealed = seal_again(folder, &out)?;

@@ -43,8 +43,7 @@ pub fn exact(comparisons: &[ExactComparison]) -> Document {
 
 fn side(role: &str, facts: &SideFacts) -> Sentence {
     let name = facts.name.strip_prefix(&format!("{role}: "));
-    let start = super::side(role, name.unwrap_or(&facts.name));
-    start.words(match &facts.problem {
+    super::side(role, name.unwrap_or(&facts.name)).words(match &facts.problem {
         Some(problem) => format!(" ({problem})"),
         None => format!(" (SQLite {}, {} repetitions)", facts.version, facts.repetitions),
     })

@@ -58,8 +58,7 @@ fn first_and_last<T: Copy>(all: Vec<T>, is_kept: impl Fn(T) -> bool) -> Vec<Line
 /// The columns in which there is text, by their places.
 pub(super) fn with_text(table: &Table) -> Vec<usize> {
     let has_text = |column: &usize| {
-        let mut rows = table.rows.iter().chain(&table.foot);
-        rows.any(|row| {
+        table.rows.iter().chain(&table.foot).any(|row| {
             let cell = row.cells.get(*column);
             cell.is_some_and(|cell| !cell.text.is_empty() || cell.sign.is_some())
         })

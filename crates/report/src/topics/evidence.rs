@@ -163,8 +163,7 @@ fn are_equal(experiment: &ExperimentAnalysis, one: &str, other: &str) -> bool {
     let count = |variant: &VariantAnalysis, name: &str| {
         variant.counts.get(name).copied().unwrap_or_default()
     };
-    let mut variants = experiment.variants.iter();
-    variants.all(|variant| count(variant, one) == count(variant, other))
+    experiment.variants.iter().all(|variant| count(variant, one) == count(variant, other))
 }
 
 /// Returns the place of a column: by the catalogue, then by the kind.

@@ -58,8 +58,7 @@ fn map(subject: &Subject<'_>) -> Option<Map> {
 }
 
 fn cell(subject: &Subject<'_>, levels: &Settings, reasons: &mut Vec<String>) -> MapCell {
-    let mut variants = subject.experiment.variants.iter();
-    match variants.find(|variant| contains(&variant.levels, levels)) {
+    match subject.experiment.variants.iter().find(|variant| contains(&variant.levels, levels)) {
         Some(variant) => of_variant(subject, variant, reasons),
         None => {
             let excludes = |exclusion: &&Exclusion| contains(levels, &exclusion.levels);

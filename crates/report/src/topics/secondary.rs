@@ -54,8 +54,7 @@ fn explained(name: String) -> Sentence {
 }
 
 fn is_measured(experiment: &ExperimentAnalysis, metric: &str) -> bool {
-    let mut variants = experiment.variants.iter();
-    variants.any(|variant| {
+    experiment.variants.iter().any(|variant| {
         variant.summaries.contains_key(metric) || variant.counts.contains_key(metric)
     })
 }

@@ -65,8 +65,7 @@ fn text_of(analysis: &Analysis, ladder: &Ladder, query: &SettingsQuery) -> Optio
 
 /// The rung above, where it has advice that risks recent transactions and no more.
 fn next_rung<'a>(ladder: &'a Ladder, rung: &Rung) -> Option<&'a Rung> {
-    let mut rungs = ladder.rungs.iter();
-    rungs.find(|next| {
+    ladder.rungs.iter().find(|next| {
         next.may_lose == MayLose::Recent && rung.may_lose < next.may_lose && next.advice.is_ok()
     })
 }
@@ -179,8 +178,7 @@ fn sought_rung<'a>(subject: &'a Subject<'_>) -> Option<&'a Rung> {
 }
 
 fn ladder<'a>(subject: &'a Subject<'_>) -> Option<&'a Ladder> {
-    let mut ladders = subject.analysis.ladders.iter();
-    ladders.find(|ladder| ladder.experiment == subject.experiment.key)
+    subject.analysis.ladders.iter().find(|ladder| ladder.experiment == subject.experiment.key)
 }
 
 /// The rungs of an experiment, as SQL, and in full forms for every binding. What may lose anything is not

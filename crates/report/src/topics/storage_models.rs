@@ -107,10 +107,8 @@ fn columns<'a>(rows: &[Alike<'a>]) -> Vec<(&'a str, bool)> {
 /// Under which models all states were judged; empty where it was a sample under each of them.
 fn extent(rows: &[Alike<'_>]) -> String {
     let models = || rows.iter().flat_map(|(safety, _)| &safety.models);
-    let is_whole = |name: &str| {
-        let mut of_name = models().filter(|model| model.model == name);
-        of_name.all(|model| model.all_states)
-    };
+    let is_whole =
+        |name: &str| models().filter(|model| model.model == name).all(|model| model.all_states);
     let whole = models().map(|model| model.model.as_str());
     let whole = distinct(whole.filter(|name| is_whole(name)));
     if whole.is_empty() {

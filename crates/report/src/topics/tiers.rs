@@ -67,8 +67,7 @@ fn band(subject: &Subject<'_>, class: Class) -> Option<Band> {
     let variants = experiment.variants.iter().enumerate();
     let own = variants.filter(|(_, it)| it.class() == class && experiment.is_alternative(it));
     let dots: Vec<BandDot> = own.filter_map(|(index, it)| dot(subject, index, it)).collect();
-    let mut all = experiment.best_at_tiers.iter();
-    let best = all.find(|best| best.class == class);
+    let best = experiment.best_at_tiers.iter().find(|best| best.class == class);
     let (sign, tone) = class_mark(class);
     (!dots.is_empty()).then(|| Band {
         tone,

@@ -101,8 +101,7 @@ fn settings_of(variant: &VariantAnalysis) -> Settings {
 
 /// The version of SQLite that an engine is.
 fn version(subject: &Subject<'_>, engine: &str) -> String {
-    let mut known = subject.analysis.environment.engines.iter();
-    let record = known.find(|record| record.name == engine);
+    let record = subject.analysis.environment.engines.iter().find(|record| record.name == engine);
     record.map_or_else(|| engine.to_owned(), |record| record.version.clone())
 }
 
@@ -112,8 +111,7 @@ fn numbers(version: &str) -> Vec<u32> {
 }
 
 fn finding(experiment: &ExperimentAnalysis, engine: &str, settings: &Settings) -> Finding {
-    let mut variants = experiment.variants.iter();
-    let variant = variants.find(|variant| {
+    let variant = experiment.variants.iter().find(|variant| {
         engine_of(&variant.levels, "default") == engine && settings_of(variant) == *settings
     });
     let safety = variant.and_then(|variant| variant.safety.as_ref());

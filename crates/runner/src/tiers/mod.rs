@@ -108,8 +108,7 @@ fn measured_tier(record: TrialRecord, tiers: &TierPlan) -> Option<(TierSet, Find
     let (Purpose::Tier, Outcome::Measured(measured)) = (record.purpose, record.outcome) else {
         return None;
     };
-    let mut sets = tiers.sets.iter();
-    let set = sets.find(|set| set.to_string() == record.variant)?;
+    let set = tiers.sets.iter().find(|set| set.to_string() == record.variant)?;
     let findings = Findings { safety: measured.safety, schedules: measured.schedules };
     Some((set.clone(), findings))
 }
@@ -157,8 +156,7 @@ impl TierCache {
         let text = serde_json::to_vec(&entry).map_err(std::io::Error::from);
         text.and_then(|text| file.write_all(&text)).context("write", file.path())?;
         file.as_file().sync_all().context("sync", file.path())?;
-        let moved = file.persist(&path).map_err(|failed| failed.error);
-        moved.context("rename to", &path)?;
+        file.persist(&path).map_err(|failed| failed.error).context("rename to", &path)?;
         Ok(())
     }
 

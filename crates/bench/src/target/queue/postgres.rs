@@ -175,8 +175,7 @@ impl Session for PostgresSession {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let list = &self.statements[Sql::List as usize];
         let rows = self.client.query(list, &[&status.name(), &limit]);
-        let rows = rows.map_err(failed("list tasks"))?;
-        rows.iter().map(id).collect()
+        rows.map_err(failed("list tasks"))?.iter().map(id).collect()
     }
 
     fn claim(&mut self, now: i64) -> Result<Option<Task>> {

@@ -135,8 +135,7 @@ fn check_result(measured: &Measured) -> Result<()> {
 
 /// The reason why no model at all was measured; none where one was.
 fn why_unmeasured(measured: &Measured) -> Option<String> {
-    let mut models = measured.safety.iter();
-    if models.any(|model| model.worst().is_some()) {
+    if measured.safety.iter().any(|model| model.worst().is_some()) {
         return None;
     }
     let why = measured.safety.first().and_then(|model| model.ordinary.why_not());

@@ -271,10 +271,9 @@ impl Question {
             Meaning::Words(_) | Meaning::Intended(_) => {
                 wanted.iter().all(|number| texts.iter().any(|text| has(text, number)))
             }
-            Meaning::Phrase(_) => all.any(|text| {
-                let mut runs = text.numbers(sense).windows(wanted.len());
-                runs.any(|run| run == wanted)
-            }),
+            Meaning::Phrase(_) => {
+                all.any(|text| text.numbers(sense).windows(wanted.len()).any(|run| run == wanted))
+            }
             Meaning::Prefix(term) => all.any(|text| {
                 (0..text.ranges.len()).any(|number| text.word(number).starts_with(term))
             }),

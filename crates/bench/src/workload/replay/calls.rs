@@ -109,8 +109,7 @@ impl CallWriter {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn add(&mut self, call: &Call) -> Result<()> {
-        let span = self.spans.entry(call.connection).or_insert(Span::NONE);
-        span.add(&CallHeader::of(call));
+        self.spans.entry(call.connection).or_insert(Span::NONE).add(&CallHeader::of(call));
         let mut record = std::mem::take(&mut self.record);
         record.clear();
         put_facts(&mut record, call);

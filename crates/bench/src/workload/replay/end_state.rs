@@ -102,8 +102,7 @@ fn recorded<'r>(
                 .to_owned(),
         );
     }
-    let mut ends = recording.ends.iter();
-    match ends.find(|end| end.database == database.recorded) {
+    match recording.ends.iter().find(|end| end.database == database.recorded) {
         Some(end) => end.tables.as_deref().map_err(Clone::clone),
         None => Err("it was not read when recording ended".to_owned()),
     }

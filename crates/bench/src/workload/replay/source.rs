@@ -187,8 +187,7 @@ impl Recording {
 
     /// Returns whether the application sets this PRAGMA and the variant does not.
     pub(super) fn sets(&self, name: &str) -> bool {
-        let mut texts = self.texts.values();
-        texts.any(|text| {
+        self.texts.values().any(|text| {
             let pragma = effect::pragma(&text.sql);
             let sets = pragma.is_some_and(|pragma| pragma.name == name && pragma.has_value);
             sets && !self.left_out.contains_key(&text.id)
@@ -269,8 +268,7 @@ impl Recording {
             Attached::Literal { file, span } => match self.inside(&file) {
                 Some(path) => {
                     let quoted = format!("'{}'", path.replace('\'', "''"));
-                    let text = self.texts.get_mut(&text.id)?;
-                    text.sql.replace_range(span.0..span.1, &quoted);
+                    self.texts.get_mut(&text.id)?.sql.replace_range(span.0..span.1, &quoted);
                     None
                 }
                 None => outside(&file),

@@ -118,10 +118,8 @@ fn all_words(survey: &Survey) -> Vec<&str> {
 
 /// Returns words that the sample has with an English ending, too.
 fn stems(survey: &Survey) -> Drawn {
-    let has_ending = |word: &str| {
-        let mut endings = ["s", "ed", "ing"].iter();
-        endings.any(|ending| survey.has(&format!("{word}{ending}")))
-    };
+    let has_ending =
+        |word: &str| ["s", "ed", "ing"].iter().any(|ending| survey.has(&format!("{word}{ending}")));
     let why = "no word occurs with the ending -s, -ed or -ing as well as without";
     each("stem-term", &all_words(survey), why, |word| {
         let is_stem = word.len() > 3 && has_ending(word);

@@ -72,8 +72,7 @@ impl<'f> Sample<'f> {
 
 /// Returns the beginning of a field, up to a whole character.
 fn beginning(field: &str) -> &str {
-    let mut ends = (0..=FIELD.min(field.len())).rev();
-    let end = ends.find(|end| field.is_char_boundary(*end));
+    let end = (0..=FIELD.min(field.len())).rev().find(|end| field.is_char_boundary(*end));
     &field[..end.unwrap_or(0)]
 }
 
