@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// The result of evaluating an expression.
+pub type Result<T, E = EvaluationError> = std::result::Result<T, E>;
+
 /// A mistake in the text of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptError {

@@ -5,7 +5,7 @@
 
 use lab::seed::Seed;
 
-use crate::error::EvaluationError;
+use crate::error::{EvaluationError, Result};
 
 /// A generator of random numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Prng {
     }
 
     /// `random(min, max)`: all numbers equally likely.
-    pub(crate) fn uniform(&mut self, min: i64, max: i64) -> Result<i64, EvaluationError> {
+    pub(crate) fn uniform(&mut self, min: i64, max: i64) -> Result<i64> {
         numbers(min, max)?;
         Ok(self.between(min, max).unwrap_or(min))
     }
@@ -78,12 +78,7 @@ impl Prng {
     }
 
     /// `random_exponential(min, max, parameter)`: the larger the parameter, the more likely are numbers near `min`.
-    pub(crate) fn exponential(
-        &mut self,
-        min: i64,
-        max: i64,
-        parameter: f64,
-    ) -> Result<i64, EvaluationError> {
+    pub(crate) fn exponential(&mut self, min: i64, max: i64, parameter: f64) -> Result<i64> {
         let numbers = numbers(min, max)?;
         if parameter.is_nan() || parameter <= 0.0 {
             return Err(wrong("random_exponential", "above 0", parameter));
@@ -95,12 +90,7 @@ impl Prng {
 
     /// `random_gaussian(min, max, parameter)`: a normal distribution around the middle, cut off at `parameter` standard
     /// deviations.
-    pub(crate) fn gaussian(
-        &mut self,
-        min: i64,
-        max: i64,
-        parameter: f64,
-    ) -> Result<i64, EvaluationError> {
+    pub(crate) fn gaussian(&mut self, min: i64, max: i64, parameter: f64) -> Result<i64> {
         let numbers = numbers(min, max)?;
         if parameter.is_nan() || parameter < LEAST_GAUSSIAN {
             return Err(wrong("random_gaussian", "at least 2", parameter));
@@ -122,7 +112,7 @@ impl Prng {
 
     /// `random_zipfian(min, max, parameter)`: number k of the range with a probability proportional to
     /// k to the power of minus the parameter.
-    pub fn zipfian(&mut self, min: i64, max: i64, parameter: f64) -> Result<i64, EvaluationError> {
+    pub fn zipfian(&mut self, min: i64, max: i64, parameter: f64) -> Result<i64> {
         let numbers = numbers(min, max)?;
         if !ZIPFIAN.contains(&parameter) {
             return Err(wrong("random_zipfian", "from 1.001 to 1000", parameter));
@@ -150,7 +140,7 @@ impl Prng {
 }
 
 /// Returns how many numbers there are from `min` to `max`.
-fn numbers(min: i64, max: i64) -> Result<i64, EvaluationError> {
+fn numbers(min: i64, max: i64) -> Result<i64> {
     if max < min {
         return Err(EvaluationError::EmptyRange { min, max });
     }
@@ -196,7 +186,7 @@ pub(crate) fn hash_murmur2(value: i64, seed: i64) -> i64 {
 ///
 /// Six rounds of multiplying by an odd number, exclusive-or and rotation, on the lower and on the upper part of the
 /// range, and of an offset.
-pub(crate) fn permute(value: i64, size: i64, seed: i64) -> Result<i64, EvaluationError> {
+pub(crate) fn permute(value: i64, size: i64, seed: i64) -> Result<i64> {
     if size <= 0 {
         return Err(wrong("permute", "a size above 0", size as f64));
     }

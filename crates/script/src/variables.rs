@@ -1,6 +1,6 @@
 //! Variables of scripts: names are numbered when a script is read, so that running it looks nothing up.
 
-use crate::error::EvaluationError;
+use crate::error::{EvaluationError, Result};
 
 /// The number of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -177,7 +177,7 @@ impl Variables {
     }
 
     /// Returns the value of a variable in an expression: a text is parsed as pgbench parses it.
-    pub(crate) fn scalar(&self, slot: Slot) -> Result<Value, EvaluationError> {
+    pub(crate) fn scalar(&self, slot: Slot) -> Result<Value> {
         match self.get(slot) {
             Value::Unset => Err(EvaluationError::Undefined),
             Value::Text => self

@@ -2,7 +2,7 @@
 
 use super::cache::{Cache, Kept, Workspace};
 use super::compiler::Compiler;
-use super::error::{BuildError, Context};
+use super::error::{BuildError, Context, Result};
 use super::fetch::Cargo;
 use super::name::BuildName;
 use super::provenance::{self, Compiled, Provenance};
@@ -116,9 +116,9 @@ impl<'a> Builder<'a> {
         names: &[BuildName],
         jobs: usize,
         observe: &(dyn Fn(BuildEvent<'_>) + Sync),
-    ) -> Vec<Result<Built, BuildError>> {
+    ) -> Vec<Result<Built>> {
         let queue: Mutex<VecDeque<usize>> = Mutex::new((0..names.len()).collect());
-        let done: Mutex<Vec<(usize, Result<Built, BuildError>)>> = Mutex::new(Vec::new());
+        let done: Mutex<Vec<(usize, Result<Built>)>> = Mutex::new(Vec::new());
         // A closure of its own: in the head of the loop the lock would be held while the body runs.
         let next = || locked(&queue).pop_front();
         let work = || {
@@ -168,7 +168,7 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     /// Building was stopped.
-    pub fn existing(&self, name: &BuildName) -> Result<Option<Kept>, BuildError> {
+    pub fn existing(&self, name: &BuildName) -> Result<Option<Kept>> {
         match self.compiler() {
             Ok(compiler) => {
                 let recipe = Recipe::of(name, &compiler.supported);
@@ -180,7 +180,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn build(&self, name: &BuildName) -> Result<Built, BuildError> {
+    fn build(&self, name: &BuildName) -> Result<Built> {
         if self.cancelled.load(Ordering::Relaxed) {
             return Err(BuildError::Cancelled);
         }
@@ -214,7 +214,7 @@ impl<'a> Builder<'a> {
         recipe: &Recipe,
         compiler: &Compiler,
         workspace: Workspace,
-    ) -> Result<Kept, BuildError> {
+    ) -> Result<Kept> {
         let clock = Instant::now();
         let source = self.source(name.release())?;
         let library = workspace.path().join(LIBRARY_FILE);
@@ -257,7 +257,7 @@ impl<'a> Builder<'a> {
         compiler: &Compiler,
         source: &Path,
         work: &Path,
-    ) -> Result<Duration, BuildError> {
+    ) -> Result<Duration> {
         if compiler.is_clang() {
             return Err(BuildError::ProfileNeedsGcc(compiler.version.clone()));
         }
@@ -279,7 +279,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns the compiler, queried once.
-    fn compiler(&self) -> Result<&Compiler, BuildError> {
+    fn compiler(&self) -> Result<&Compiler> {
         if let Some(known) = self.compiler.get() {
             return Ok(known);
         }
@@ -293,7 +293,7 @@ impl<'a> Builder<'a> {
 
     /// Returns the source of a release, fetched through cargo once; other threads wait, as cargo would make
     /// them.
-    fn source(&self, release: &'static Release) -> Result<PathBuf, BuildError> {
+    fn source(&self, release: &'static Release) -> Result<PathBuf> {
         let mut known = locked(&self.sources);
         if let Some(source) = known.get(release.version) {
             return Ok(source.clone());
@@ -344,7 +344,7 @@ fn processor() -> String {
 }
 
 /// Returns version and source id of the compiled library, loaded as trials load it.
-fn identity(library: &Path, release: &'static Release) -> Result<(String, String), BuildError> {
+fn identity(library: &Path, release: &'static Release) -> Result<(String, String)> {
     let loaded = Library::load(&Source::Path(library.to_owned()))?;
     let identity = loaded.identity();
     if identity.version != release.version {

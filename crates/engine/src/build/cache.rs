@@ -11,7 +11,7 @@
 //! The key is a hash of everything that decides what comes out: source, compiler, flags, options. A
 //! build is never replaced by another, so that an engine stays the same as long as a run uses it.
 
-use super::error::{BuildError, Context};
+use super::error::{BuildError, Context, Result};
 use super::name::{EngineName, is_for_adding};
 use super::provenance::{self, Provenance};
 use super::recipe::LIBRARY_FILE;
@@ -55,7 +55,7 @@ impl Cache {
     ///
     /// # Errors
     /// The user has no such directory.
-    pub fn of_user() -> Result<Cache, BuildError> {
+    pub fn of_user() -> Result<Cache> {
         if let Some(own) = std::env::var_os("PRAGMARK_CACHE").filter(|path| !path.is_empty()) {
             // Trials run in directories of their own, so paths must not depend on the current one.
             let own = PathBuf::from(own);
@@ -92,7 +92,7 @@ impl Cache {
     ///
     /// # Errors
     /// Its provenance cannot be read.
-    pub(super) fn build(&self, name: &str, key: &str) -> Result<Option<Kept>, BuildError> {
+    pub(super) fn build(&self, name: &str, key: &str) -> Result<Option<Kept>> {
         kept(&self.of_build(name).join(key))
     }
 
@@ -100,13 +100,13 @@ impl Cache {
     ///
     /// # Errors
     /// Its provenance cannot be read.
-    pub fn added(&self, name: &str) -> Result<Option<Kept>, BuildError> {
+    pub fn added(&self, name: &str) -> Result<Option<Kept>> {
         kept(&self.of_added(name))
     }
 
     /// Returns every engine that is kept, builds first, by name; those whose provenance cannot be read as
     /// errors.
-    pub fn all(&self) -> Vec<Result<Kept, BuildError>> {
+    pub fn all(&self) -> Vec<Result<Kept>> {
         let builds =
             directories(&self.root.join("engines")).into_iter().flat_map(|name| directories(&name));
         let added = directories(&self.root.join("added"));
@@ -157,7 +157,7 @@ impl Cache {
     ///
     /// # Errors
     /// Something cannot be removed.
-    pub fn remove(&self, name: &EngineName) -> Result<usize, BuildError> {
+    pub fn remove(&self, name: &EngineName) -> Result<usize> {
         let (directory, libraries) = match name {
             EngineName::Build(name) => {
                 let directory = self.of_build(&name.to_string());
@@ -180,7 +180,7 @@ impl Cache {
     ///
     /// # Errors
     /// Something cannot be removed.
-    pub fn remove_all(&self) -> Result<usize, BuildError> {
+    pub fn remove_all(&self) -> Result<usize> {
         let libraries = self.all().len();
         remove_directory(&self.root.join("engines"))?;
         remove_directory(&self.root.join("added"))?;
@@ -203,7 +203,7 @@ impl Cache {
     }
 
     /// Returns a directory to work in, removed when dropped.
-    fn work(&self, what: &str) -> Result<TempDir, BuildError> {
+    fn work(&self, what: &str) -> Result<TempDir> {
         let building = self.building();
         fs::create_dir_all(&building).context("create", &building)?;
         tempfile::Builder::new()
@@ -216,12 +216,7 @@ impl Cache {
     ///
     /// # Errors
     /// The lock file cannot be made; waiting was cancelled.
-    pub(super) fn lock(
-        &self,
-        name: &str,
-        key: &str,
-        cancelled: &AtomicBool,
-    ) -> Result<Workspace, BuildError> {
+    pub(super) fn lock(&self, name: &str, key: &str, cancelled: &AtomicBool) -> Result<Workspace> {
         let building = self.building();
         fs::create_dir_all(&building).context("create", &building)?;
         let what = format!("{name}-{key}");
@@ -296,7 +291,7 @@ impl Workspace {
     ///
     /// # Errors
     /// It cannot be written or moved.
-    pub(super) fn keep(self, provenance: Provenance) -> Result<Kept, BuildError> {
+    pub(super) fn keep(self, provenance: Provenance) -> Result<Kept> {
         let library = self.path().join(LIBRARY_FILE);
         provenance.write(&library)?;
         for entry in fs::read_dir(self.path()).context("read", self.path())? {
@@ -318,7 +313,7 @@ impl Workspace {
 ///
 /// Lock files stay: they are empty, and where one was removed while a process waits for it, two would
 /// build the same engine at once.
-fn remove_left(work: &Path) -> Result<(), BuildError> {
+fn remove_left(work: &Path) -> Result<()> {
     let name = work.file_name().unwrap_or_default().to_string_lossy();
     let Some((what, _random)) = name.rsplit_once('-') else { return Ok(()) };
     if what == ADDING {
@@ -345,7 +340,7 @@ fn is_abandoned(directory: &Path) -> bool {
 }
 
 /// Moves the work to where it is kept: there is all of it or nothing.
-fn finish(work: TempDir, target: &Path, provenance: Provenance) -> Result<Kept, BuildError> {
+fn finish(work: TempDir, target: &Path, provenance: Provenance) -> Result<Kept> {
     if let Some(parent) = target.parent() {
         fs::create_dir_all(parent).context("create", parent)?;
     }
@@ -356,7 +351,7 @@ fn finish(work: TempDir, target: &Path, provenance: Provenance) -> Result<Kept, 
 }
 
 /// Returns the engine in a directory, if there is one.
-fn kept(directory: &Path) -> Result<Option<Kept>, BuildError> {
+fn kept(directory: &Path) -> Result<Option<Kept>> {
     let library = directory.join(LIBRARY_FILE);
     Ok(Provenance::read(&library)?.map(|provenance| Kept { library, provenance }))
 }
@@ -374,7 +369,7 @@ fn directories(path: &Path) -> Vec<PathBuf> {
     directories
 }
 
-fn remove_directory(path: &Path) -> Result<(), BuildError> {
+fn remove_directory(path: &Path) -> Result<()> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error).context("remove", path),
         _ => Ok(()),
@@ -386,7 +381,7 @@ fn remove_directory(path: &Path) -> Result<(), BuildError> {
 ///
 /// # Errors
 /// Neither an added engine nor a file has the name.
-pub fn resolve(name: &EngineName, cache: &Cache) -> Result<Option<Source>, BuildError> {
+pub fn resolve(name: &EngineName, cache: &Cache) -> Result<Option<Source>> {
     Ok(match name {
         EngineName::Embedded => Some(Source::Embedded),
         EngineName::System => Some(Source::System),
@@ -399,7 +394,7 @@ pub fn resolve(name: &EngineName, cache: &Cache) -> Result<Option<Source>, Build
     })
 }
 
-fn file(path: &Path) -> Result<PathBuf, BuildError> {
+fn file(path: &Path) -> Result<PathBuf> {
     path.canonicalize().map_err(|source| BuildError::Io {
         doing: "use the engine",
         path: path.to_owned(),

@@ -1,6 +1,6 @@
 //! The C compiler: its version, its target and the flags it knows.
 
-use super::error::{self, BuildError};
+use super::error::{self, BuildError, Result};
 use crate::options::WHERE_SUPPORTED;
 use process::{Finished, command_line};
 use std::ffi::OsString;
@@ -31,11 +31,7 @@ impl Compiler {
     ///
     /// # Errors
     /// It is not there, or does not answer as a compiler does.
-    pub(super) fn ask(
-        command: &str,
-        work: &Path,
-        cancelled: &AtomicBool,
-    ) -> Result<Compiler, BuildError> {
+    pub(super) fn ask(command: &str, work: &Path, cancelled: &AtomicBool) -> Result<Compiler> {
         let mut words = command.split_whitespace().map(OsString::from);
         let mut compiler = Compiler {
             program: words.next().unwrap_or_else(|| "cc".into()),
@@ -88,11 +84,11 @@ impl Compiler {
         &self,
         arguments: Vec<OsString>,
         cancelled: &AtomicBool,
-    ) -> Result<Duration, BuildError> {
+    ) -> Result<Duration> {
         self.run(arguments, cancelled).map(|finished| finished.took)
     }
 
-    fn knows(&self, flag: &str, work: &Path, cancelled: &AtomicBool) -> Result<bool, BuildError> {
+    fn knows(&self, flag: &str, work: &Path, cancelled: &AtomicBool) -> Result<bool> {
         let mut arguments: Vec<OsString> =
             ["-Werror", flag, "-x", "c", "-c", "/dev/null", "-o"].map(OsString::from).into();
         arguments.push(work.join("probe.o").into());
@@ -103,11 +99,7 @@ impl Compiler {
         }
     }
 
-    fn run(
-        &self,
-        arguments: Vec<OsString>,
-        cancelled: &AtomicBool,
-    ) -> Result<Finished, BuildError> {
+    fn run(&self, arguments: Vec<OsString>, cancelled: &AtomicBool) -> Result<Finished> {
         let mut command = self.start(arguments);
         let finished = error::run(&mut command, WHAT, cancelled)?;
         if finished.end.is_success() {

@@ -9,6 +9,9 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use thiserror::Error;
 
+/// The result of building a library.
+pub type Result<T, E = BuildError> = std::result::Result<T, E>;
+
 /// Why an engine cannot be named, fetched, compiled, kept or used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -133,7 +136,7 @@ pub(super) fn run(
     command: &mut Command,
     what: &'static str,
     cancelled: &AtomicBool,
-) -> Result<Finished, BuildError> {
+) -> Result<Finished> {
     match process::run(command, Group::Own, &Limits::cancelled(cancelled)) {
         Ok(finished) if finished.end == End::Cancelled => Err(BuildError::Cancelled),
         Ok(finished) => Ok(finished),
@@ -143,11 +146,11 @@ pub(super) fn run(
 
 /// Adds the operation and its path to an error of the system.
 pub(super) trait Context<T> {
-    fn context(self, doing: &'static str, path: &std::path::Path) -> Result<T, BuildError>;
+    fn context(self, doing: &'static str, path: &std::path::Path) -> Result<T>;
 }
 
 impl<T> Context<T> for std::io::Result<T> {
-    fn context(self, doing: &'static str, path: &std::path::Path) -> Result<T, BuildError> {
+    fn context(self, doing: &'static str, path: &std::path::Path) -> Result<T> {
         self.map_err(|source| BuildError::Io { doing, path: path.to_owned(), source })
     }
 }

@@ -1,7 +1,7 @@
 //! Getting the source of a version through cargo, which has the crates that pragmark was built with
 //! and can fetch others.
 
-use super::error::{self, BuildError, Context};
+use super::error::{self, BuildError, Context, Result};
 use super::release::{CRATE, Release};
 use process::Finished;
 use serde::Deserialize;
@@ -27,7 +27,7 @@ impl Cargo {
         &self,
         release: &'static Release,
         cancelled: &AtomicBool,
-    ) -> Result<PathBuf, BuildError> {
+    ) -> Result<PathBuf> {
         let project = project(release)?;
         let project = project.path();
         let fetched = |arguments: &[&str]| self.run(project, arguments, cancelled);
@@ -48,7 +48,7 @@ impl Cargo {
         project: &Path,
         release: &'static Release,
         cancelled: &AtomicBool,
-    ) -> Result<PathBuf, BuildError> {
+    ) -> Result<PathBuf> {
         let arguments = ["metadata", "--offline", "--format-version", "1"];
         let answer = self.run(project, &arguments, cancelled)?;
         if !answer.end.is_success() {
@@ -65,12 +65,7 @@ impl Cargo {
         Ok(directory.join("sqlite3").join("sqlite3.c"))
     }
 
-    fn run(
-        &self,
-        project: &Path,
-        arguments: &[&str],
-        cancelled: &AtomicBool,
-    ) -> Result<Finished, BuildError> {
+    fn run(&self, project: &Path, arguments: &[&str], cancelled: &AtomicBool) -> Result<Finished> {
         let mut command = Command::new(&self.program);
         command.args(arguments).arg("--quiet").current_dir(project);
         error::run(&mut command, "cargo", cancelled)
@@ -91,7 +86,7 @@ struct Package {
 
 /// Returns a project that depends on the release and on nothing else. Two releases cannot be had in one,
 /// because both say that they link SQLite.
-fn project(release: &Release) -> Result<TempDir, BuildError> {
+fn project(release: &Release) -> Result<TempDir> {
     let place = std::env::temp_dir();
     let project = tempfile::Builder::new()
         .prefix("pragmark-fetch-")
@@ -116,7 +111,7 @@ fn failed(release: &'static Release, said: String) -> BuildError {
 }
 
 /// Compares the version that the header of the source defines with the one the table promises.
-fn check_version(source: &Path, release: &'static Release) -> Result<(), BuildError> {
+fn check_version(source: &Path, release: &'static Release) -> Result<()> {
     let header = source.with_file_name("sqlite3.h");
     let text = fs::read_to_string(&header).context("read", &header)?;
     let found = defined_version(&text).unwrap_or("of no version");

@@ -1,6 +1,6 @@
 //! The names of engines, as users write them.
 
-use super::error::BuildError;
+use super::error::{BuildError, Result};
 use super::release::{self, RELEASES, Release};
 use super::sets::{self, BINDING, DEFAULT, OptionSet};
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ pub enum EngineName {
 impl FromStr for EngineName {
     type Err = BuildError;
 
-    fn from_str(text: &str) -> Result<EngineName, BuildError> {
+    fn from_str(text: &str) -> Result<EngineName> {
         let (base, sets) = match text.split_once(PLUS) {
             Some((base, sets)) => (base, Some(sets)),
             None => (text, None),
@@ -90,7 +90,7 @@ pub struct BuildName {
 }
 
 impl BuildName {
-    fn new(release: &'static Release, sets: &str) -> Result<BuildName, BuildError> {
+    fn new(release: &'static Release, sets: &str) -> Result<BuildName> {
         let mut name = BuildName { release, sets: Vec::new(), binding: false };
         for word in sets.split(PLUS) {
             match word {
@@ -137,7 +137,7 @@ impl BuildName {
 impl FromStr for BuildName {
     type Err = BuildError;
 
-    fn from_str(text: &str) -> Result<BuildName, BuildError> {
+    fn from_str(text: &str) -> Result<BuildName> {
         let (version, sets) = text.split_once(PLUS).unwrap_or((text, DEFAULT));
         let release =
             release::find(version).ok_or_else(|| BuildError::UnknownVersion(version.to_owned()))?;
@@ -158,7 +158,7 @@ impl fmt::Display for BuildName {
 impl TryFrom<String> for BuildName {
     type Error = BuildError;
 
-    fn try_from(text: String) -> Result<BuildName, BuildError> {
+    fn try_from(text: String) -> Result<BuildName> {
         text.parse()
     }
 }

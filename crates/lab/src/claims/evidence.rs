@@ -14,6 +14,9 @@ use crate::metric::{self, Better};
 use crate::samples::{Comparison, Samples};
 use crate::stats::PooledDifference;
 
+/// The result of looking for the evidence of a claim.
+pub(super) type Result<T, E = Unable> = std::result::Result<T, E>;
+
 /// The evidence by which the claims of an experiment are judged.
 #[derive(Clone, Copy)]
 pub struct Evidence<'a> {
@@ -107,7 +110,7 @@ impl Evidence<'_> {
 
     /// Returns whether every trial of the variants behind an exact figure was measured. What has to hold each time
     /// may seem to hold only because the trials in which it did not have failed.
-    pub(super) fn check_failures(&self, form: Form<'_>, metric: &str) -> Result<(), Unable> {
+    pub(super) fn check_failures(&self, form: Form<'_>, metric: &str) -> Result<()> {
         // Those leave variants out that have a problem.
         if is_over_the_design(form)
             && let Some(why) = self.failures.iter().flatten().next()
@@ -142,7 +145,7 @@ impl Evidence<'_> {
         form: Form<'_>,
         metric: &str,
         exact: bool,
-    ) -> Result<(Figure, String), Unable> {
+    ) -> Result<(Figure, String)> {
         match form {
             Form::Ratio(pair) | Form::Equal(pair) => self.ratio(pair, metric),
             Form::RatioOfRatios(pairs) => self.ratio_of_ratios(pairs, metric),
@@ -163,7 +166,7 @@ impl Evidence<'_> {
         of: &Settings,
         metric: &str,
         to_metric: &str,
-    ) -> Result<(Figure, String), Unable> {
+    ) -> Result<(Figure, String)> {
         let variant = self.variant(of)?;
         let measure = format!("{metric} ÷ {to_metric} of {}", self.name(variant));
         let ratios = self
@@ -182,7 +185,7 @@ impl Evidence<'_> {
         pairs: &Pairs,
         metric: &str,
         to_metric: &str,
-    ) -> Result<(Figure, String), Unable> {
+    ) -> Result<(Figure, String)> {
         let (variant, over) = (self.variant(&pairs.of)?, self.variant(&pairs.over_of)?);
         let measure = format!(
             "({metric} ÷ {to_metric}) of {} ÷ that of {}",
@@ -195,7 +198,7 @@ impl Evidence<'_> {
         ratio_by_round(ratios, measure)
     }
 
-    fn ratio(&self, pair: &Pair, metric: &str) -> Result<(Figure, String), Unable> {
+    fn ratio(&self, pair: &Pair, metric: &str) -> Result<(Figure, String)> {
         if let Some(to_metric) = &pair.to_metric {
             return self.ratio_of_metrics(&pair.of, metric, to_metric);
         }
@@ -210,7 +213,7 @@ impl Evidence<'_> {
         Ok((Figure::Ratio(self.compare(of, to, metric)?), measure))
     }
 
-    fn ratio_of_ratios(&self, pairs: &Pairs, metric: &str) -> Result<(Figure, String), Unable> {
+    fn ratio_of_ratios(&self, pairs: &Pairs, metric: &str) -> Result<(Figure, String)> {
         if let Some(to_metric) = &pairs.to_metric {
             return self.ratio_of_metrics_compared(pairs, metric, to_metric);
         }
@@ -225,12 +228,7 @@ impl Evidence<'_> {
 
     /// Returns a figure by itself. Where it must hold exactly it is taken as it is; else by its logarithms in
     /// place of log-ratios, so that estimate and interval are in the unit of the metric.
-    fn value(
-        &self,
-        single: &Single,
-        metric: &str,
-        exact: bool,
-    ) -> Result<(Figure, String), Unable> {
+    fn value(&self, single: &Single, metric: &str, exact: bool) -> Result<(Figure, String)> {
         let variant = self.variant(&single.of)?;
         let measure = format!("{metric} of {}", self.name(variant));
         let samples = self.samples.get(metric);
@@ -243,13 +241,13 @@ impl Evidence<'_> {
     }
 
     /// Returns the variant that is meant, which must have been measured.
-    fn variant(&self, levels: &Settings) -> Result<usize, Unable> {
+    fn variant(&self, levels: &Settings) -> Result<usize> {
         let variant = select(self.variants, levels)?;
         self.check_measured(variant)?;
         Ok(variant)
     }
 
-    pub(super) fn check_measured(&self, variant: usize) -> Result<(), Unable> {
+    pub(super) fn check_measured(&self, variant: usize) -> Result<()> {
         match &self.problems[variant] {
             Some(problem) => {
                 let name = self.name(variant);
@@ -259,7 +257,7 @@ impl Evidence<'_> {
         }
     }
 
-    pub(super) fn compare(&self, of: usize, to: usize, metric: &str) -> Result<Comparison, Unable> {
+    pub(super) fn compare(&self, of: usize, to: usize, metric: &str) -> Result<Comparison> {
         self.check_measured(of)?;
         self.check_measured(to)?;
         self.check_not_nothing(&[of, to], metric)?;
@@ -275,7 +273,7 @@ impl Evidence<'_> {
     }
 
     /// Nothing compared with nothing is the same by definition, which shows nothing.
-    pub(super) fn check_not_nothing(&self, variants: &[usize], metric: &str) -> Result<(), Unable> {
+    pub(super) fn check_not_nothing(&self, variants: &[usize], metric: &str) -> Result<()> {
         let figures_of = |variant: &usize| Some(self.samples.get(metric)?.values(*variant));
         let figures: Vec<f64> = variants.iter().filter_map(figures_of).flatten().collect();
         if figures.is_empty() || figures.iter().any(|figure| *figure != 0.0) {
@@ -298,10 +296,7 @@ impl Evidence<'_> {
 }
 
 /// Returns a ratio by its logarithms in each round, at least two.
-pub(super) fn ratio_by_round(
-    logs: Option<Vec<f64>>,
-    measure: String,
-) -> Result<(Figure, String), Unable> {
+pub(super) fn ratio_by_round(logs: Option<Vec<f64>>, measure: String) -> Result<(Figure, String)> {
     match Comparison::new(logs.unwrap_or_default()) {
         Some(comparison) => Ok((Figure::Ratio(comparison), measure)),
         None => Err(Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))),
@@ -326,11 +321,7 @@ impl Compared {
 }
 
 impl Evidence<'_> {
-    pub(super) fn ordering(
-        &self,
-        listed: &Listed,
-        metric: &str,
-    ) -> Result<(Figure, String), Unable> {
+    pub(super) fn ordering(&self, listed: &Listed, metric: &str) -> Result<(Figure, String)> {
         let compared = self.compared(listed, metric)?;
         let steps = (1..compared.count())
             .map(|next| self.compare_listed(&compared, next - 1, next, metric))
@@ -339,7 +330,7 @@ impl Evidence<'_> {
         Ok((Figure::Smallest(steps), format!("{metric}: smallest step of {names}")))
     }
 
-    pub(super) fn spread(&self, listed: &Listed, metric: &str) -> Result<(Figure, String), Unable> {
+    pub(super) fn spread(&self, listed: &Listed, metric: &str) -> Result<(Figure, String)> {
         let compared = self.compared(listed, metric)?;
         let all = 0..compared.count();
         let pairs = all.clone().flat_map(|of| all.clone().map(move |to| (of, to)));
@@ -352,7 +343,7 @@ impl Evidence<'_> {
     }
 
     /// Returns the listed items: single variants, or levels whose effect is looked at over the whole design.
-    fn compared(&self, listed: &Listed, metric: &str) -> Result<Compared, Unable> {
+    fn compared(&self, listed: &Listed, metric: &str) -> Result<Compared> {
         let wanted = listed.levels(&self.experiment.factors);
         if listed.across {
             return Ok(Compared::Across(wanted));
@@ -370,7 +361,7 @@ impl Evidence<'_> {
         of: usize,
         to: usize,
         metric: &str,
-    ) -> Result<Comparison, Unable> {
+    ) -> Result<Comparison> {
         match compared {
             Compared::Variants(variants) => self.compare(variants[of], variants[to], metric),
             Compared::Across(levels) => {
@@ -387,7 +378,7 @@ impl Evidence<'_> {
         of: &Settings,
         to: &Settings,
         metric: &str,
-    ) -> Result<(Comparison, usize), Unable> {
+    ) -> Result<(Comparison, usize)> {
         let measured = |variant: usize| self.problems[variant].is_none();
         let pairs: Vec<(usize, usize)> = partners(self.variants, of, to)
             .into_iter()
@@ -410,7 +401,7 @@ impl Evidence<'_> {
     }
 
     /// Leaves out the variant with the worst mean.
-    fn remove_worst(&self, variants: &mut Vec<usize>, metric: &str) -> Result<(), Unable> {
+    fn remove_worst(&self, variants: &mut Vec<usize>, metric: &str) -> Result<()> {
         let merits = variants
             .iter()
             .map(|variant| self.merit(*variant, metric))
@@ -423,7 +414,7 @@ impl Evidence<'_> {
     }
 
     /// Returns the mean logarithm of a variant's figure over the baseline's, turned so that more is better.
-    fn merit(&self, variant: usize, metric: &str) -> Result<f64, Unable> {
+    fn merit(&self, variant: usize, metric: &str) -> Result<f64> {
         if variant == 0 {
             return self.check_measured(0).map(|()| 0.0);
         }
@@ -437,7 +428,7 @@ impl Evidence<'_> {
 
     /// That the best variants hold certain levels means that the last of the best that do is not worse
     /// than the best of all that do not.
-    pub(super) fn best(&self, best: &Best, metric: &str) -> Result<(Figure, String), Unable> {
+    pub(super) fn best(&self, best: &Best, metric: &str) -> Result<(Figure, String)> {
         let (holding, others) = self.by_merit(&best.hold, metric)?;
         let count = best.count(holding.len() + others.len());
         let held = label(&best.hold);
@@ -481,11 +472,11 @@ impl Evidence<'_> {
     }
 
     /// Returns the measured variants that hold these levels and those that do not, each from the best on.
-    fn by_merit(&self, hold: &Settings, metric: &str) -> Result<(Vec<usize>, Vec<usize>), Unable> {
+    fn by_merit(&self, hold: &Settings, metric: &str) -> Result<(Vec<usize>, Vec<usize>)> {
         let mut all = (0..self.variants.len())
             .filter(|variant| self.problems[*variant].is_none())
             .map(|variant| Ok((self.merit(variant, metric)?, variant)))
-            .collect::<Result<Vec<(f64, usize)>, Unable>>()?;
+            .collect::<Result<Vec<(f64, usize)>>>()?;
         all.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         Ok(all
             .into_iter()
@@ -498,7 +489,7 @@ impl Evidence<'_> {
         extreme: &Extreme,
         metric: &str,
         largest: bool,
-    ) -> Result<(Figure, String), Unable> {
+    ) -> Result<(Figure, String)> {
         let candidates = self.select_all(&extreme.levels())?;
         let all = match &extreme.over {
             Some(factor) => {
@@ -526,7 +517,7 @@ impl Evidence<'_> {
         Ok((Figure::Lead(ratios), measure))
     }
 
-    fn select_all(&self, wanted: &[Settings]) -> Result<Vec<usize>, Unable> {
+    fn select_all(&self, wanted: &[Settings]) -> Result<Vec<usize>> {
         Ok(wanted.iter().map(|wanted| select(self.variants, wanted)).collect::<Result<_, _>>()?)
     }
 
@@ -544,11 +535,7 @@ impl Evidence<'_> {
 impl Evidence<'_> {
     /// Rounds on different devices are not measured side by side, so that nothing but their number
     /// pairs them: the interval is then the one of two independent series.
-    pub(super) fn devices(
-        &self,
-        wanted: &Devices,
-        metric: &str,
-    ) -> Result<(Figure, String), Unable> {
+    pub(super) fn devices(&self, wanted: &Devices, metric: &str) -> Result<(Figure, String)> {
         let (of, to) = (self.device(wanted.of)?, self.device(wanted.to)?);
         self.check_same_variants(wanted, metric)?;
         let measure = format!("{metric} of all variants: {} ÷ {}", wanted.of, wanted.to);
@@ -562,11 +549,7 @@ impl Evidence<'_> {
 
     /// Returns the order is the same where no two variants change places: the figure is the largest ratio by which
     /// one leads another on one device and trails it on the other.
-    pub(super) fn same_order(
-        &self,
-        wanted: &Devices,
-        metric: &str,
-    ) -> Result<(Figure, String), Unable> {
+    pub(super) fn same_order(&self, wanted: &Devices, metric: &str) -> Result<(Figure, String)> {
         let (of, to) = (self.device(wanted.of)?, self.device(wanted.to)?);
         self.check_same_variants(wanted, metric)?;
         let both = of.samples.get(metric).zip(to.samples.get(metric));
@@ -585,8 +568,8 @@ impl Evidence<'_> {
 
     /// Refuses devices on which different variants were measured: where only the slow ones are missing on one, neither its
     /// level nor its order describes all variants.
-    fn check_same_variants(&self, wanted: &Devices, metric: &str) -> Result<(), Unable> {
-        let measured = |kind: DeviceKind| -> Result<Vec<bool>, Unable> {
+    fn check_same_variants(&self, wanted: &Devices, metric: &str) -> Result<()> {
+        let measured = |kind: DeviceKind| -> Result<Vec<bool>> {
             let samples = self.device(kind)?.samples.get(metric);
             let has = |variant| samples.is_some_and(|samples| !samples.values(variant).is_empty());
             Ok((0..self.variants.len()).map(has).collect())
@@ -610,7 +593,7 @@ impl Evidence<'_> {
         pairs.filter_map(change).collect()
     }
 
-    fn device(&self, kind: DeviceKind) -> Result<&DeviceLevels, Unable> {
+    fn device(&self, kind: DeviceKind) -> Result<&DeviceLevels> {
         self.devices.iter().find(|on| on.kind == Some(kind)).ok_or_else(|| {
             Unable::NotApplicable(format!(
                 "it requires the experiment on {kind} too: give `--dir` once for each"

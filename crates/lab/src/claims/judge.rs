@@ -14,7 +14,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::evidence::{Evidence, Unable};
+use super::evidence::{Evidence, Result, Unable};
 use super::figure::Figure;
 use super::{Bounds, Claim, Form};
 use crate::stats::{ALPHA, Interval, holm};
@@ -79,7 +79,7 @@ pub struct Judged {
 /// Judges every claim of an experiment.
 pub fn judge(evidence: &Evidence<'_>) -> Vec<Judged> {
     let claims = &evidence.experiment.claims;
-    let prepared: Vec<Result<Prepared, Unable>> =
+    let prepared: Vec<Result<Prepared>> =
         claims.iter().map(|claim| evidence.prepare(claim)).collect();
     let applying = Family::of(&prepared, |one| one.applies.is_yes());
     let judge = |(index, claim): (usize, &Claim)| match &prepared[index] {
@@ -103,7 +103,7 @@ struct Family {
 
 impl Family {
     /// Returns the claims with an interval among which these are.
-    fn of(prepared: &[Result<Prepared, Unable>], among: impl Fn(&Prepared) -> bool) -> Family {
+    fn of(prepared: &[Result<Prepared>], among: impl Fn(&Prepared) -> bool) -> Family {
         let p_values: Vec<Option<f64>> = prepared
             .iter()
             .map(|one| one.as_ref().ok().filter(|one| !one.exact && among(one)))
@@ -277,7 +277,7 @@ impl Prepared {
 
 impl Evidence<'_> {
     /// Returns the figure of a claim and whether it applies; a claim that does not may lack the figure.
-    fn prepare(&self, claim: &Claim) -> Result<Prepared, Unable> {
+    fn prepare(&self, claim: &Claim) -> Result<Prepared> {
         let not_at_scale = self.why_not_at_scale(claim).map(Applies::NotAtScale);
         let not_here = self.why_not_here(claim).map(Applies::NotHere);
         let applies = not_at_scale.or(not_here).unwrap_or(Applies::Yes);
@@ -290,7 +290,7 @@ impl Evidence<'_> {
         }
     }
 
-    fn prepare_figure(&self, claim: &Claim) -> Result<Prepared, Unable> {
+    fn prepare_figure(&self, claim: &Claim) -> Result<Prepared> {
         let form = *claim
             .forms()
             .first()

@@ -1,7 +1,7 @@
 //! The functions and operators of expressions.
 
 use super::{Node, double, truth, whole, wrong_type};
-use crate::error::EvaluationError;
+use crate::error::{EvaluationError, Result};
 use crate::random::{self, Prng};
 use crate::variables::{Value, Variables};
 
@@ -116,7 +116,7 @@ pub(super) fn call(
     arguments: &[Node],
     variables: &Variables,
     prng: &mut Prng,
-) -> Result<Value, EvaluationError> {
+) -> Result<Value> {
     if matches!(function, Function::Least | Function::Greatest) {
         return extreme(function == Function::Greatest, arguments, variables, prng);
     }
@@ -160,7 +160,7 @@ fn extreme(
     arguments: &[Node],
     variables: &Variables,
     prng: &mut Prng,
-) -> Result<Value, EvaluationError> {
+) -> Result<Value> {
     let mut best: Option<Value> = None;
     let mut any_null = false;
     for argument in arguments {
@@ -177,7 +177,7 @@ fn extreme(
 }
 
 /// Returns the better of two numbers, as a number with a fraction where one of them is.
-fn better(greatest: bool, left: Value, right: Value) -> Result<Value, EvaluationError> {
+fn better(greatest: bool, left: Value, right: Value) -> Result<Value> {
     Ok(match (left, right) {
         (Value::Int(left), Value::Int(right)) => {
             Value::Int(if greatest { left.max(right) } else { left.min(right) })
@@ -189,7 +189,7 @@ fn better(greatest: bool, left: Value, right: Value) -> Result<Value, Evaluation
     })
 }
 
-fn numeric(value: Value) -> Result<Value, EvaluationError> {
+fn numeric(value: Value) -> Result<Value> {
     match value {
         Value::Int(_) | Value::Double(_) => Ok(value),
         other => Err(wrong_type(other, "a number")),
@@ -202,7 +202,7 @@ fn draw(
     max: Value,
     parameter: Value,
     prng: &mut Prng,
-) -> Result<Value, EvaluationError> {
+) -> Result<Value> {
     let (min, max) = (whole(min)?, whole(max)?);
     match function {
         Function::RandomExponential => prng.exponential(min, max, double(parameter)?),
@@ -213,11 +213,11 @@ fn draw(
     .map(Value::Int)
 }
 
-fn hash(hash: fn(i64, i64) -> i64, value: Value, seed: Value) -> Result<Value, EvaluationError> {
+fn hash(hash: fn(i64, i64) -> i64, value: Value, seed: Value) -> Result<Value> {
     Ok(Value::Int(hash(whole(value)?, whole(seed)?)))
 }
 
-fn of_one(function: Function, value: Value) -> Result<Value, EvaluationError> {
+fn of_one(function: Function, value: Value) -> Result<Value> {
     Ok(match (function, value) {
         (Function::Abs, Value::Int(value)) => Value::Int(in_range("abs", value.checked_abs())?),
         (Function::Abs, value) => Value::Double(double(value)?.abs()),
@@ -230,7 +230,7 @@ fn of_one(function: Function, value: Value) -> Result<Value, EvaluationError> {
     })
 }
 
-fn of_two(function: Function, left: Value, right: Value) -> Result<Value, EvaluationError> {
+fn of_two(function: Function, left: Value, right: Value) -> Result<Value> {
     let fractions = matches!(left, Value::Double(_)) || matches!(right, Value::Double(_));
     match function {
         Function::Modulo
@@ -245,7 +245,7 @@ fn of_two(function: Function, left: Value, right: Value) -> Result<Value, Evalua
     }
 }
 
-fn of_doubles(function: Function, left: f64, right: f64) -> Result<Value, EvaluationError> {
+fn of_doubles(function: Function, left: f64, right: f64) -> Result<Value> {
     Ok(match function {
         Function::Equal => Value::Bool(left == right),
         Function::NotEqual => Value::Bool(left != right),
@@ -258,7 +258,7 @@ fn of_doubles(function: Function, left: f64, right: f64) -> Result<Value, Evalua
     })
 }
 
-fn of_whole(function: Function, left: i64, right: i64) -> Result<Value, EvaluationError> {
+fn of_whole(function: Function, left: i64, right: i64) -> Result<Value> {
     if right == 0 && matches!(function, Function::Divide | Function::Modulo) {
         return Err(EvaluationError::DivisionByZero);
     }
@@ -281,6 +281,6 @@ fn of_whole(function: Function, left: i64, right: i64) -> Result<Value, Evaluati
     Ok(Value::Int(number))
 }
 
-fn in_range(operation: &'static str, result: Option<i64>) -> Result<i64, EvaluationError> {
+fn in_range(operation: &'static str, result: Option<i64>) -> Result<i64> {
     result.ok_or(EvaluationError::OutOfRange(operation))
 }

@@ -4,7 +4,7 @@ mod function;
 mod parse;
 
 use self::function::Function;
-use crate::error::EvaluationError;
+use crate::error::{EvaluationError, Result};
 use crate::random::Prng;
 use crate::variables::{Slot, Value, Variables};
 
@@ -50,11 +50,7 @@ impl Expression {
     /// # Errors
     /// An operation has no result, such as a division by zero.
     #[inline]
-    pub fn evaluate(
-        &self,
-        variables: &Variables,
-        prng: &mut Prng,
-    ) -> Result<Value, EvaluationError> {
+    pub fn evaluate(&self, variables: &Variables, prng: &mut Prng) -> Result<Value> {
         if self.integral {
             let before = prng.clone();
             if let Some(value) = self.node.integer(variables, prng) {
@@ -69,7 +65,7 @@ impl Expression {
     ///
     /// # Errors
     /// As [`Expression::evaluate`].
-    pub fn is_true(&self, variables: &Variables, prng: &mut Prng) -> Result<bool, EvaluationError> {
+    pub fn is_true(&self, variables: &Variables, prng: &mut Prng) -> Result<bool> {
         self.evaluate(variables, prng).map(is_true)
     }
 
@@ -77,7 +73,7 @@ impl Expression {
     ///
     /// # Errors
     /// As [`Expression::evaluate`], or it is not a number.
-    pub fn whole(&self, variables: &Variables, prng: &mut Prng) -> Result<i64, EvaluationError> {
+    pub fn whole(&self, variables: &Variables, prng: &mut Prng) -> Result<i64> {
         whole(self.evaluate(variables, prng)?)
     }
 }
@@ -115,7 +111,7 @@ impl Node {
         }
     }
 
-    fn value(&self, variables: &Variables, prng: &mut Prng) -> Result<Value, EvaluationError> {
+    fn value(&self, variables: &Variables, prng: &mut Prng) -> Result<Value> {
         match self {
             Node::Constant(value) => Ok(*value),
             Node::Variable(slot) => variables.scalar(*slot),
@@ -142,7 +138,7 @@ fn logic(
     decides: bool,
     variables: &Variables,
     prng: &mut Prng,
-) -> Result<Value, EvaluationError> {
+) -> Result<Value> {
     let left = left.value(variables, prng)?;
     if left == Value::Null || truth(left)? == decides {
         return Ok(left);
@@ -162,14 +158,14 @@ fn is_true(value: Value) -> bool {
     }
 }
 
-fn truth(value: Value) -> Result<bool, EvaluationError> {
+fn truth(value: Value) -> Result<bool> {
     match value {
         Value::Bool(value) => Ok(value),
         other => Err(wrong_type(other, "a boolean")),
     }
 }
 
-fn whole(value: Value) -> Result<i64, EvaluationError> {
+fn whole(value: Value) -> Result<i64> {
     // The limits of 64 bits as numbers that have no fraction.
     const END: f64 = 9_223_372_036_854_775_808.0;
     match value {
@@ -182,7 +178,7 @@ fn whole(value: Value) -> Result<i64, EvaluationError> {
     }
 }
 
-fn double(value: Value) -> Result<f64, EvaluationError> {
+fn double(value: Value) -> Result<f64> {
     match value {
         Value::Int(value) => Ok(value as f64),
         Value::Double(value) => Ok(value),
