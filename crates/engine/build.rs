@@ -1,5 +1,5 @@
-//! Compiles the default engine, a shared SQLite library that the crate embeds, from the amalgamation
-//! that `libsqlite3-sys` carries, and tells dependents where that amalgamation is.
+//! Compiles the default engine and the engine of explanations, shared SQLite libraries that the crate embeds, from the
+//! amalgamation that `libsqlite3-sys` carries, and tells dependents where that amalgamation is.
 
 #[path = "src/options.rs"]
 #[allow(dead_code)]
@@ -8,8 +8,9 @@ mod options;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The name the crate embeds; the same on every system, because it is never loaded under it.
+/// The names the crate embeds; the same on every system, because they are never loaded under them.
 const LIBRARY_FILE: &str = "default-engine.library";
+const EXPLAINING_FILE: &str = "explaining-engine.library";
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
@@ -20,9 +21,16 @@ fn main() {
     // For the tests, which compile engines of other options.
     println!("cargo:rustc-env=PRAGMARK_AMALGAMATION={}", amalgamation.display());
 
-    let library = required_path("OUT_DIR").join(LIBRARY_FILE);
-    make(&amalgamation.join("sqlite3.c"), &library);
+    let source = amalgamation.join("sqlite3.c");
+    let out = required_path("OUT_DIR");
+    let (library, explaining) = (out.join(LIBRARY_FILE), out.join(EXPLAINING_FILE));
+    let scan_status = [options::SCAN_STATUS_OPTIMISATION.to_owned(), options::SCAN_STATUS.define()];
+    std::thread::scope(|scope| {
+        scope.spawn(|| make(&source, &explaining, &scan_status));
+        make(&source, &library, &[]);
+    });
     println!("cargo:rustc-env=PRAGMARK_DEFAULT_ENGINE={}", library.display());
+    println!("cargo:rustc-env=PRAGMARK_EXPLAINING_ENGINE={}", explaining.display());
 }
 
 fn required_path(variable: &str) -> PathBuf {
@@ -33,15 +41,15 @@ fn required_path(variable: &str) -> PathBuf {
 
 /// Makes the shared library with one command. With the address sanitizer it takes two: the compiler would link its own
 /// runtime into the library, which works only if nothing else in the process has one, and the Rust program has.
-fn make(source: &Path, library: &Path) {
+fn make(source: &Path, library: &Path, arguments: &[String]) {
     let compiler = compiler();
     if !is_sanitized() {
-        let mut command = compile_command(&compiler, source, library);
+        let mut command = compile_command(&compiler, source, library, arguments);
         command.args(options::link_arguments(&target_system()));
         return run(command);
     }
     let object = library.with_extension("o");
-    let mut compilation = compile_command(&compiler, source, &object);
+    let mut compilation = compile_command(&compiler, source, &object, arguments);
     compilation.arg("-c");
     run(compilation);
     let mut linking = compiler.to_command();
@@ -73,12 +81,17 @@ fn compiler() -> cc::Tool {
 
 /// The command that compiles the source. Flags which come last win, so the level of
 /// optimisation is the declared one even where CFLAGS or the cargo profile ask for another.
-fn compile_command(compiler: &cc::Tool, source: &Path, output: &Path) -> Command {
+fn compile_command(
+    compiler: &cc::Tool,
+    source: &Path,
+    output: &Path,
+    arguments: &[String],
+) -> Command {
     let mut command = compiler.to_command();
     command.arg(options::OPTIMISATION);
     command.args(options::COMMON_FLAGS);
     command.args(options::COMPILE_OPTIONS.iter().map(options::CompileOption::define));
-    command.arg(source).arg("-o").arg(output);
+    command.args(arguments).arg(source).arg("-o").arg(output);
     command
 }
 

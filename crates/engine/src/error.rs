@@ -155,6 +155,11 @@ impl EngineError {
         self.as_sqlite().is_some_and(|error| error.kind() == ErrorKind::Busy)
     }
 
+    /// Returns whether the statement was stopped, such as by a limit of its steps (`SQLITE_INTERRUPT`).
+    pub fn is_interrupted(&self) -> bool {
+        self.as_sqlite().is_some_and(|error| error.kind() == ErrorKind::Interrupted)
+    }
+
     /// Returns whether a transaction that has read cannot write any more, because another connection has
     /// committed since (`SQLITE_BUSY_SNAPSHOT`, in WAL mode only): waiting does not help, only rolling back
     /// and beginning anew (<https://sqlite.org/rescode.html#busy_snapshot>).

@@ -53,12 +53,16 @@ pub mod vfs;
 pub use array::{Array, BlobArray, TextArray};
 pub use columns::Columns;
 pub use confinement::CONFINED;
-pub use connection::{BlobAt, Checkpoint, CheckpointMode, Connection, DbStatus, OpenFlags, Status};
+pub use connection::{
+    BlobAt, Checkpoint, CheckpointMode, Connection, DbStatus, OpenFlags, Question, Questions,
+    Status, Term, TermKind,
+};
 pub use error::{During, EngineError, ErrorKind, SqliteError};
 pub use library::{Identity, Library, Origin, Source};
 pub use options::{
-    COMMON_FLAGS, COMPILE_OPTIONS, CompileOption, OPTIMISATION, WHERE_SUPPORTED, link_arguments,
+    COMMON_FLAGS, COMPILE_OPTIONS, CompileOption, OPTIMISATION, SCAN_STATUS,
+    SCAN_STATUS_OPTIMISATION, WHERE_SUPPORTED, link_arguments,
 };
 pub use shared::SharedNumbers;
-pub use statement::{Statement, StatementCounter, Step};
+pub use statement::{Instruction, ScanNode, Statement, StatementCounter, Step};
 pub use value::{Value, ValueRef};

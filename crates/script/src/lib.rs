@@ -18,5 +18,5 @@ pub use error::{EvaluationError, ScriptError};
 pub use expression::Expression;
 pub use random::Prng;
 pub use script::{Draw, Form, Need, Op, Popularity, Script, Statement, choose, parse, weighted};
-pub use sql::{Hint, effect, hints, is_complete};
+pub use sql::{Hint, Kind, Token, effect, hints, is_complete, tokens};
 pub use variables::{Names, PREDEFINED, Slot, Value, Variables};

@@ -5,10 +5,12 @@ mod blob;
 mod busy;
 mod function;
 mod status;
+mod terms;
 mod wal_commit;
 
 pub use blob::BlobAt;
 pub use status::{Checkpoint, CheckpointMode, DbStatus, Status};
+pub use terms::{Question, Questions, Term, TermKind};
 
 use self::busy::Installed;
 use crate::columns;
@@ -200,18 +202,26 @@ impl Connection {
     ///
     /// # Errors
     /// SQLite's, such as for a table that does not exist.
-    pub fn query_plan(&self, sql: &str) -> Result<Vec<String>> {
+    pub fn query_plan(&self, sql: &str) -> Result<Vec<String>, EngineError> {
+        self.query_plan_with(sql, &[])
+    }
+
+    /// Returns the plan of a statement with these values of its parameters, by number: SQLite plans anew for some of them,
+    /// such as patterns of LIKE.
+    ///
+    /// # Errors
+    /// As [`query_plan`](Self::query_plan).
+    pub fn query_plan_with(&self, sql: &str, values: &[Value]) -> Result<Vec<String>, EngineError> {
         let mut depths: Vec<(i64, usize)> = vec![(0, 0)];
         let mut lines = Vec::new();
-        for row in self.query_all(&format!("EXPLAIN QUERY PLAN {sql}"))? {
-            let [Value::Integer(id), Value::Integer(parent), _, Value::Text(detail)] =
-                row.as_slice()
-            else {
-                continue;
-            };
-            let depth = depths.iter().find(|(id, _)| id == parent).map_or(0, |(_, depth)| *depth);
-            lines.push(format!("{}{detail}", "  ".repeat(depth)));
-            depths.push((*id, depth + 1));
+        let mut plan = self.prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?;
+        (1..).zip(values).try_for_each(|(index, value)| plan.bind_value(index, value))?;
+        while plan.step()? == Step::Row {
+            let (id, parent) = (plan.column_i64(0), plan.column_i64(1));
+            let known = depths.iter().find(|(id, _)| *id == parent);
+            let depth = known.map_or(0, |(_, depth)| *depth);
+            lines.push(format!("{}{}", "  ".repeat(depth), plan.column_value(3)));
+            depths.push((id, depth + 1));
         }
         Ok(lines)
     }
@@ -358,6 +368,30 @@ impl Connection {
         let reason = reason.as_deref().unwrap_or("no reason given");
         let message = format!("{}: {reason}", path.display());
         Err(SqliteError::new(code, message, During::Call("loading the extension")).into())
+    }
+
+    /// Returns the collation of a column, such as `NOCASE`; `None` for a column that does not exist, or where the engine cannot
+    /// say (<https://sqlite.org/c3ref/table_column_metadata.html>).
+    pub fn collation(&self, table: &str, column: &str) -> Option<String> {
+        let metadata = self.handle.api().table_column_metadata?;
+        let (table, column) = (c_string(table, SQL).ok()?, c_string(column, SQL).ok()?);
+        let mut collation = std::ptr::null();
+        let none = std::ptr::null_mut;
+        // SAFETY: the handle is open, the names are C strings, and SQLite leaves out what has no place to go.
+        unsafe {
+            metadata(
+                self.as_ptr(),
+                c"main".as_ptr(),
+                table.as_ptr(),
+                column.as_ptr(),
+                std::ptr::null_mut(),
+                &mut collation,
+                none(),
+                none(),
+                none(),
+            );
+            copied(collation)
+        }
     }
 
     /// Closes the connection.

@@ -35,12 +35,16 @@ pub struct Checkpoint {
 pub enum DbStatus {
     /// Bytes of page cache.
     CacheUsed = 1,
+    /// Pages found in the cache.
+    CacheHit = 7,
     /// Pages not found in the cache.
     CacheMiss = 8,
     /// Pages written to the database file or its log.
     CacheWrite = 9,
     /// Pages written in the middle of a transaction because the cache was full.
     CacheSpill = 12,
+    /// Bytes written to temporary files because memory was not to hold them.
+    TempSpill = 13,
 }
 
 /// The value of a counter.

@@ -132,6 +132,9 @@ api! {
         fn blob_open(*mut sqlite3, *const c_char, *const c_char, *const c_char, i64, c_int, *mut *mut sqlite3_blob) -> c_int;
         fn blob_write(*mut sqlite3_blob, *const c_void, c_int, c_int) -> c_int;
         fn blob_close(*mut sqlite3_blob) -> c_int;
+        fn table_column_metadata(*mut sqlite3, *const c_char, *const c_char, *const c_char, *mut *const c_char, *mut *const c_char, *mut c_int, *mut c_int, *mut c_int) -> c_int;
+        fn stmt_scanstatus_v2(*mut sqlite3_stmt, c_int, c_int, c_int, *mut c_void) -> c_int;
+        fn vtab_collation(*mut sqlite3_index_info, c_int) -> *const c_char;
         fn column_decltype(*mut sqlite3_stmt, c_int) -> *const c_char;
         fn complete(*const c_char) -> c_int;
         fn set_authorizer(*mut sqlite3, Option<Authorizer>, *mut c_void) -> c_int;

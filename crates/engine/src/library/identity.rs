@@ -18,6 +18,8 @@ pub enum Source {
     /// The engine compiled with pragmark and embedded in it.
     #[default]
     Embedded,
+    /// The same with [`SCAN_STATUS`](crate::options::SCAN_STATUS), embedded as well.
+    Explaining,
     /// The library that programs of this system get when they link SQLite.
     System,
     /// A shared library by its path.
@@ -31,6 +33,7 @@ impl FromStr for Source {
         match text {
             "" => Err(EngineError::EmptySource),
             "default" => Ok(Source::Embedded),
+            "default+scanstatus" => Ok(Source::Explaining),
             "system" => Ok(Source::System),
             path => Ok(Source::Path(path.into())),
         }
@@ -55,6 +58,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Source::Embedded => f.write_str("default"),
+            Source::Explaining => f.write_str("default+scanstatus"),
             Source::System => f.write_str("system"),
             Source::Path(path) => write!(f, "{}", path.display()),
         }

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// The default engine, compiled by the build script.
 static DEFAULT_ENGINE: &[u8] = include_bytes!(env!("PRAGMARK_DEFAULT_ENGINE"));
 
+/// The engine of explanations, likewise.
+static EXPLAINING_ENGINE: &[u8] = include_bytes!(env!("PRAGMARK_EXPLAINING_ENGINE"));
+
 impl Source {
     /// Returns the bytes of the shared library, for programs that load it in their own way; `None` for the
     /// system's own, which they find by themselves.
@@ -21,6 +24,7 @@ impl Source {
     pub fn bytes(&self) -> Result<Option<Cow<'static, [u8]>>> {
         match self {
             Source::Embedded => Ok(Some(Cow::Borrowed(DEFAULT_ENGINE))),
+            Source::Explaining => Ok(Some(Cow::Borrowed(EXPLAINING_ENGINE))),
             Source::Path(path) => read(path).map(|bytes| Some(Cow::Owned(bytes))),
             Source::System => Ok(None),
         }
@@ -48,6 +52,9 @@ impl Image {
     pub(super) fn load(source: &Source) -> Result<Image> {
         match source {
             Source::Embedded => Image::from_bytes(Cow::Borrowed(DEFAULT_ENGINE), Origin::Embedded),
+            Source::Explaining => {
+                Image::from_bytes(Cow::Borrowed(EXPLAINING_ENGINE), Origin::Embedded)
+            }
             Source::Path(path) => {
                 Image::from_bytes(Cow::Owned(read(path)?), Origin::File(path.clone()))
             }

@@ -1,7 +1,11 @@
-//! Prepared statements and how they run. Binding values is in `bind`, reading rows in `columns`.
+//! Prepared statements and how they run. Binding values is in `bind`, reading rows in `columns`, what they did in
+//! `scan`.
 
 mod bind;
 mod columns;
+mod scan;
+
+pub use scan::{Instruction, ScanNode};
 
 use crate::array::Array;
 use crate::error::{During, EngineError, Result};

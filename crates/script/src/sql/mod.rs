@@ -6,5 +6,5 @@ mod token;
 
 pub use hint::{Hint, hints};
 pub(crate) use hint::{hint, is_volatile};
-pub use token::is_complete;
-pub(crate) use token::{End, Kind, statement, tokens};
+pub(crate) use token::{End, statement};
+pub use token::{Kind, Token, is_complete, tokens};

@@ -101,8 +101,10 @@ fn is_open_comment(token: &Token<'_>) -> bool {
 
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// White space.
     Space,
+    /// A comment.
     Comment,
     /// A string, or a name in quotes; `false` where its end is missing.
     Quoted(bool),
@@ -110,7 +112,9 @@ pub(crate) enum Kind {
     Word,
     /// A host parameter: `:name`, `@name`, `$name`, `?` or `?1`.
     Parameter,
+    /// The end of a statement.
     Semicolon,
+    /// The beginning of a meta command.
     Backslash,
     /// A single character of an operator, or one that SQL does not have.
     Sign,
@@ -118,26 +122,28 @@ pub(crate) enum Kind {
 
 /// A token with its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Token<'a> {
-    pub(crate) kind: Kind,
-    pub(crate) text: &'a str,
+pub struct Token<'a> {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its text.
+    pub text: &'a str,
     /// Where it begins, in bytes.
-    pub(crate) start: usize,
+    pub start: usize,
 }
 
 impl Token<'_> {
     /// Returns whether it is this keyword.
-    pub(crate) fn is(&self, keyword: &str) -> bool {
+    pub fn is(&self, keyword: &str) -> bool {
         self.kind == Kind::Word && self.text.eq_ignore_ascii_case(keyword)
     }
 
     /// Returns whether it means anything to SQLite.
-    pub(crate) fn counts(&self) -> bool {
+    pub fn counts(&self) -> bool {
         !matches!(self.kind, Kind::Space | Kind::Comment)
     }
 
     /// Returns the name without quotes, if the token is a name.
-    pub(crate) fn name(&self) -> Option<String> {
+    pub fn name(&self) -> Option<String> {
         match self.kind {
             Kind::Word => Some(self.text.to_owned()),
             Kind::Quoted(true) => {
@@ -151,7 +157,7 @@ impl Token<'_> {
 }
 
 /// Returns the tokens of a text.
-pub(crate) fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
+pub fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
     let mut start = 0;
     std::iter::from_fn(move || {
         let rest = &text[start..];

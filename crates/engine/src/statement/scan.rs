@@ -1,0 +1,149 @@
+//! The work of each loop of a statement, where the engine counts it (`SQLITE_ENABLE_STMT_SCANSTATUS`).
+
+use super::{Statement, Step};
+use crate::connection::Connection;
+use crate::error::{EngineError, unsupported};
+use crate::ffi;
+use crate::text::copied;
+use std::ffi::{c_char, c_int, c_void};
+
+/// A node of the plan of a statement, with its work since the statement was prepared
+/// (<https://sqlite.org/c3ref/c_scanstat_est.html>).
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScanNode {
+    /// Its number, as in the first column of `EXPLAIN QUERY PLAN`.
+    pub id: i32,
+    /// The number of the node that it belongs to; 0 for none.
+    pub parent: i32,
+    /// Its description, as in the last column of `EXPLAIN QUERY PLAN`.
+    pub detail: String,
+    /// The index, or else the table that it reads.
+    pub object: Option<String>,
+    /// The number of times that its loop was begun.
+    pub loops: Option<i64>,
+    /// Rows that its loop has visited, before conditions on columns that its index does not cover.
+    pub visited: Option<i64>,
+    /// Rows that the planner expects each time.
+    pub expected: Option<f64>,
+    /// Cycles of the processor, without those of other nodes.
+    pub cycles: Option<i64>,
+}
+
+/// An instruction of the program of a statement, with its executions (<https://sqlite.org/bytecodevtab.html>).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    /// Its address in its program.
+    pub address: i64,
+    /// Its name.
+    pub opcode: String,
+    /// Its first and second operand.
+    pub operands: [i64; 2],
+    /// Whether it belongs to the statement itself and not to a trigger.
+    pub is_main: bool,
+    /// Executions since the statement was prepared.
+    pub executions: i64,
+}
+
+// https://sqlite.org/c3ref/c_scanstat_est.html
+const LOOPS: c_int = 0;
+const VISITED: c_int = 1;
+const EXPECTED: c_int = 2;
+const NAME: c_int = 3;
+const DETAIL: c_int = 4;
+const ID: c_int = 5;
+const PARENT: c_int = 6;
+const CYCLES: c_int = 7;
+/// Asks for every node of the plan and not for loops alone.
+const COMPLEX: c_int = 1;
+
+impl Statement<'_, '_> {
+    /// Returns the nodes of the plan with their work, in the order of the program.
+    ///
+    /// # Errors
+    /// [`EngineError::Unsupported`] where the engine does not count.
+    pub fn scan_nodes(&self) -> Result<Vec<ScanNode>, EngineError> {
+        let status = self.api.stmt_scanstatus_v2;
+        let status =
+            status.ok_or(unsupported("counting of loops", "sqlite3_stmt_scanstatus_v2"))?;
+        let read = |node: c_int, what: c_int, out: *mut c_void| {
+            // SAFETY: the statement is alive, and `out` has the type of this figure. An unknown node is an error.
+            unsafe { status(self.as_ptr(), node, what, COMPLEX, out) == ffi::SQLITE_OK }
+        };
+        let number = |node, what| {
+            let mut number: c_int = 0;
+            read(node, what, (&raw mut number).cast()).then_some(number)
+        };
+        let count = |node, what| {
+            let mut count: i64 = -1;
+            read(node, what, (&raw mut count).cast());
+            (count >= 0).then_some(count)
+        };
+        let text = |node, what| {
+            let mut text: *const c_char = std::ptr::null();
+            read(node, what, (&raw mut text).cast());
+            // SAFETY: null, or a C string that lives as long as the statement.
+            unsafe { copied(text) }
+        };
+        let nodes = (0..).map_while(|node| {
+            let id = number(node, ID)?;
+            let (mut expected, loops) = (0.0, count(node, LOOPS));
+            read(node, EXPECTED, (&raw mut expected).cast());
+            Some(ScanNode {
+                id,
+                parent: number(node, PARENT)?,
+                detail: text(node, DETAIL).unwrap_or_default(),
+                object: text(node, NAME),
+                loops,
+                visited: count(node, VISITED),
+                expected: loops.map(|_| expected),
+                cycles: count(node, CYCLES),
+            })
+        });
+        Ok(nodes.filter(|node| !node.detail.is_empty()).collect())
+    }
+
+    /// Returns the cycles of the processor in this statement since it was prepared.
+    pub fn cycles(&self) -> Option<i64> {
+        let mut cycles: i64 = 0;
+        // SAFETY: the statement is alive, and cycles are 64-bit integers; -1 stands for the whole statement.
+        let code = unsafe {
+            (self.api.stmt_scanstatus_v2?)(
+                self.as_ptr(),
+                -1,
+                CYCLES,
+                COMPLEX,
+                (&raw mut cycles).cast(),
+            )
+        };
+        (code == ffi::SQLITE_OK).then_some(cycles)
+    }
+
+    /// Returns the program of the statement with how often each instruction was executed.
+    ///
+    /// # Errors
+    /// SQLite's; [`EngineError::Unsupported`] where pointers cannot be bound.
+    pub fn program(&self, connection: &Connection) -> Result<Vec<Instruction>, EngineError> {
+        let bind = self.api.bind_pointer;
+        let bind = bind.ok_or(unsupported("binding of pointers", "sqlite3_bind_pointer"))?;
+        let sql = "SELECT addr, opcode, p1, p2, subprog IS NULL, nexec FROM bytecode(?1)";
+        let mut rows = connection.prepare(sql)?;
+        // SAFETY: both statements are alive until the end of this function, and the type of the pointer is that which
+        // bytecode() demands.
+        let code = unsafe {
+            let kind = c"stmt-pointer".as_ptr();
+            bind(rows.as_ptr(), 1, self.as_ptr().cast(), kind, ffi::SQLITE_STATIC)
+        };
+        rows.check(code)?;
+        let mut program = Vec::new();
+        while rows.step()? == Step::Row {
+            program.push(Instruction {
+                address: rows.column_i64(0),
+                opcode: rows.column_value(1).to_string(),
+                operands: [rows.column_i64(2), rows.column_i64(3)],
+                is_main: rows.column_i64(4) != 0,
+                executions: rows.column_i64(5),
+            });
+        }
+        Ok(program)
+    }
+}

@@ -1,0 +1,436 @@
+//! Indexes for a whole workload, judged by what its statements cost with them on a copy: those that read and those that
+//! write, each as often as it is executed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use engine::{Connection, EngineError, ErrorKind};
+
+use crate::candidates::{Candidate, Planner};
+use crate::observe::Cost;
+use crate::schema::{Part, Table};
+use crate::subject::{Query, Subject};
+use crate::{quoted, schema};
+
+/// The most indexes that are advised.
+const MOST: usize = 5;
+
+/// The least part of the cost of the workload, or of a statement, that an index has to save.
+const LEAST: f64 = 0.1;
+
+/// The least part of the cost of all statements that an index has to save.
+const SHARE: f64 = 0.005;
+
+/// A cost below which a statement needs no index.
+const SMALL: f64 = 500.0;
+
+/// The least part of the cost of its statements that covered columns have to save besides.
+const COVERING: f64 = 0.05;
+
+/// Favourites of the planner that are measured for each statement.
+const FAVOURITES: usize = 4;
+
+/// An execution with an index may take this much more steps than without any, and is stopped then.
+const MARGIN: i64 = 2;
+
+/// Changes of the indexes, with what they bring.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Advice {
+    /// Indexes to make, the one that brings most first.
+    pub made: Vec<MadeIndex>,
+    /// Indexes that are redundant then, or that no statement uses.
+    pub dropped: Vec<DroppedIndex>,
+    /// What ANALYZE alone brings, if the planner then chooses better plans.
+    pub analyzed: Option<Vec<Change>>,
+    /// What every statement costs before and after all of it.
+    pub changes: Vec<Change>,
+    /// Candidates that were not tried for want of time.
+    pub untried: usize,
+    /// Statements that cannot be executed here, with the reason.
+    pub failed: Vec<(String, String)>,
+}
+
+/// An index that helps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MadeIndex {
+    /// The index.
+    pub index: Candidate,
+    /// Its table and terms in words: `orders(customer_id, created_at)`.
+    pub on: String,
+    /// The statement that makes it.
+    pub sql: String,
+    /// Its size on the copy, in bytes.
+    pub bytes: i64,
+    /// What the statements cost whose cost it changed, before and after it.
+    pub changes: Vec<Change>,
+}
+
+/// An index to drop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DroppedIndex {
+    /// Its name.
+    pub name: String,
+    /// The index that serves instead.
+    pub instead: String,
+    /// The statement that drops it.
+    pub sql: String,
+}
+
+/// The cost of a statement before and after a change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The statement.
+    pub name: String,
+    /// Its weight.
+    pub weight: f64,
+    /// Its cost before.
+    pub before: Cost,
+    /// Its cost after.
+    pub after: Cost,
+}
+
+/// Finds indexes for a workload, on a copy that is changed and changed back.
+///
+/// # Errors
+/// SQLite's, such as a full disk. A statement that cannot be executed is named in the advice.
+pub fn advise(
+    subject: &Subject,
+    queries: &[Query],
+    deadline: Option<Instant>,
+) -> Result<Advice, EngineError> {
+    let connection = subject.connect()?;
+    connection.execute("BEGIN")?;
+    let mut work = Work { subject, connection: &connection, queries: Vec::new(), deadline };
+    let mut advice = Advice::default();
+    for query in queries {
+        match work.cost(query, u32::MAX) {
+            Ok(cost) => work.queries.push((query.clone(), cost)),
+            Err(error) => advice.failed.push((query.name.clone(), error.to_string())),
+        }
+    }
+    let before = work.costs();
+    advice.analyzed = work.analyze()?;
+    let planner = Planner::new(subject, &connection)?;
+    let candidates = work.shortlist(&planner, &mut advice.untried)?;
+    work.choose(candidates, &mut advice)?;
+    work.drop_redundant(&mut advice)?;
+    advice.changes = work.changes_since(&before);
+    connection.execute("ROLLBACK")?;
+    Ok(advice)
+}
+
+/// Indexes that are tried together.
+type Group = Vec<Candidate>;
+
+/// What indexes bring.
+#[derive(Clone, Copy, Debug, Default)]
+struct Gain {
+    /// What they save of the cost of the workload.
+    saved: f64,
+    /// What the statements cost then that they change.
+    left: f64,
+    /// Whether they are worth their place.
+    is_worth: bool,
+}
+
+/// Returns the number of the indexes that save most; among those that save nearly as much, of those that leave least, where each
+/// column counts for a twentieth and each that is only covered for a quarter.
+fn best(groups: &[Group], gains: &[Gain]) -> Option<usize> {
+    let worth = || gains.iter().enumerate().filter(|(_, gain)| gain.is_worth);
+    let most = worth().map(|(_, gain)| gain.saved).fold(0.0, f64::max);
+    let price = |number: usize| {
+        let columns: usize = groups[number].iter().map(|candidate| candidate.parts.len()).sum();
+        let covered: usize = groups[number].iter().map(|candidate| candidate.covering).sum();
+        1.0 + 0.05 * (columns - covered) as f64 + 0.25 * covered as f64
+    };
+    let covers = |number: usize| groups[number].iter().any(|candidate| candidate.covering > 0);
+    let plain = worth()
+        .filter(|(number, _)| !covers(*number))
+        .map(|(_, gain)| gain.saved)
+        .fold(0.0, f64::max);
+    let near = worth().filter(|(number, gain)| {
+        let is_enough = gain.saved > plain + COVERING * (gain.saved + gain.left);
+        gain.saved > most * 0.9 && (!covers(*number) || is_enough)
+    });
+    let score = |(number, gain): &(usize, &Gain)| gain.left * price(*number);
+    near.min_by(|a, b| score(a).total_cmp(&score(b))).map(|(number, _)| number)
+}
+
+struct Work<'s> {
+    subject: &'s Subject,
+    connection: &'s Connection,
+    /// Statements with what they cost now.
+    queries: Vec<(Query, Cost)>,
+    deadline: Option<Instant>,
+}
+
+impl Work<'_> {
+    fn cost(&self, query: &Query, most: u32) -> Result<Cost, EngineError> {
+        self.subject.cost(self.connection, query, most)
+    }
+
+    fn costs(&self) -> Vec<Cost> {
+        self.queries.iter().map(|(_, cost)| *cost).collect()
+    }
+
+    fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() > deadline)
+    }
+
+    fn changes_since(&self, before: &[Cost]) -> Vec<Change> {
+        let changes = self.queries.iter().zip(before).map(|((query, after), before)| Change {
+            name: query.name.clone(),
+            weight: query.weight,
+            before: *before,
+            after: *after,
+        });
+        changes.collect()
+    }
+
+    /// Collects statistics. Returns what that brings, if it is worth something; plans with statistics are the ones that
+    /// indexes are compared with.
+    fn analyze(&mut self) -> Result<Option<Vec<Change>>, EngineError> {
+        let before = self.costs();
+        self.connection.execute("ANALYZE")?;
+        let mut kept = Vec::new();
+        for (query, _) in std::mem::take(&mut self.queries) {
+            let cost = self.cost(&query, u32::MAX)?;
+            kept.push((query, cost));
+        }
+        self.queries = kept;
+        let total = |costs: &[Cost]| costs.iter().map(Cost::total).sum::<i64>();
+        let (old, new) = (total(&before), total(&self.costs()));
+        let changes = self.changes_since(&before);
+        let is_worth = old as f64 > SMALL && (new as f64) < old as f64 * (1.0 - LEAST);
+        Ok(is_worth.then(|| changed(changes)))
+    }
+
+    /// Returns the candidates that make a statement cheaper, each measured with it alone.
+    fn shortlist(
+        &self,
+        planner: &Planner<'_>,
+        untried: &mut usize,
+    ) -> Result<Vec<Group>, EngineError> {
+        let mut all: Vec<Group> = Vec::new();
+        let mut queries: Vec<&(Query, Cost)> = self.queries.iter().collect();
+        queries.sort_by(|(a, a_cost), (b, b_cost)| {
+            let total = |query: &Query, cost: &Cost| query.weight * cost.total() as f64;
+            total(b, b_cost).total_cmp(&total(a, a_cost))
+        });
+        for (query, now) in queries {
+            let candidates = planner.candidates(query);
+            if self.is_late() {
+                *untried += candidates.len();
+                continue;
+            }
+            for group in self.favourites(query, *now, candidates)? {
+                if !all.contains(&group) {
+                    all.push(group);
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Returns the candidates that SQLite's planner uses for a statement and that make it cheaper: the best ones, and narrower
+    /// ones that are nearly as good. The planner chooses among all, then among the others, and so on. Those of one plan,
+    /// such as of both sides of an OR, may help only together.
+    fn favourites(
+        &self,
+        query: &Query,
+        now: Cost,
+        candidates: Vec<Candidate>,
+    ) -> Result<Vec<Group>, EngineError> {
+        self.connection.execute("SAVEPOINT favourites")?;
+        let mut left: BTreeMap<String, Candidate> = BTreeMap::new();
+        for (number, candidate) in candidates.into_iter().enumerate() {
+            let name = format!("pragmark_candidate_{number}");
+            if self.make(&candidate, &name)? {
+                left.insert(name, candidate);
+            }
+        }
+        let mut measured: Vec<(i64, Group)> = Vec::new();
+        for _ in 0..FAVOURITES {
+            let used: BTreeSet<String> = self.used(query)?.into_iter().collect();
+            let used: Vec<String> =
+                used.into_iter().filter(|name| left.contains_key(name)).collect();
+            if used.is_empty() {
+                break;
+            }
+            let most = now.steps.saturating_mul(MARGIN).clamp(10_000, i64::from(u32::MAX));
+            let cost = self.cost(query, most as u32)?.total();
+            let group: Group = used.iter().filter_map(|name| left.remove(name)).collect();
+            for name in used {
+                self.connection.execute(&format!("DROP INDEX {}", quoted(&name)))?;
+            }
+            if group.len() > 1 {
+                measured.extend(group.iter().map(|candidate| (cost, vec![candidate.clone()])));
+            }
+            measured.push((cost, group));
+        }
+        self.connection.execute("ROLLBACK TO favourites; RELEASE favourites")?;
+        let least = now.total() as f64 * (1.0 - LEAST);
+        let best = measured.iter().map(|(cost, _)| *cost).min().unwrap_or(i64::MAX);
+        measured.retain(|(cost, _)| (*cost as f64) < least && *cost <= best.saturating_mul(3));
+        Ok(measured.into_iter().map(|(_, group)| group).collect())
+    }
+
+    /// Makes an index with statistics. Returns whether SQLite accepts it.
+    fn make(&self, candidate: &Candidate, name: &str) -> Result<bool, EngineError> {
+        let create = candidate.create(&self.subject.schema, name);
+        match self.connection.execute(&create) {
+            Ok(()) => {}
+            Err(error) if is_refused(&error) => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        self.connection.execute(&format!("ANALYZE {}", quoted(name)))?;
+        Ok(true)
+    }
+
+    /// Returns the names of the indexes in the plan of a statement, with its values bound.
+    fn used(&self, query: &Query) -> Result<Vec<String>, EngineError> {
+        let values = query.values.first().map_or(&[][..], Vec::as_slice);
+        let plan = self.connection.query_plan_with(&query.sql, values)?;
+        let name = |line: &String| {
+            let (_, rest) = line.split_once(" INDEX ")?;
+            Some(rest.split(" (").next().unwrap_or(rest).to_owned())
+        };
+        Ok(plan.iter().filter_map(name).collect())
+    }
+
+    /// Adds the indexes that save most, again and again, until none saves enough.
+    fn choose(&mut self, mut left: Vec<Group>, advice: &mut Advice) -> Result<(), EngineError> {
+        while advice.made.len() < MOST && !left.is_empty() {
+            if self.is_late() {
+                advice.untried += left.len();
+                break;
+            }
+            let mut gains = Vec::new();
+            for group in &left {
+                gains.push(self.gain(group)?);
+            }
+            let Some(number) = best(&left, &gains) else { break };
+            let chosen = left.remove(number);
+            self.keep(chosen, advice)?;
+        }
+        Ok(())
+    }
+
+    /// Returns what indexes save.
+    fn gain(&self, group: &Group) -> Result<Gain, EngineError> {
+        self.connection.execute("SAVEPOINT gain")?;
+        let mut is_made = true;
+        for (number, candidate) in group.iter().enumerate() {
+            is_made &= self.make(candidate, &format!("pragmark_candidate_{number}"))?;
+        }
+        let costs = if is_made { self.costs_with(group)? } else { self.costs() };
+        self.connection.execute("ROLLBACK TO gain; RELEASE gain")?;
+        let mut gain = Gain::default();
+        let (mut before, mut is_worth) = (0.0, false);
+        for ((query, now), then) in self.queries.iter().zip(costs) {
+            let (now, then) = (now.total() as f64, then.total() as f64);
+            before += query.weight * now;
+            gain.saved += query.weight * (now - then);
+            if (now - then).abs() > LEAST * now {
+                gain.left += query.weight * then;
+            }
+            is_worth |= now - then > LEAST * now && now > SMALL;
+        }
+        gain.is_worth = is_worth && gain.saved > before * SHARE;
+        Ok(gain)
+    }
+
+    /// Returns the costs of all statements; those that do not name the table of the index cost what they cost now.
+    fn costs_with(&self, group: &[Candidate]) -> Result<Vec<Cost>, EngineError> {
+        let mut costs = Vec::new();
+        let has_others = !self.subject.schema.others.is_empty();
+        for (query, now) in &self.queries {
+            let names = script::effect::names(&query.sql);
+            let is_named = |candidate: &Candidate| {
+                names.iter().any(|name| name.eq_ignore_ascii_case(&candidate.table))
+            };
+            let concerns = has_others || group.iter().any(is_named);
+            costs.push(if concerns { self.cost(query, u32::MAX)? } else { *now });
+        }
+        Ok(costs)
+    }
+
+    fn keep(&mut self, chosen: Group, advice: &mut Advice) -> Result<(), EngineError> {
+        let before = self.costs();
+        let mut names = Vec::new();
+        for candidate in &chosen {
+            names.push(candidate.name(&self.subject.schema));
+            self.make(candidate, &names[names.len() - 1])?;
+        }
+        self.set_costs(self.costs_with(&chosen)?);
+        for (index, name) in chosen.into_iter().zip(names) {
+            let schema = &self.subject.schema;
+            let size = format!(
+                "SELECT ifnull(sum(pgsize), 0) FROM dbstat WHERE name = '{}'",
+                name.replace('\'', "''")
+            );
+            advice.made.push(MadeIndex {
+                on: format!("{}({})", schema::name(&index.table), index.terms(schema)),
+                sql: format!("{};", index.create(schema, &name)),
+                bytes: self.connection.query_i64(&size)?,
+                changes: changed(self.changes_since(&before)),
+                index,
+            });
+        }
+        Ok(())
+    }
+
+    fn set_costs(&mut self, costs: Vec<Cost>) {
+        for ((_, now), cost) in self.queries.iter_mut().zip(costs) {
+            *now = cost;
+        }
+    }
+
+    /// Drops existing indexes that a new one serves as well.
+    fn drop_redundant(&mut self, advice: &mut Advice) -> Result<(), EngineError> {
+        for made in &advice.made {
+            let Some(table) = self.subject.schema.table(&made.index.table) else { continue };
+            for name in served(table, &made.index.parts) {
+                self.connection.execute("SAVEPOINT redundant")?;
+                let sql = format!("DROP INDEX {}", schema::name(name));
+                self.connection.execute(&sql)?;
+                let costs = self.costs_with(std::slice::from_ref(&made.index))?;
+                let is_worse = |((_, now), then): (&(Query, Cost), &Cost)| {
+                    then.total() as f64 > now.total() as f64 * (1.0 + LEAST)
+                };
+                if self.queries.iter().zip(&costs).any(is_worse) {
+                    self.connection.execute("ROLLBACK TO redundant; RELEASE redundant")?;
+                    continue;
+                }
+                self.connection.execute("RELEASE redundant")?;
+                self.set_costs(costs);
+                let (name, instead) = (name.to_owned(), made.on.clone());
+                advice.dropped.push(DroppedIndex { name, instead, sql: format!("{sql};") });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether SQLite refuses a statement as such, as it does with an index on a function that may differ each time.
+fn is_refused(error: &EngineError) -> bool {
+    error.as_sqlite().is_some_and(|error| error.kind() == ErrorKind::Other)
+}
+
+/// Returns the names of indexes that one with these terms makes redundant.
+fn served<'t>(table: &'t Table, parts: &[Part]) -> Vec<&'t str> {
+    let indexes = table.indexes.iter().filter(|index| {
+        let is_free = !index.is_unique && !index.is_partial && !index.is_of_constraint;
+        is_free && parts.len() >= index.parts.len() && parts[..index.parts.len()] == index.parts[..]
+    });
+    indexes.map(|index| index.name.as_str()).collect()
+}
+
+/// Returns those that change a cost by more than a twentieth.
+fn changed(changes: Vec<Change>) -> Vec<Change> {
+    let is_changed = |change: &Change| {
+        let (before, after) = (change.before.total() as f64, change.after.total() as f64);
+        (after - before).abs() > 0.05 * before
+    };
+    changes.into_iter().filter(is_changed).collect()
+}

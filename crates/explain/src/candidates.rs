@@ -1,0 +1,347 @@
+//! Indexes that could serve a statement, by the questions that SQLite's planner asks of each table, and by functions of
+//! columns in the text.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use engine::{Connection, EngineError, OpenFlags, Question, Questions, Term, TermKind, Value};
+use script::{Kind, Token, tokens};
+
+use crate::quoted;
+use crate::schema::{BINARY, Part, PartOf, Schema, Table, name};
+use crate::subject::{Query, Subject};
+
+/// An index that is tried.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Candidate {
+    /// Its table.
+    pub table: String,
+    /// Its terms.
+    pub parts: Vec<Part>,
+    /// The number of terms at the end that only spare looking rows up in the table.
+    pub covering: usize,
+}
+
+/// The most columns of an index that are there only to be read from it.
+const COVERED: usize = 3;
+
+/// The most candidates for a statement.
+const MOST: usize = 16;
+
+impl Candidate {
+    /// Returns the statement that makes the index under a name.
+    pub fn create(&self, schema: &Schema, name: &str) -> String {
+        let table = crate::schema::name(&self.table);
+        format!("CREATE INDEX {} ON {table}({})", crate::schema::name(name), self.terms(schema))
+    }
+
+    /// Returns its terms as `CREATE INDEX` has them.
+    pub fn terms(&self, schema: &Schema) -> String {
+        let table = schema.table(&self.table);
+        let terms = self.parts.iter().filter_map(|part| Some(table?.sql_of(part)));
+        terms.collect::<Vec<String>>().join(", ")
+    }
+
+    /// Returns a name by its table and columns that no index of the schema has.
+    pub fn name(&self, schema: &Schema) -> String {
+        let table = schema.table(&self.table);
+        let word = |part: &Part| match (&part.of, table) {
+            (PartOf::Column(number), Some(table)) => table.columns[*number].name.clone(),
+            (PartOf::Expression(text), _) => text.clone(),
+            _ => String::new(),
+        };
+        let words: Vec<String> = self.parts.iter().map(word).collect();
+        let joined = format!("{}_by_{}", self.table, words.join("_"));
+        let letters = joined.chars().map(|c| if c.is_alphanumeric() { c } else { '_' });
+        let plain: String = letters.collect();
+        let plain = plain.split('_').filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_");
+        let is_free = |name: &String| schema.table_of_index(name).is_none();
+        let numbered = (2..).map(|number| format!("{plain}_{number}"));
+        let mut names = std::iter::once(plain.clone()).chain(numbered);
+        names.find(is_free).unwrap_or(plain.clone())
+    }
+
+    /// Returns whether an index with these terms serves every search that one with those of `self` serves.
+    pub fn is_served_by(&self, parts: &[Part]) -> bool {
+        parts.len() >= self.parts.len() && parts[..self.parts.len()] == self.parts[..]
+    }
+}
+
+/// Asks SQLite's planner which columns indexes could serve.
+pub struct Planner<'s> {
+    schema: &'s Schema,
+    questions: Questions,
+    selectivity: Vec<(String, Vec<f64>)>,
+}
+
+impl<'s> Planner<'s> {
+    /// Prepares a schema without rows.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn new(subject: &'s Subject, connection: &Connection) -> Result<Planner<'s>, EngineError> {
+        let memory = Path::new(":memory:");
+        let empty = Connection::open(subject.library(), memory, OpenFlags::default(), None)?;
+        let questions = Questions::new(empty)?;
+        for table in &subject.schema.tables {
+            let columns = table.columns.iter().map(|column| {
+                let kind = column.kind.replace(['(', ')', ','], " ");
+                format!("{} {kind} COLLATE {}", quoted(&column.name), column.collation)
+            });
+            // A table whose declaration SQLite takes only in its own form has no candidates.
+            let _ = questions.add_table(&table.name, &columns.collect::<Vec<String>>());
+        }
+        for sql in &subject.schema.others {
+            // The same for what stands on it.
+            let _ = questions.add(sql);
+        }
+        let selectivity = subject.schema.tables.iter();
+        let selectivity =
+            selectivity.map(|table| (table.name.clone(), distinct(connection, table)));
+        Ok(Planner { schema: &subject.schema, questions, selectivity: selectivity.collect() })
+    }
+
+    /// Returns the indexes that could serve a statement and do not exist.
+    pub fn candidates(&self, query: &Query) -> Vec<Candidate> {
+        // What cannot be prepared without the application's functions has no candidates.
+        let questions = self.questions.of(&query.sql).unwrap_or_default();
+        let mut all: BTreeSet<(usize, Candidate)> = BTreeSet::new();
+        let expressions = self.expressions(query);
+        for question in &questions {
+            let Some(table) = self.schema.table(&question.table) else { continue };
+            for (rank, (parts, covering)) in self.orders(table, question).into_iter().enumerate() {
+                all.insert((rank, Candidate { table: table.name.clone(), parts, covering }));
+            }
+        }
+        let mut chosen: Vec<Candidate> = Vec::new();
+        let ranked = expressions.into_iter().chain(all.into_iter().map(|(_, candidate)| candidate));
+        for candidate in ranked {
+            let is_same = |other: &Candidate| {
+                other.table == candidate.table && other.parts == candidate.parts
+            };
+            if chosen.len() < MOST && !chosen.iter().any(is_same) && !self.exists(&candidate) {
+                chosen.push(candidate);
+            }
+        }
+        chosen
+    }
+
+    fn exists(&self, candidate: &Candidate) -> bool {
+        let table = self.schema.table(&candidate.table);
+        let mut indexes = table.into_iter().flat_map(|table| &table.indexes);
+        indexes.any(|index| !index.is_partial && candidate.is_served_by(&index.parts))
+    }
+
+    /// Returns lists of terms for a question, the most promising first, each with the number of those that it only covers.
+    fn orders(&self, table: &Table, question: &Question) -> Vec<(Vec<Part>, usize)> {
+        let terms = |kind: TermKind| {
+            let terms = question.terms.iter().filter(move |term| term.kind == kind);
+            terms.filter(|term| table.columns.get(term.column).is_some_and(|it| !it.is_rowid))
+        };
+        let equal = self.arranged(table, terms(TermKind::Equal).map(part).collect());
+        if terms(TermKind::Equal).count() == 0
+            && question
+                .terms
+                .iter()
+                .any(|term| term.kind == TermKind::Equal && table.columns[term.column].is_rowid)
+        {
+            return Vec::new();
+        }
+        let with = |more: Vec<Part>| [equal.clone(), more].concat();
+        let is_new = |part: &Part| !equal.iter().any(|equal| equal.of == part.of);
+        let mut orders = Vec::new();
+        let sorted: Vec<Part> = sorted(table, question).into_iter().filter(is_new).collect();
+        let ranges: Vec<Part> = terms(TermKind::Range).map(part).filter(is_new).collect();
+        if !sorted.is_empty() {
+            orders.push(with(sorted.clone()));
+        }
+        orders.extend(ranges.iter().map(|range| with(vec![range.clone()])));
+        orders.extend(
+            terms(TermKind::Pattern).flat_map(patterns).filter(is_new).map(|part| with(vec![part])),
+        );
+        orders.push(equal.clone());
+        orders.dedup();
+        orders.retain(|parts| !parts.is_empty());
+        let covering = orders.iter().filter_map(|parts| covering(table, question, parts));
+        let covering: Vec<(Vec<Part>, usize)> = covering.collect();
+        let single = equal.into_iter().map(|part| vec![part]);
+        orders.into_iter().chain(single).map(|parts| (parts, 0)).chain(covering).collect()
+    }
+
+    /// Arranges equal terms: as an existing index has them, then those with the most different values first.
+    fn arranged(&self, table: &Table, mut parts: Vec<Part>) -> Vec<Part> {
+        parts.dedup();
+        let distinct = self.selectivity.iter().find(|(name, _)| *name == table.name);
+        let distinct_of = |part: &Part| match (&part.of, distinct) {
+            (PartOf::Column(number), Some((_, distinct))) => distinct[*number],
+            _ => 0.0,
+        };
+        parts.sort_by(|a, b| distinct_of(b).total_cmp(&distinct_of(a)));
+        let shared = |index: &crate::schema::Index| {
+            index.parts.iter().take_while(|part| parts.contains(part)).count()
+        };
+        let leading = table.indexes.iter().max_by_key(|index| shared(index));
+        let leading = leading.map_or(&[][..], |index| &index.parts[..shared(index)]);
+        let others = parts.iter().filter(|part| !leading.contains(part));
+        leading.iter().chain(others).cloned().collect()
+    }
+
+    /// Returns indexes on functions of a single column that the text compares or sorts by.
+    fn expressions(&self, query: &Query) -> Vec<Candidate> {
+        let all: Vec<Token<'_>> = tokens(&query.sql).filter(Token::counts).collect();
+        let calls = (0..all.len()).filter_map(|place| call(&query.sql, &all, place));
+        let calls: Vec<Call> = calls.filter(|call| call.is_compared).collect();
+        let named: Vec<&Table> = script::effect::names(&query.sql)
+            .iter()
+            .filter_map(|name| self.schema.table(name))
+            .collect();
+        let candidates = calls.iter().flat_map(|call| {
+            let has = named.iter().filter(|table| table.column(&call.column).is_some());
+            has.map(|table| Candidate {
+                table: table.name.clone(),
+                parts: vec![Part {
+                    of: PartOf::Expression(call.text.clone()),
+                    collation: BINARY.to_owned(),
+                    is_descending: false,
+                }],
+                covering: 0,
+            })
+        });
+        let unique: BTreeSet<Candidate> = candidates.collect();
+        unique.into_iter().collect()
+    }
+}
+
+/// A call of a function on a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Its text, without the name of a table before the column.
+    pub text: String,
+    /// The column.
+    pub column: String,
+    /// Whether it is compared with something or sorted by.
+    pub is_compared: bool,
+}
+
+/// Functions with the same value each time, so that an index may have them.
+const DETERMINISTIC: &str = "lower upper substr substring length trim ltrim rtrim abs date datetime strftime julianday \
+    unixepoch time json_extract coalesce ifnull instr replace hex round cast";
+
+/// Returns the call of a function on a column whose name is the token at this place.
+pub fn call(sql: &str, all: &[Token<'_>], place: usize) -> Option<Call> {
+    let function = all[place].text.to_lowercase();
+    if all[place].kind != Kind::Word
+        || !DETERMINISTIC.split(' ').any(|name| name == function)
+        || all.get(place + 1)?.text != "("
+    {
+        return None;
+    }
+    let mut depth = 0;
+    let end = (place + 1..all.len()).find(|at| {
+        depth += match all[*at].text {
+            "(" => 1,
+            ")" => -1,
+            _ => 0,
+        };
+        depth == 0
+    })?;
+    let inner = &all[place + 2..end];
+    let is_column =
+        |token: &&Token<'_>| token.name().is_some() && !token.is("as") && !is_number(token);
+    // An index must not depend on parameters, other tables or the present time.
+    let is_fixed = inner.iter().all(|token| token.kind != Kind::Parameter && token.text != "'now'");
+    let text_arguments = inner.iter().filter(|token| !token.text.starts_with('\''));
+    let first = text_arguments.clone().find(is_column)?;
+    let qualified = inner.iter().position(|token| token.start == first.start)?;
+    let column = match inner.get(qualified + 1) {
+        Some(dot) if dot.text == "." => inner.get(qualified + 2)?,
+        _ => first,
+    };
+    let mut text = sql[all[place].start..all[end].start + 1].to_owned();
+    if column.start != first.start {
+        text = text.replacen(&sql[first.start..column.start], "", 1);
+    }
+    let after = all.get(end + 1).is_some_and(|token| {
+        matches!(token.text, "=" | "<" | ">" | "!")
+            || ["in", "between", "like", "glob", "is"].iter().any(|word| token.is(word))
+    });
+    let before = place
+        .checked_sub(1)
+        .is_some_and(|before| matches!(all[before].text, "=" | "<" | ">") || all[before].is("by"));
+    is_fixed.then(|| Call {
+        text,
+        column: column.name().unwrap_or_default(),
+        is_compared: after || before,
+    })
+}
+
+fn is_number(token: &Token<'_>) -> bool {
+    token.text.starts_with(|c: char| c.is_ascii_digit())
+}
+
+fn part(term: &Term) -> Part {
+    Part {
+        of: PartOf::Column(term.column),
+        collation: term.collation.clone(),
+        is_descending: false,
+    }
+}
+
+/// Returns the terms for a pattern: `LIKE` ignores case, `GLOB` does not
+/// (<https://sqlite.org/optoverview.html#the_like_optimization>).
+fn patterns(term: &Term) -> [Part; 2] {
+    [BINARY, "NOCASE"].map(|collation| Part { collation: collation.to_owned(), ..part(term) })
+}
+
+/// Returns the terms of the wanted order. SQLite reads an index backwards, so all descending ones need none that descends.
+fn sorted(table: &Table, question: &Question) -> Vec<Part> {
+    let is_mixed = question.order.iter().any(|(_, descending)| !descending);
+    let order = question.order.iter().filter_map(|(column, descending)| {
+        Some(Part {
+            of: PartOf::Column(*column),
+            collation: table.columns.get(*column)?.collation.clone(),
+            is_descending: *descending && is_mixed,
+        })
+    });
+    // The rowid is at the end of every index.
+    let is_rowid = |part: &Part| match part.of {
+        PartOf::Column(number) => table.columns[number].is_rowid,
+        PartOf::Expression(_) => false,
+    };
+    order.take_while(|part| !is_rowid(part)).collect()
+}
+
+/// Returns the terms with all other columns that the statement reads, if these are few.
+fn covering(table: &Table, question: &Question, parts: &[Part]) -> Option<(Vec<Part>, usize)> {
+    let is_read = |number: &usize| *number < 63 && question.read & (1 << number) != 0;
+    let has = |number: &usize| parts.iter().any(|part| part.of == PartOf::Column(*number));
+    let numbers = 0..table.columns.len();
+    let missing: Vec<usize> = numbers
+        .filter(|number| is_read(number) && !has(number) && !table.columns[*number].is_rowid)
+        .collect();
+    let covered = missing.iter().map(|number| Part {
+        of: PartOf::Column(*number),
+        collation: table.columns[*number].collation.clone(),
+        is_descending: false,
+    });
+    let is_useful = !missing.is_empty() && missing.len() <= COVERED && question.read >> 63 == 0;
+    is_useful.then(|| (parts.iter().cloned().chain(covered).collect(), missing.len()))
+}
+
+/// Returns about how many different values each column has in the first rows.
+fn distinct(connection: &Connection, table: &Table) -> Vec<f64> {
+    const ROWS: usize = 1000;
+    let counts =
+        table.columns.iter().map(|column| format!("count(DISTINCT {})", name(&column.name)));
+    let sql = format!(
+        "SELECT {} FROM (SELECT * FROM {} LIMIT {ROWS})",
+        counts.collect::<Vec<String>>().join(", "),
+        quoted(&table.name)
+    );
+    let row = connection.query_all(&sql).unwrap_or_default().into_iter().next().unwrap_or_default();
+    let number =
+        |value: &Value| if let Value::Integer(count) = value { *count as f64 } else { 0.0 };
+    let mut distinct: Vec<f64> = row.iter().map(number).collect();
+    distinct.resize(table.columns.len(), 0.0);
+    distinct
+}

@@ -1,0 +1,517 @@
+//! What is wrong with a statement: causes in its text, its plan and its counts, each with a remedy that was tried.
+
+use engine::{EngineError, Step, Value};
+use script::{Kind, Token, tokens};
+
+use crate::advisor::{Advice, MadeIndex};
+use crate::observe::{Cost, MOST_STEPS, Observation};
+use crate::schema::{Index, Part, PartOf, Schema, Table};
+use crate::subject::{Query, Subject, bind};
+
+/// A fault, and what mends it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// The cause.
+    pub cause: Cause,
+    /// What mends it.
+    pub remedy: Remedy,
+}
+
+/// Causes of work that is not needed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cause {
+    /// The planner expects very different numbers of rows, and plans otherwise with statistics.
+    Statistics {
+        /// The node that is furthest off, with the expected and the actual rows.
+        node: Option<(String, f64, f64)>,
+    },
+    /// Most of the rows that a loop visits are not wanted.
+    Filter {
+        /// The table.
+        table: String,
+        /// Rows visited.
+        visited: i64,
+        /// Rows kept.
+        kept: Option<i64>,
+    },
+    /// No index has the result of this function of a column.
+    Function {
+        /// The call.
+        call: String,
+    },
+    /// The index of a column has another collation than the comparison.
+    Collation {
+        /// The column.
+        column: String,
+        /// The collation of the comparison.
+        collation: String,
+        /// Whether it is that of LIKE, which ignores case.
+        is_pattern: bool,
+    },
+    /// The column is in an index, but behind others that the statement does not compare.
+    Position {
+        /// The index.
+        index: String,
+        /// The column.
+        column: String,
+    },
+    /// The index has the columns of the order, but with other directions.
+    Direction {
+        /// The index.
+        index: String,
+    },
+    /// The conditions around an OR have no index each.
+    Or,
+    /// An index is made for each execution.
+    AutomaticIndex {
+        /// Its rows.
+        rows: i64,
+    },
+    /// Rows are sorted that an index could have in order.
+    Sort {
+        /// The rows.
+        rows: i64,
+    },
+    /// Each row of the index is looked up in the table for a few more columns.
+    NotCovering {
+        /// The index.
+        index: String,
+    },
+    /// Rows are read to be left out.
+    Offset {
+        /// The rows.
+        rows: i64,
+    },
+    /// All rows are counted to know whether there is one.
+    CountForExists,
+    /// A subquery is executed for each row.
+    Correlated {
+        /// Its executions.
+        times: i64,
+        /// Rows that it visits in all.
+        visited: i64,
+    },
+    /// A text and a number are compared, so that the index of the text cannot be used.
+    Affinity {
+        /// The column of texts.
+        text: String,
+        /// The column of numbers.
+        number: String,
+    },
+    /// The pattern begins with a wildcard.
+    Wildcard {
+        /// The pattern.
+        pattern: String,
+        /// Rows visited.
+        visited: i64,
+    },
+}
+
+/// What mends a fault.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Remedy {
+    /// The index of this number in the advice.
+    Index(usize),
+    /// `ANALYZE`, with the cost before and after.
+    Analyze(Cost, Cost),
+    /// Another text, which was tried and gives the same rows.
+    Rewrite {
+        /// The text.
+        sql: String,
+        /// The cost before.
+        before: Cost,
+        /// The cost after.
+        after: Cost,
+    },
+    /// Something that was not tried here.
+    Untried,
+}
+
+/// Rows from which on reading them in vain is named.
+const MANY: i64 = 1_000;
+
+/// Returns the faults of a statement.
+///
+/// # Errors
+/// SQLite's, such as a full disk.
+pub fn faults(
+    subject: &Subject,
+    query: &Query,
+    observation: &Observation,
+    advice: &Advice,
+) -> Result<Vec<Fault>, EngineError> {
+    let seen = Seen { subject, query, observation, tokens: significant(&query.sql) };
+    let mut faults: Vec<Fault> = Vec::new();
+    faults.extend(seen.statistics(advice));
+    for (number, made) in advice.made.iter().enumerate() {
+        let causes = seen.causes(made).into_iter();
+        faults.extend(causes.map(|cause| Fault { cause, remedy: Remedy::Index(number) }));
+    }
+    faults.extend(seen.rewritten()?);
+    faults.extend(seen.untried(advice));
+    Ok(faults)
+}
+
+fn significant(sql: &str) -> Vec<Token<'_>> {
+    tokens(sql).filter(Token::counts).collect()
+}
+
+struct Seen<'s> {
+    subject: &'s Subject,
+    query: &'s Query,
+    observation: &'s Observation,
+    tokens: Vec<Token<'s>>,
+}
+
+impl Seen<'_> {
+    fn schema(&self) -> &Schema {
+        &self.subject.schema
+    }
+
+    fn statistics(&self, advice: &Advice) -> Option<Fault> {
+        let changes = advice.analyzed.as_ref()?;
+        let change = changes.iter().find(|change| change.name == self.query.name)?;
+        let off = self.observation.nodes.iter().filter_map(|node| {
+            let (expected, actual) = (node.expected?, node.actual()?);
+            let ratio = (expected.max(1.0) / actual.max(1.0)).ln().abs();
+            Some((ratio, (node.detail.clone(), expected, actual)))
+        });
+        let node =
+            off.max_by(|(a, _), (b, _)| a.total_cmp(b)).filter(|(ratio, _)| *ratio > 10_f64.ln());
+        Some(Fault {
+            cause: Cause::Statistics { node: node.map(|(_, node)| node) },
+            remedy: Remedy::Analyze(change.before, change.after),
+        })
+    }
+
+    /// Returns why the statement has no use of an index that helps it.
+    fn causes(&self, made: &MadeIndex) -> Vec<Cause> {
+        let Some(table) = self.schema().table(&made.index.table) else { return Vec::new() };
+        let mut causes = Vec::new();
+        causes.extend(self.cause(table, made));
+        let sorts = |part: &Part| self.is_ordered_by(table, part);
+        if let Some(rows) = self.observation.sorted.filter(|rows| *rows > 1)
+            && made.index.parts.iter().any(sorts)
+            && !causes.iter().any(|cause| matches!(cause, Cause::Direction { .. }))
+        {
+            causes.push(Cause::Sort { rows });
+        }
+        if causes.is_empty() {
+            causes.push(self.filter(table));
+        }
+        causes
+    }
+
+    fn cause(&self, table: &Table, made: &MadeIndex) -> Option<Cause> {
+        let first = made.index.parts.first()?;
+        let PartOf::Column(number) = first.of else {
+            let PartOf::Expression(call) = &first.of else { return None };
+            return Some(Cause::Function { call: call.clone() });
+        };
+        let column = table.columns.get(number)?;
+        if !first.collation.eq_ignore_ascii_case(&column.collation) {
+            return Some(Cause::Collation {
+                column: column.name.clone(),
+                collation: first.collation.clone(),
+                is_pattern: self.tokens.iter().any(|token| token.is("like") || token.is("glob")),
+            });
+        }
+        if self.observation.auto_index_rows > 0 {
+            return Some(Cause::AutomaticIndex { rows: self.observation.auto_index_rows });
+        }
+        let same = |index: &&Index| {
+            let columns = |parts: &[Part]| -> Vec<PartOf> {
+                parts.iter().map(|part| part.of.clone()).collect()
+            };
+            columns(&index.parts) == columns(&made.index.parts)
+        };
+        if let Some(index) = table.indexes.iter().find(same) {
+            return Some(Cause::Direction { index: index.name.clone() });
+        }
+        if let Some(index) = self.looked_up(table, first) {
+            return Some(Cause::NotCovering { index });
+        }
+        let behind = |index: &&Index| index.parts.iter().skip(1).any(|part| part.of == first.of);
+        if let Some(index) = table.indexes.iter().find(behind)
+            && self.is_compared(&column.name)
+        {
+            let (index, column) = (index.name.clone(), column.name.clone());
+            return Some(Cause::Position { index, column });
+        }
+        if self.tokens.iter().any(|token| token.is("or")) {
+            return Some(Cause::Or);
+        }
+        let filter = self.filter(table);
+        match &filter {
+            Cause::Filter { visited, kept, .. } if kept.is_none_or(|kept| kept * 2 < *visited) => {
+                Some(filter)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the index that begins with this term, if all rows found by it are wanted and looked up in the table.
+    fn looked_up(&self, table: &Table, first: &Part) -> Option<String> {
+        let begins = |index: &&Index| index.parts.first() == Some(first);
+        let mut indexes = table.indexes.iter().filter(begins);
+        let is_used = |name: &str| {
+            let node =
+                self.observation.nodes.iter().find(|node| node.object.as_deref() == Some(name));
+            node.is_some_and(|node| {
+                !node.detail.contains("COVERING")
+                    && node.kept.is_some()
+                    && node.kept == node.visited
+            })
+        };
+        let index = indexes.find(|index| is_used(&index.name))?;
+        self.observation.sorted.is_none().then(|| index.name.clone())
+    }
+
+    fn filter(&self, table: &Table) -> Cause {
+        let reads = |object: &Option<String>| {
+            let object = object.as_deref().unwrap_or_default();
+            let index = table.indexes.iter().any(|index| index.name == object);
+            index || object.eq_ignore_ascii_case(&table.name)
+        };
+        let nodes = self.observation.nodes.iter().filter(|node| reads(&node.object));
+        let node = nodes.max_by_key(|node| node.visited);
+        Cause::Filter {
+            table: table.name.clone(),
+            visited: node.and_then(|node| node.visited).unwrap_or(0),
+            kept: node.and_then(|node| node.kept),
+        }
+    }
+
+    /// Returns whether the text compares the column with something.
+    fn is_compared(&self, column: &str) -> bool {
+        let is_column =
+            |token: &Token<'_>| token.name().is_some_and(|name| name.eq_ignore_ascii_case(column));
+        self.tokens.windows(2).any(|pair| {
+            let is_operator = matches!(pair[1].text, "=" | "<" | ">")
+                || ["in", "is", "between", "like", "glob"].iter().any(|word| pair[1].is(word));
+            is_column(&pair[0]) && is_operator
+        })
+    }
+
+    fn is_ordered_by(&self, table: &Table, part: &Part) -> bool {
+        let by = self.tokens.windows(2).rposition(|pair| pair[0].is("order") && pair[1].is("by"));
+        let Some(by) = by else { return false };
+        let PartOf::Column(number) = part.of else { return false };
+        let name = &table.columns[number].name;
+        let terms = self.tokens[by..].iter().take_while(|token| !token.is("limit"));
+        terms.clone().any(|token| token.name().is_some_and(|term| term.eq_ignore_ascii_case(name)))
+    }
+
+    /// Tries other texts.
+    fn rewritten(&self) -> Result<Vec<Fault>, EngineError> {
+        let mut faults = Vec::new();
+        let tried = [
+            self.exists().map(|sql| (Cause::CountForExists, sql)),
+            self.cast().map(|(text, number, sql)| (Cause::Affinity { text, number }, sql)),
+        ];
+        for (cause, sql) in tried.into_iter().flatten() {
+            let rewritten = Query { sql: sql.clone(), ..self.query.clone() };
+            if let Some((before, after)) = self.compare(&rewritten)?
+                && after.total() * 2 < before.total()
+            {
+                faults.push(Fault { cause, remedy: Remedy::Rewrite { sql, before, after } });
+            }
+        }
+        Ok(faults)
+    }
+
+    /// Returns the costs of the statement and of another, if both give the same rows.
+    fn compare(&self, other: &Query) -> Result<Option<(Cost, Cost)>, EngineError> {
+        let connection = self.subject.connect()?;
+        connection.limit_steps(MOST_STEPS)?;
+        let rows = |query: &Query| -> Result<Vec<String>, EngineError> {
+            let mut statement = connection.prepare(&query.sql)?;
+            bind(&mut statement, query.values.first().map_or(&[][..], Vec::as_slice))?;
+            let mut rows = Vec::new();
+            while statement.step()? == Step::Row {
+                let columns = 0..statement.column_count();
+                let values = columns.map(|column| format!("{:?}", statement.column_value(column)));
+                rows.push(values.collect::<Vec<String>>().join(","));
+            }
+            rows.sort();
+            Ok(rows)
+        };
+        // A text that SQLite refuses is no remedy.
+        let (Ok(before), Ok(after)) = (rows(self.query), rows(other)) else { return Ok(None) };
+        if before != after || self.observation.is_write {
+            return Ok(None);
+        }
+        let cost = |query: &Query| self.subject.cost(&connection, query, MOST_STEPS);
+        Ok(Some((cost(self.query)?, cost(other)?)))
+    }
+
+    /// Returns the text with EXISTS in place of `(SELECT count(…) …) > 0`.
+    fn exists(&self) -> Option<String> {
+        let all = &self.tokens;
+        let open = all.windows(4).position(|four| {
+            four[0].text == "("
+                && four[1].is("select")
+                && four[2].is("count")
+                && four[3].text == "("
+        })?;
+        let close = closing(all, open)?;
+        let counted = closing(all, open + 3)?;
+        if !all.get(counted + 1)?.is("from") {
+            return None;
+        }
+        let operator: String = all[close + 1..]
+            .iter()
+            .map_while(|token| "<>=!".contains(token.text).then_some(token.text))
+            .collect();
+        let number = all.get(close + 1 + operator.len())?;
+        let negated = match (operator.as_str(), number.text) {
+            (">", "0") | (">=", "1") | ("<>" | "!=", "0") => false,
+            ("=" | "==" | "<=", "0") | ("<", "1") => true,
+            _ => return None,
+        };
+        let sql = &self.query.sql;
+        let inner = &sql[all[counted + 1].start..all[close].start];
+        let rest = number.start + number.text.len();
+        let not = if negated { "NOT " } else { "" };
+        Some(format!("{}{not}EXISTS (SELECT 1 {inner}){}", &sql[..all[open].start], &sql[rest..]))
+    }
+
+    /// Returns a text column and a column of numbers that are compared, and the text with the number as text.
+    fn cast(&self) -> Option<(String, String, String)> {
+        let all = &self.tokens;
+        let sides = (1..all.len().saturating_sub(1)).filter(|place| all[*place].text == "=");
+        sides.into_iter().find_map(|place| {
+            let (left, right) = (self.column_before(place)?, self.column_after(place)?);
+            let (text, number) = match (left.is_text, right.is_text) {
+                (true, false) => (left, right),
+                (false, true) => (right, left),
+                _ => return None,
+            };
+            let sql = &self.query.sql;
+            let (start, end) = number.span;
+            let cast =
+                format!("{}CAST({} AS TEXT){}", &sql[..start], &sql[start..end], &sql[end..]);
+            Some((text.name, number.name, cast))
+        })
+    }
+
+    fn column_before(&self, place: usize) -> Option<Side> {
+        let all = &self.tokens;
+        let qualified = place >= 3 && all[place - 2].text == ".";
+        self.side(if qualified { place - 3 } else { place - 1 }, place - 1)
+    }
+
+    fn column_after(&self, place: usize) -> Option<Side> {
+        let all = &self.tokens;
+        let qualified = all.get(place + 2).is_some_and(|token| token.text == ".");
+        self.side(place + 1, if qualified { place + 3 } else { place + 1 })
+    }
+
+    /// Returns the column whose name is between these tokens, if all tables of the statement that have it agree on its
+    /// affinity (<https://sqlite.org/datatype3.html#determination_of_column_affinity>).
+    fn side(&self, first: usize, last: usize) -> Option<Side> {
+        let (first, last) = (self.tokens.get(first)?, self.tokens.get(last)?);
+        let name = last.name().filter(|_| last.kind != Kind::Parameter)?;
+        let tables = script::effect::names(&self.query.sql);
+        let tables = tables.iter().filter_map(|table| self.schema().table(table));
+        let kinds =
+            tables.filter_map(|table| Some(is_text(&table.columns[table.column(&name)?].kind)));
+        let mut kinds: Vec<bool> = kinds.collect();
+        kinds.dedup();
+        let [is_text] = kinds[..] else { return None };
+        let span = (first.start, last.start + last.text.len());
+        Some(Side { name: self.query.sql[span.0..span.1].to_owned(), is_text, span })
+    }
+
+    /// Returns the faults whose remedies change the application or the schema more than can be tried here.
+    fn untried(&self, advice: &Advice) -> Vec<Fault> {
+        let is_mended = !advice.made.is_empty();
+        let causes = [
+            self.offset(),
+            (!is_mended).then(|| self.correlated()).flatten(),
+            (!is_mended).then(|| self.wildcard()).flatten(),
+        ];
+        let fault = |cause| Fault { cause, remedy: Remedy::Untried };
+        causes.into_iter().flatten().map(fault).collect()
+    }
+
+    fn offset(&self) -> Option<Cause> {
+        let place = self.tokens.iter().rposition(|token| token.is("offset"))?;
+        let rows = self.integer(place + 1)?;
+        (rows >= MANY).then_some(Cause::Offset { rows })
+    }
+
+    /// Returns the integer that a token stands for.
+    fn integer(&self, place: usize) -> Option<i64> {
+        match self.value(place)? {
+            Value::Integer(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// Returns the value of a literal or a parameter.
+    fn value(&self, place: usize) -> Option<Value> {
+        let token = self.tokens.get(place)?;
+        if token.kind == Kind::Parameter {
+            let connection = self.subject.connect().ok()?;
+            let statement = connection.prepare(&self.query.sql).ok()?;
+            let named = (1..=statement.parameter_count())
+                .find(|index| statement.parameter_name(*index).as_deref() == Some(token.text));
+            let before = &self.tokens[..place];
+            let before = before.iter().filter(|token| token.kind == Kind::Parameter).count();
+            let index = named.map_or(before, |index| index as usize - 1);
+            return self.query.values.first()?.get(index).cloned();
+        }
+        match token.kind {
+            Kind::Word => token.text.parse().ok().map(Value::Integer),
+            Kind::Quoted(true) if token.text.starts_with('\'') => token.name().map(Value::Text),
+            _ => None,
+        }
+    }
+
+    fn correlated(&self) -> Option<Cause> {
+        let nodes = &self.observation.nodes;
+        let outer = nodes.iter().position(|node| node.detail.starts_with("CORRELATED"))?;
+        let inner = nodes[outer + 1..].iter().take_while(|node| node.depth > nodes[outer].depth);
+        let loops: Vec<_> = inner.filter_map(|node| node.loops.zip(node.visited)).collect();
+        let (times, _) = *loops.first()?;
+        let visited: i64 = loops.iter().map(|(_, visited)| visited).sum();
+        (times >= 100 && visited >= 10 * times && visited >= MANY)
+            .then_some(Cause::Correlated { times, visited })
+    }
+
+    fn wildcard(&self) -> Option<Cause> {
+        let is_pattern = |token: &Token<'_>| token.is("like") || token.is("glob");
+        let place = self.tokens.iter().position(is_pattern)?;
+        let Value::Text(pattern) = self.value(place + 1)? else { return None };
+        let visited = self.observation.nodes.iter().filter_map(|node| node.visited).max()?;
+        let is_open = pattern.starts_with(['%', '*']);
+        (is_open && visited >= MANY).then_some(Cause::Wildcard { pattern, visited })
+    }
+}
+
+/// One side of a comparison.
+struct Side {
+    name: String,
+    is_text: bool,
+    span: (usize, usize),
+}
+
+fn is_text(kind: &str) -> bool {
+    let kind = kind.to_ascii_uppercase();
+    let has = |words: &[&str]| words.iter().any(|word| kind.contains(word));
+    !has(&["INT"]) && has(&["CHAR", "CLOB", "TEXT"])
+}
+
+/// Returns the place of the parenthesis that closes the one at this place.
+fn closing(all: &[Token<'_>], open: usize) -> Option<usize> {
+    let mut depth = 0;
+    (open..all.len()).find(|place| {
+        depth += match all[*place].text {
+            "(" => 1,
+            ")" => -1,
+            _ => 0,
+        };
+        depth == 0
+    })
+}

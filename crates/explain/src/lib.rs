@@ -1,0 +1,23 @@
+#![forbid(unsafe_code)]
+//! What a statement does on a database: the work of each loop of its plan, what is wrong with it, and what helps, tried on a
+//! copy and judged by counters.
+//!
+//! An engine that counts rows, executions and cycles of each loop ([`engine::Source::Explaining`]) executes the statement
+//! ([`observe`]). Its planner says which columns an index could serve ([`candidates`]). Each candidate is made on the copy
+//! and the statements are executed with it ([`advisor`]). [`faults`] names the causes in the text, the plan and the counts.
+//! Nothing here prints or judges time: steps of SQLite's virtual machine and pages are the same in every execution.
+
+pub mod advisor;
+pub mod candidates;
+pub mod faults;
+pub mod observe;
+pub mod schema;
+mod subject;
+pub mod values;
+
+pub use subject::{Query, Subject};
+
+/// Returns a name in quotes.
+pub fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

@@ -1,0 +1,324 @@
+//! The work of one execution of a statement, loop by loop.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use engine::{
+    Connection, DbStatus, EngineError, Instruction, ScanNode, StatementCounter, Step, Value,
+};
+
+use crate::subject::{Query, Subject, bind};
+
+/// Instructions after which an execution is stopped: some seconds.
+pub const MOST_STEPS: u32 = 400_000_000;
+
+/// The largest database, in pages, whose pages are told apart by table and index: for that each tree is walked.
+const MOST_PAGES: i64 = 100_000;
+
+/// The work of one execution of a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation {
+    /// The nodes of the plan, in the order of SQLite's own explanation.
+    pub nodes: Vec<Node>,
+    /// Rows that it returned.
+    pub rows: u64,
+    /// Rows that it changed.
+    pub changes: i64,
+    /// The shortest time of its executions.
+    pub time: Duration,
+    /// Its counters.
+    pub cost: Cost,
+    /// Rows that were sorted, where it sorts.
+    pub sorted: Option<i64>,
+    /// Rows of automatic indexes.
+    pub auto_index_rows: i64,
+    /// Bytes of temporary files.
+    pub spilled: u64,
+    /// Pages read from the file with an empty cache, by table and index, the most first.
+    pub pages: Vec<(String, u64)>,
+    /// Whether it was stopped before its end.
+    pub is_partial: bool,
+    /// Whether it writes.
+    pub is_write: bool,
+}
+
+/// What an execution costs, by counters that are the same each time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Instructions of SQLite's virtual machine.
+    pub steps: i64,
+    /// Steps forward in scans of whole tables.
+    pub scan_steps: i64,
+    /// Pages that it asked the cache for.
+    pub pages: i64,
+}
+
+/// Instructions that take about as long as a page that is found in the cache, for sums of both.
+const STEPS_OF_PAGE: i64 = 4;
+
+impl Cost {
+    /// Returns steps and pages as one number.
+    pub fn total(&self) -> i64 {
+        self.steps + STEPS_OF_PAGE * self.pages
+    }
+
+    /// Returns the sum.
+    pub fn plus(self, other: Cost) -> Cost {
+        Cost {
+            steps: self.steps + other.steps,
+            scan_steps: self.scan_steps + other.scan_steps,
+            pages: self.pages + other.pages,
+        }
+    }
+}
+
+/// A node of a plan with its work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Its depth in the tree, from 0.
+    pub depth: usize,
+    /// Its description by SQLite.
+    pub detail: String,
+    /// The index, or else the table that it reads.
+    pub object: Option<String>,
+    /// The number of times that its loop was begun.
+    pub loops: Option<i64>,
+    /// Rows visited.
+    pub visited: Option<i64>,
+    /// Visited rows that met the conditions, where that is known.
+    pub kept: Option<i64>,
+    /// Rows that the planner expected in each loop.
+    pub expected: Option<f64>,
+    /// Its part of the time, from 0 to 1, where the engine tells.
+    pub share: Option<f64>,
+}
+
+impl Node {
+    /// Returns the number of rows in each of its loops.
+    pub fn actual(&self) -> Option<f64> {
+        let (loops, visited) = (self.loops?, self.visited?);
+        (loops > 0).then(|| visited as f64 / loops as f64)
+    }
+}
+
+impl Subject {
+    /// Executes a statement with an empty cache, and observes it. What it writes is undone.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn observe(&self, query: &Query) -> Result<Observation, EngineError> {
+        let connection = self.connect()?;
+        let values = query.values.first().map_or(&[][..], Vec::as_slice);
+        let mut observation = self.execute(&connection, &query.sql, values)?;
+        let read = self.page_reads();
+        // With a full cache.
+        if !observation.is_partial && observation.time < WARM {
+            let again = self.execute(&connection, &query.sql, values)?;
+            observation.time = observation.time.min(again.time);
+        }
+        observation.pages = pages(&connection, &read)?;
+        Ok(observation)
+    }
+
+    fn execute(
+        &self,
+        connection: &Connection,
+        sql: &str,
+        values: &[Value],
+    ) -> Result<Observation, EngineError> {
+        connection.execute("SAVEPOINT observed")?;
+        let observed = self.execute_once(connection, sql, values);
+        connection.execute("ROLLBACK TO observed; RELEASE observed")?;
+        observed
+    }
+
+    fn execute_once(
+        &self,
+        connection: &Connection,
+        sql: &str,
+        values: &[Value],
+    ) -> Result<Observation, EngineError> {
+        let mut statement = connection.prepare(sql)?;
+        bind(&mut statement, values)?;
+        let is_write = !statement.is_read_only();
+        connection.limit_steps(MOST_STEPS)?;
+        self.page_reads();
+        let accesses = accesses(connection)?;
+        let changes = connection.total_changes();
+        let start = Instant::now();
+        let (rows, is_partial) = count(&mut statement)?;
+        let time = start.elapsed();
+        let pages = accesses_since(connection, accesses)?;
+        let cycles = statement.cycles();
+        let program = statement.program(connection)?;
+        let nodes = tree(&statement.scan_nodes()?, cycles, &program);
+        let counter = |counter| statement.counter(counter);
+        // Engines before 3.53 do not count it.
+        let spilled =
+            connection.db_status(DbStatus::TempSpill, true).map_or(0, |spilled| spilled.current);
+        Ok(Observation {
+            nodes,
+            rows,
+            changes: connection.total_changes() - changes,
+            time,
+            cost: Cost {
+                steps: counter(StatementCounter::VmSteps),
+                scan_steps: counter(StatementCounter::FullScanSteps),
+                pages,
+            },
+            sorted: (counter(StatementCounter::Sorts) > 0).then(|| sum(&program, &SORTING)),
+            auto_index_rows: counter(StatementCounter::AutoIndexRows),
+            spilled: u64::try_from(spilled).unwrap_or(0),
+            pages: Vec::new(),
+            is_partial,
+            is_write,
+        })
+    }
+
+    /// Executes a statement with each of its values, and returns the cost of all. What it writes is undone.
+    ///
+    /// # Errors
+    /// SQLite's; an execution of more than `most` instructions is stopped and counted as far as it came.
+    pub fn cost(
+        &self,
+        connection: &Connection,
+        query: &Query,
+        most: u32,
+    ) -> Result<Cost, EngineError> {
+        connection.execute("SAVEPOINT counted")?;
+        let counted = (|| {
+            let mut statement = connection.prepare(&query.sql)?;
+            connection.limit_steps(most)?;
+            let before = accesses(connection)?;
+            for values in &query.values {
+                statement.clear_bindings()?;
+                bind(&mut statement, values)?;
+                count(&mut statement)?;
+                statement.reset()?;
+            }
+            let counter = |counter| statement.counter(counter);
+            Ok(Cost {
+                steps: counter(StatementCounter::VmSteps),
+                scan_steps: counter(StatementCounter::FullScanSteps),
+                pages: accesses_since(connection, before)?,
+            })
+        })();
+        // Index builds are not statements of the user.
+        connection.limit_steps(u32::MAX)?;
+        connection.execute("ROLLBACK TO counted; RELEASE counted")?;
+        counted
+    }
+}
+
+/// Returns how many of the places of the file that were read belong to each table and index; all under an empty name for a
+/// large database.
+fn pages(
+    connection: &Connection,
+    read: &BTreeMap<i64, u64>,
+) -> Result<Vec<(String, u64)>, EngineError> {
+    let size = connection.query_i64("PRAGMA page_size")?;
+    if connection.query_i64("PRAGMA page_count")? > MOST_PAGES {
+        return Ok(vec![(String::new(), read.len() as u64)]);
+    }
+    let mut pages: BTreeMap<String, u64> = BTreeMap::new();
+    for row in connection.query_all("SELECT pageno, name FROM dbstat")? {
+        if let [Value::Integer(page), name] = row.as_slice()
+            && read.contains_key(&((page - 1) * size))
+        {
+            *pages.entry(name.to_string()).or_default() += 1;
+        }
+    }
+    let mut pages: Vec<(String, u64)> = pages.into_iter().collect();
+    pages.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    Ok(pages)
+}
+
+/// Executions that take less than this are repeated, to time one whose pages are in the cache.
+const WARM: Duration = Duration::from_millis(400);
+
+/// Returns the number of rows, and whether the statement was stopped because it took too many steps.
+fn count(statement: &mut engine::Statement<'_, '_>) -> Result<(u64, bool), EngineError> {
+    let mut rows = 0;
+    loop {
+        match statement.step() {
+            Ok(Step::Row) => rows += 1,
+            Ok(Step::Done) => return Ok((rows, false)),
+            Err(error) if error.is_interrupted() => return Ok((rows, true)),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Returns the number of pages that the connection asked its cache for.
+fn accesses(connection: &Connection) -> Result<i64, EngineError> {
+    let read = |counter| connection.db_status(counter, false).map(|status| status.current);
+    Ok(read(DbStatus::CacheHit)? + read(DbStatus::CacheMiss)?)
+}
+
+fn accesses_since(connection: &Connection, before: i64) -> Result<i64, EngineError> {
+    Ok(accesses(connection)? - before)
+}
+
+/// Returns how often instructions of these names were executed.
+fn sum(program: &[Instruction], names: &[&str]) -> i64 {
+    let named = program.iter().filter(|step| names.contains(&step.opcode.as_str()));
+    named.map(|step| step.executions).sum()
+}
+
+/// Instructions of which one is executed for each row that is sorted: those of a sorter, and of a sort with a limit, which
+/// keeps the first rows only.
+const SORTING: [&str; 2] = ["SorterInsert", "Sequence"];
+
+/// Instructions that take a row which has met all conditions.
+const TAKING: [&str; 10] = [
+    "ResultRow",
+    "SorterInsert",
+    "Sequence",
+    "AggStep",
+    "AggStep1",
+    "IdxInsert",
+    "RowSetAdd",
+    "Delete",
+    "Insert",
+    "Yield",
+];
+
+fn tree(nodes: &[ScanNode], cycles: Option<i64>, program: &[Instruction]) -> Vec<Node> {
+    let depth = |node: &ScanNode| {
+        let parent = |id: i32| nodes.iter().find(|node| node.id == id).map(|node| node.parent);
+        std::iter::successors(parent(node.id), |id| parent(*id)).filter(|id| *id != 0).count()
+    };
+    let is_loop = |node: &&ScanNode| node.loops.is_some();
+    // Rows of a subquery are taken elsewhere than rows of the statement.
+    let is_simple = nodes.iter().filter(is_loop).all(|node| node.parent == 0);
+    let last = nodes.iter().rposition(|node| is_loop(&node));
+    let node = |(place, node): (usize, &ScanNode)| {
+        let next =
+            nodes[place + 1..].iter().find(is_loop).filter(|next| next.parent == node.parent);
+        let kept = match next {
+            Some(next) => next.loops,
+            None if is_simple && last == Some(place) => {
+                let main = program.iter().filter(|step| step.is_main);
+                let taking = main.filter(|step| TAKING.contains(&step.opcode.as_str()));
+                taking.map(|step| step.executions).max()
+            }
+            None => None,
+        };
+        let kept = kept.filter(|kept| node.visited.is_some_and(|visited| *kept <= visited));
+        Node {
+            depth: depth(node),
+            detail: node.detail.clone(),
+            object: node.object.clone(),
+            loops: node.loops,
+            visited: node.visited,
+            kept: node.loops.and(kept),
+            expected: node.expected,
+            share: node
+                .cycles
+                .zip(cycles)
+                .filter(|(_, all)| *all > 0)
+                .map(|(own, all)| (own as f64 / all as f64).min(1.0)),
+        }
+    };
+    nodes.iter().enumerate().map(node).collect()
+}

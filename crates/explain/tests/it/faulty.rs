@@ -1,0 +1,120 @@
+//! Statements with a known fault: it is named, and the remedy was tried.
+
+use super::{SHOP, causes, explained, subject};
+
+/// Kinds of faults, each with statements that have it.
+const FAULTY: [(&str, &[&str]); 13] = [
+    (
+        "Filter",
+        &[
+            "SELECT id, total FROM orders WHERE customer_id = :customer_id",
+            "SELECT * FROM items WHERE product_id = ?",
+            "SELECT count(*) FROM customers WHERE country = 'DE' AND name = :name",
+            "UPDATE orders SET total = total + 1 WHERE customer_id = :customer_id",
+            "DELETE FROM items WHERE product_id = 77",
+        ],
+    ),
+    (
+        "Function",
+        &[
+            "SELECT id FROM customers WHERE lower(email) = 'user77@example.com'",
+            "SELECT id FROM customers c WHERE upper(c.name) = 'NAME 77'",
+            "SELECT total FROM orders WHERE date(created_at) = '2024-03-01'",
+            "SELECT id FROM products WHERE substr(title, 1, 11) = 'Product 400'",
+            "SELECT id FROM orders WHERE strftime('%Y-%m-%d %H', created_at) = '2024-05-01 10'",
+        ],
+    ),
+    (
+        "Collation",
+        &[
+            "SELECT id FROM customers WHERE email = 'user77@example.com' COLLATE NOCASE",
+            "SELECT id FROM customers WHERE name = 'name 77' COLLATE NOCASE",
+            "SELECT id FROM products WHERE sku LIKE 'SKU0012%'",
+            "SELECT id FROM customers WHERE email LIKE 'user77%'",
+            "SELECT id, title FROM products WHERE title LIKE :title",
+        ],
+    ),
+    (
+        "Affinity",
+        &[
+            "SELECT o.id, l.note FROM orders o JOIN legacy l ON l.code = o.customer_id WHERE o.id < 30",
+            "SELECT l.note FROM items i JOIN legacy l ON i.product_id = l.code WHERE i.order_id = :order_id",
+        ],
+    ),
+    (
+        "Or",
+        &[
+            "SELECT id FROM orders WHERE customer_id = :a OR total = :b",
+            "SELECT id FROM customers WHERE name = 'Name 7' OR created_at = '2024-01-01 10:00:00'",
+            "SELECT id FROM items WHERE product_id = 3 OR qty = 9",
+            "SELECT id FROM customers WHERE email = :e OR name = :n",
+            "SELECT id FROM products WHERE title = :t OR price = :p",
+        ],
+    ),
+    (
+        "Position",
+        &[
+            "SELECT id FROM events WHERE day = :day",
+            "SELECT id, kind FROM events WHERE day > '2025-02-18'",
+            "SELECT count(*) FROM events WHERE day BETWEEN '2024-05-01' AND '2024-05-02'",
+        ],
+    ),
+    (
+        "Sort",
+        &[
+            "SELECT id, total FROM orders ORDER BY total DESC LIMIT 10",
+            "SELECT id, name FROM customers ORDER BY created_at LIMIT 20",
+            "SELECT id, total FROM orders WHERE customer_id = :c ORDER BY created_at DESC LIMIT 20",
+            "SELECT id, title FROM products WHERE category = :category ORDER BY price LIMIT 5",
+            "SELECT * FROM items ORDER BY qty, product_id LIMIT 10",
+        ],
+    ),
+    ("Direction", &["SELECT id FROM orders ORDER BY status, created_at DESC LIMIT 10"]),
+    (
+        "AutomaticIndex",
+        &[
+            "SELECT c.name, p.title FROM customers c JOIN products p ON p.title = c.name",
+            "SELECT p.id, c.id FROM products p LEFT JOIN customers c ON c.name = p.title",
+        ],
+    ),
+    ("NotCovering", &["SELECT sum(total) FROM orders WHERE status = 'paid'"]),
+    (
+        "Offset",
+        &[
+            "SELECT id FROM orders ORDER BY id LIMIT 10 OFFSET 5000",
+            "SELECT * FROM customers LIMIT 5 OFFSET 1500",
+        ],
+    ),
+    (
+        "CountForExists",
+        &[
+            "SELECT id FROM customers c WHERE (SELECT count(*) FROM orders o WHERE o.status = 'paid') > 0 AND id < 3",
+            "SELECT 1 WHERE (SELECT count(*) FROM orders WHERE total > 10) >= 1",
+            "SELECT id FROM products WHERE id < 4 AND (SELECT count(*) FROM items) = 0",
+        ],
+    ),
+    (
+        "Wildcard",
+        &[
+            "SELECT id FROM products WHERE title LIKE '%400'",
+            "SELECT id FROM customers WHERE email LIKE '%77@example.com'",
+            "SELECT id FROM customers WHERE name GLOB '*77'",
+        ],
+    ),
+];
+
+#[test]
+fn a_planted_fault_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), SHOP);
+    let mut missed = Vec::new();
+    for (kind, statements) in FAULTY {
+        for sql in statements {
+            let found = causes(&explained(&subject, sql));
+            if !found.iter().any(|cause| cause == kind) {
+                missed.push(format!("{kind}: {sql}\n    found {found:?}"));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}

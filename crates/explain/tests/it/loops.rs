@@ -1,0 +1,42 @@
+//! The work of each loop.
+
+use super::{SHOP, explained, subject};
+
+#[test]
+fn each_loop_has_its_rows_and_its_part_of_the_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), SHOP);
+    let sql = "SELECT c.name, o.total FROM orders o JOIN customers c ON c.id = o.customer_id WHERE o.total < 1000";
+    let seen = explained(&subject, sql).observation;
+    let [orders, customers] = &seen.nodes[..] else { panic!("{:#?}", seen.nodes) };
+    assert_eq!((orders.loops, orders.visited), (Some(1), Some(8000)));
+    assert_eq!(orders.kept, customers.loops);
+    assert_eq!(customers.visited, Some(seen.rows as i64));
+    assert_eq!(customers.kept, Some(seen.rows as i64));
+    assert!(orders.share.unwrap() + customers.share.unwrap() > 0.5, "{:#?}", seen.nodes);
+    assert_eq!(seen.pages[0].0, "orders");
+}
+
+#[test]
+fn a_statement_that_writes_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), SHOP);
+    let seen = explained(&subject, "DELETE FROM orders").observation;
+    assert_eq!((seen.changes, seen.is_write), (8000, true));
+    let connection = subject.connect().unwrap();
+    assert_eq!(connection.query_i64("SELECT count(*) FROM orders").unwrap(), 8000);
+    assert_eq!(
+        connection
+            .query_i64("SELECT count(*) FROM sqlite_schema WHERE name LIKE '%candidate%'")
+            .unwrap(),
+        0
+    );
+}
+
+#[test]
+fn a_sort_has_its_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), SHOP);
+    let seen = explained(&subject, "SELECT id FROM orders ORDER BY total").observation;
+    assert_eq!(seen.sorted, Some(8000));
+}
