@@ -54,8 +54,8 @@ pub use array::{Array, BlobArray, TextArray};
 pub use columns::Columns;
 pub use confinement::CONFINED;
 pub use connection::{
-    BlobAt, Checkpoint, CheckpointMode, Connection, DbStatus, OpenFlags, Question, Questions,
-    Status, Term, TermKind,
+    BlobAt, Checkpoint, CheckpointMode, Connection, DbStatus, Instruction, OpenFlags, Question,
+    Questions, Status, Term, TermKind,
 };
 pub use error::{During, EngineError, ErrorKind, SqliteError};
 pub use library::{Identity, Library, Origin, Source};
@@ -64,5 +64,5 @@ pub use options::{
     SCAN_STATUS_OPTIMISATION, WHERE_SUPPORTED, link_arguments,
 };
 pub use shared::SharedNumbers;
-pub use statement::{Instruction, ScanNode, Statement, StatementCounter, Step};
+pub use statement::{ScanNode, Statement, StatementCounter, Step};
 pub use value::{Value, ValueRef};

@@ -61,15 +61,6 @@ impl Cost {
     pub fn total(&self) -> i64 {
         self.steps + STEPS_OF_PAGE * self.pages
     }
-
-    /// Returns the sum.
-    pub fn plus(self, other: Cost) -> Cost {
-        Cost {
-            steps: self.steps + other.steps,
-            scan_steps: self.scan_steps + other.scan_steps,
-            pages: self.pages + other.pages,
-        }
-    }
 }
 
 /// A node of a plan with its work.
@@ -150,7 +141,7 @@ impl Subject {
         let time = start.elapsed();
         let pages = accesses_since(connection, accesses)?;
         let cycles = statement.cycles();
-        let program = statement.program(connection)?;
+        let program = connection.program(&statement)?;
         let nodes = tree(&statement.scan_nodes()?, cycles, &program);
         let counter = |counter| statement.counter(counter);
         // Engines before 3.53 do not count it.
@@ -175,7 +166,8 @@ impl Subject {
         })
     }
 
-    /// Executes a statement with each of its values, and returns the cost of all. What it writes is undone.
+    /// Executes a statement with each of its values, and returns what an execution costs in the mean. What it writes is
+    /// undone.
     ///
     /// # Errors
     /// SQLite's; an execution of more than `most` instructions is stopped and counted as far as it came.
@@ -196,11 +188,12 @@ impl Subject {
                 count(&mut statement)?;
                 statement.reset()?;
             }
-            let counter = |counter| statement.counter(counter);
+            let executions = query.values.len().max(1) as i64;
+            let counter = |counter| statement.counter(counter) / executions;
             Ok(Cost {
                 steps: counter(StatementCounter::VmSteps),
                 scan_steps: counter(StatementCounter::FullScanSteps),
-                pages: accesses_since(connection, before)?,
+                pages: accesses_since(connection, before)? / executions,
             })
         })();
         // Index builds are not statements of the user.

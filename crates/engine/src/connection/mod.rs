@@ -4,11 +4,13 @@ mod backup;
 mod blob;
 mod busy;
 mod function;
+mod program;
 mod status;
 mod terms;
 mod wal_commit;
 
 pub use blob::BlobAt;
+pub use program::Instruction;
 pub use status::{Checkpoint, CheckpointMode, DbStatus, Status};
 pub use terms::{Question, Questions, Term, TermKind};
 

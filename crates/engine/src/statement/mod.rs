@@ -5,7 +5,7 @@ mod bind;
 mod columns;
 mod scan;
 
-pub use scan::{Instruction, ScanNode};
+pub use scan::ScanNode;
 
 use crate::array::Array;
 use crate::error::{During, EngineError, Result};

@@ -1,7 +1,6 @@
 //! The work of each loop of a statement, where the engine counts it (`SQLITE_ENABLE_STMT_SCANSTATUS`).
 
-use super::{Statement, Step};
-use crate::connection::Connection;
+use super::Statement;
 use crate::error::{EngineError, unsupported};
 use crate::ffi;
 use crate::text::copied;
@@ -27,21 +26,6 @@ pub struct ScanNode {
     pub expected: Option<f64>,
     /// Cycles of the processor, without those of other nodes.
     pub cycles: Option<i64>,
-}
-
-/// An instruction of the program of a statement, with its executions (<https://sqlite.org/bytecodevtab.html>).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Instruction {
-    /// Its address in its program.
-    pub address: i64,
-    /// Its name.
-    pub opcode: String,
-    /// Its first and second operand.
-    pub operands: [i64; 2],
-    /// Whether it belongs to the statement itself and not to a trigger.
-    pub is_main: bool,
-    /// Executions since the statement was prepared.
-    pub executions: i64,
 }
 
 // https://sqlite.org/c3ref/c_scanstat_est.html
@@ -116,34 +100,5 @@ impl Statement<'_, '_> {
             )
         };
         (code == ffi::SQLITE_OK).then_some(cycles)
-    }
-
-    /// Returns the program of the statement with how often each instruction was executed.
-    ///
-    /// # Errors
-    /// SQLite's; [`EngineError::Unsupported`] where pointers cannot be bound.
-    pub fn program(&self, connection: &Connection) -> Result<Vec<Instruction>, EngineError> {
-        let bind = self.api.bind_pointer;
-        let bind = bind.ok_or(unsupported("binding of pointers", "sqlite3_bind_pointer"))?;
-        let sql = "SELECT addr, opcode, p1, p2, subprog IS NULL, nexec FROM bytecode(?1)";
-        let mut rows = connection.prepare(sql)?;
-        // SAFETY: both statements are alive until the end of this function, and the type of the pointer is that which
-        // bytecode() demands.
-        let code = unsafe {
-            let kind = c"stmt-pointer".as_ptr();
-            bind(rows.as_ptr(), 1, self.as_ptr().cast(), kind, ffi::SQLITE_STATIC)
-        };
-        rows.check(code)?;
-        let mut program = Vec::new();
-        while rows.step()? == Step::Row {
-            program.push(Instruction {
-                address: rows.column_i64(0),
-                opcode: rows.column_value(1).to_string(),
-                operands: [rows.column_i64(2), rows.column_i64(3)],
-                is_main: rows.column_i64(4) != 0,
-                executions: rows.column_i64(5),
-            });
-        }
-        Ok(program)
     }
 }
