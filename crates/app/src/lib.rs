@@ -17,6 +17,7 @@ pub mod doctor;
 pub mod driver;
 pub mod engine;
 mod error;
+pub mod explain;
 pub mod export;
 pub mod files;
 pub mod fleet;

@@ -362,7 +362,7 @@ fn add_factors(subject: &Subject, experiment: &mut Experiment) -> Result<(), Err
 }
 
 /// Refuses a database in place of a file of SQL.
-fn refuse_database(file: &Path) -> Result<(), Error> {
+pub(crate) fn refuse_database(file: &Path) -> Result<(), Error> {
     // A file that cannot be read is reported where it is needed.
     if !is_database(file) {
         return Ok(());

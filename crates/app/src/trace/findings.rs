@@ -188,7 +188,7 @@ fn about(usage: &StatementUse, words: String) -> Sentence {
 }
 
 /// Returns a time in words.
-pub(super) fn time(ns: f64) -> String {
+pub(crate) fn time(ns: f64) -> String {
     match ns {
         0.0 => "0".to_owned(),
         ..1e3 => format!("{ns:.0} ns"),

@@ -3,6 +3,8 @@
 mod document;
 mod findings;
 
+pub(crate) use self::findings::time;
+
 use std::path::{Path, PathBuf};
 
 use report::document::Document;

@@ -1,0 +1,209 @@
+//! Explanations of statements: the work of each loop, what is wrong, and what helps, tried on a copy.
+
+mod document;
+mod recorded;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use ::explain::advisor::{Advice, advise};
+use ::explain::faults::{Fault, faults};
+use ::explain::observe::Observation;
+use ::explain::{Query, Subject, values};
+use engine::{EngineError, ErrorKind, Value};
+use report::document::Document;
+use script::{Form, Names, parse};
+
+use crate::error::Error;
+use crate::files::{built_in_library, read_text, work_folder};
+
+/// The largest file of statements.
+const MOST_TEXT: u64 = 16 << 20;
+
+/// Time for trying indexes, for each statement.
+const TRIED: Duration = Duration::from_secs(20);
+
+/// What is explained.
+#[derive(Clone, Debug)]
+pub struct ExplainRequest {
+    /// The statements.
+    pub what: What,
+    /// Values of parameters by their names; others are taken from the database.
+    pub values: Vec<(String, String)>,
+    /// Extensions that the database needs.
+    pub extensions: Vec<PathBuf>,
+    /// The directory for a copy of the database.
+    pub directory: PathBuf,
+}
+
+/// Statements and their database.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// Texts.
+    Statements(Vec<String>, PathBuf),
+    /// Files of statements.
+    Files(Vec<PathBuf>, PathBuf),
+    /// Statements of a trace with their recorded values: all, or the one of this number in the table of statements.
+    Trace(PathBuf, Option<usize>),
+}
+
+/// A statement that was explained.
+struct Explained {
+    query: Query,
+    /// Names of its parameters, in the order of its values.
+    parameters: Vec<String>,
+    observation: Observation,
+    advice: Advice,
+    faults: Vec<Fault>,
+}
+
+/// Explains statements, each by itself; a workload of several has advice for all of them together.
+///
+/// # Errors
+/// The database or the trace cannot be used, a statement is invalid, or a parameter has no value.
+pub fn explain(request: &ExplainRequest) -> Result<Document, Error> {
+    let folder = work_folder(&request.directory)?;
+    let copy = folder.path().join("copy.db");
+    let (title, statements) = match &request.what {
+        What::Statements(texts, database) => (database, named(texts)?),
+        What::Files(files, database) => (database, of_files(files)?),
+        What::Trace(trace, number) => (trace, recorded::statements(trace, *number, &copy)?),
+    };
+    if let What::Statements(_, database) | What::Files(_, database) = &request.what {
+        let copied = bench::copy_database(&built_in_library()?, database, &copy);
+        copied.map_err(Error::unusable)?;
+    }
+    let subject = Subject::open(&copy, &request.extensions).map_err(of_engine)?;
+    let queries: Result<Vec<(Query, Vec<String>)>, Error> = statements
+        .into_iter()
+        .map(|statement| with_values(&subject, statement, &request.values))
+        .collect();
+    let queries = queries?;
+    let mut all = Vec::new();
+    for (query, parameters) in &queries {
+        all.push(explain_one(&subject, query, parameters)?);
+    }
+    let whole = match &all[..] {
+        [] | [_] => None,
+        several => {
+            let queries: Vec<Query> = several.iter().map(|it| it.query.clone()).collect();
+            let deadline = Instant::now() + TRIED;
+            Some(advise(&subject, &queries, Some(deadline)).map_err(of_engine)?)
+        }
+    };
+    Ok(document::document(title, &all, whole.as_ref()))
+}
+
+fn explain_one(
+    subject: &Subject,
+    query: &Query,
+    parameters: &[String],
+) -> Result<Explained, Error> {
+    let observation = subject.observe(query).map_err(|error| in_statement(&query.name, error))?;
+    let deadline = Instant::now() + TRIED;
+    let advice = if observation.is_partial {
+        Advice::default()
+    } else {
+        advise(subject, std::slice::from_ref(query), Some(deadline)).map_err(of_engine)?
+    };
+    let faults = faults(subject, query, &observation, &advice).map_err(of_engine)?;
+    let (query, parameters) = (query.clone(), parameters.to_vec());
+    Ok(Explained { query, parameters, observation, advice, faults })
+}
+
+/// A statement with its recorded values, if there are any.
+struct Statement {
+    name: String,
+    sql: String,
+    weight: f64,
+    values: Option<Vec<Vec<Value>>>,
+}
+
+/// Returns the statements of texts. One of them alone needs no name.
+fn named(texts: &[String]) -> Result<Vec<Statement>, Error> {
+    of_text("the statement", &texts.join(";\n"))
+}
+
+fn of_files(files: &[PathBuf]) -> Result<Vec<Statement>, Error> {
+    let mut all = Vec::new();
+    for file in files {
+        crate::measure::refuse_database(file)?;
+        let text = read_text("the file of statements", file, MOST_TEXT)?;
+        let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        all.extend(of_text(&name.unwrap_or_default(), &text)?);
+    }
+    Ok(all)
+}
+
+fn of_text(name: &str, text: &str) -> Result<Vec<Statement>, Error> {
+    let scripts = parse(name, name, text, Form::Statements, &mut Names::default());
+    let scripts = scripts.map_err(Error::mistake)?;
+    let statements = scripts.into_iter().flat_map(|script| script.statements);
+    let statements: Vec<Statement> = statements
+        .map(|statement| Statement {
+            name: statement.name,
+            sql: statement.sql,
+            weight: 1.0,
+            values: None,
+        })
+        .collect();
+    if statements.is_empty() {
+        return Err(Error::mistake(format!("{name}: there is no statement")));
+    }
+    Ok(statements)
+}
+
+fn with_values(
+    subject: &Subject,
+    statement: Statement,
+    given: &[(String, String)],
+) -> Result<(Query, Vec<String>), Error> {
+    let connection = subject.connect().map_err(of_engine)?;
+    let Statement { name, sql, weight, values } = statement;
+    let prepared = connection.prepare(&sql).map_err(|error| in_statement(&name, error))?;
+    let parameter = |index: i32| prepared.parameter_name(index).unwrap_or(format!("?{index}"));
+    let parameters = (1..=prepared.parameter_count()).map(parameter).collect();
+    let given: Vec<(String, Value)> =
+        given.iter().map(|(name, value)| (name.clone(), value_of(value))).collect();
+    let values = match values {
+        Some(values) => values,
+        None => values::draw(&connection, &subject.schema, &prepared, &given)
+            .map_err(|why| Error::mistake(format!("{name}: {why}")))?,
+    };
+    Ok((Query { name, sql, weight, values }, parameters))
+}
+
+/// Returns the value that a text on the command line stands for: a number if it looks like one.
+fn value_of(text: &str) -> Value {
+    match (text.parse(), text.parse()) {
+        (Ok(integer), _) => Value::Integer(integer),
+        (_, Ok(real)) => Value::Real(real),
+        _ => Value::Text(text.to_owned()),
+    }
+}
+
+/// Turns an error of a statement into one that says what to do.
+fn in_statement(name: &str, error: EngineError) -> Error {
+    let Some(sqlite) = error.as_sqlite() else { return of_engine(error) };
+    let message = sqlite.message().to_owned();
+    let lacks = |what: &str| message.starts_with(what);
+    let hint = if lacks("no such function") || lacks("no such collation") || lacks("no such module")
+    {
+        Some("if an extension has it, name the extension with --load-extension")
+    } else {
+        None
+    };
+    match sqlite.kind() {
+        ErrorKind::Other => Error::mistake(format!("{name}: {message}")).hint_if(hint),
+        _ => Error::unusable(format!("{name}: {message}")),
+    }
+}
+
+fn of_engine(error: EngineError) -> Error {
+    Error::unusable(error)
+}
+
+/// Returns the last part of a path.
+fn file_name(path: &Path) -> String {
+    path.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned())
+}
