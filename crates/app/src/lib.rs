@@ -24,6 +24,7 @@ pub mod fleet;
 mod git;
 pub mod guard;
 pub mod history;
+pub mod inspect;
 mod interface;
 pub mod library;
 pub mod load;

@@ -204,7 +204,7 @@ impl Connection {
     ///
     /// # Errors
     /// SQLite's, such as for a table that does not exist.
-    pub fn query_plan(&self, sql: &str) -> Result<Vec<String>, EngineError> {
+    pub fn query_plan(&self, sql: &str) -> Result<Vec<String>> {
         self.query_plan_with(sql, &[])
     }
 
@@ -213,7 +213,7 @@ impl Connection {
     ///
     /// # Errors
     /// As [`query_plan`](Self::query_plan).
-    pub fn query_plan_with(&self, sql: &str, values: &[Value]) -> Result<Vec<String>, EngineError> {
+    pub fn query_plan_with(&self, sql: &str, values: &[Value]) -> Result<Vec<String>> {
         let mut depths: Vec<(i64, usize)> = vec![(0, 0)];
         let mut lines = Vec::new();
         let mut plan = self.prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?;

@@ -1,7 +1,7 @@
 //! The program that SQLite compiles a statement to.
 
 use super::Connection;
-use crate::error::{EngineError, unsupported};
+use crate::error::{Result, unsupported};
 use crate::ffi;
 use crate::statement::{Statement, Step};
 
@@ -25,7 +25,7 @@ impl Connection {
     ///
     /// # Errors
     /// SQLite's; [`EngineError::Unsupported`] where pointers cannot be bound.
-    pub fn program(&self, statement: &Statement<'_, '_>) -> Result<Vec<Instruction>, EngineError> {
+    pub fn program(&self, statement: &Statement<'_, '_>) -> Result<Vec<Instruction>> {
         let bind = self.handle.api().bind_pointer;
         let bind = bind.ok_or(unsupported("binding of pointers", "sqlite3_bind_pointer"))?;
         let sql = "SELECT addr, opcode, p1, p2, subprog IS NULL, nexec FROM bytecode(?1)";

@@ -3,7 +3,7 @@
 //! learns them the same way for `.expert`. Names, aliases, views and subqueries are so resolved by SQLite's own rules.
 
 use super::Connection;
-use crate::error::{EngineError, unsupported};
+use crate::error::{Result, unsupported};
 use crate::ffi::{self, Api};
 use crate::handle::DatabaseHandle;
 use crate::text::{c_string, copied};
@@ -90,7 +90,7 @@ impl Questions {
     ///
     /// # Errors
     /// [`EngineError::Unsupported`] for SQLite before 3.22.
-    pub fn new(connection: Connection) -> Result<Questions, EngineError> {
+    pub fn new(connection: Connection) -> Result<Questions> {
         let notes = Rc::new(RefCell::new(Vec::new()));
         register(&connection.handle, Rc::clone(&notes))?;
         Ok(Questions { connection, notes })
@@ -100,7 +100,7 @@ impl Questions {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn add_table(&self, name: &str, columns: &[String]) -> Result<(), EngineError> {
+    pub fn add_table(&self, name: &str, columns: &[String]) -> Result<()> {
         let name = name.replace('"', "\"\"");
         let columns = columns.join(", ");
         self.connection
@@ -111,7 +111,7 @@ impl Questions {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn add(&self, sql: &str) -> Result<(), EngineError> {
+    pub fn add(&self, sql: &str) -> Result<()> {
         self.connection.execute(sql)
     }
 
@@ -119,7 +119,7 @@ impl Questions {
     ///
     /// # Errors
     /// SQLite's, such as for a function that only the application has.
-    pub fn of(&self, sql: &str) -> Result<Vec<Question>, EngineError> {
+    pub fn of(&self, sql: &str) -> Result<Vec<Question>> {
         self.notes.borrow_mut().clear();
         self.connection.prepare(sql)?;
         let mut questions = self.notes.take();
@@ -129,10 +129,7 @@ impl Questions {
     }
 }
 
-fn register(
-    database: &DatabaseHandle,
-    notes: Rc<RefCell<Vec<Question>>>,
-) -> Result<(), EngineError> {
+fn register(database: &DatabaseHandle, notes: Rc<RefCell<Vec<Question>>>) -> Result<()> {
     let api: &Api = database.api();
     let missing = || unsupported("questions of the planner", "sqlite3_vtab_collation");
     let create = api.create_module_v2.ok_or(missing())?;

@@ -1,7 +1,7 @@
 //! The work of each loop of a statement, where the engine counts it (`SQLITE_ENABLE_STMT_SCANSTATUS`).
 
 use super::Statement;
-use crate::error::{EngineError, unsupported};
+use crate::error::{Result, unsupported};
 use crate::ffi;
 use crate::text::copied;
 use std::ffi::{c_char, c_int, c_void};
@@ -45,7 +45,7 @@ impl Statement<'_, '_> {
     ///
     /// # Errors
     /// [`EngineError::Unsupported`] where the engine does not count.
-    pub fn scan_nodes(&self) -> Result<Vec<ScanNode>, EngineError> {
+    pub fn scan_nodes(&self) -> Result<Vec<ScanNode>> {
         let status = self.api.stmt_scanstatus_v2;
         let status =
             status.ok_or(unsupported("counting of loops", "sqlite3_stmt_scanstatus_v2"))?;

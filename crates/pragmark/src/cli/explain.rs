@@ -6,7 +6,7 @@ use app::Error;
 use app::explain::{ExplainRequest, What, explain};
 use clap::Args;
 
-use super::values::assignment;
+use super::values::settings;
 use crate::exit::Exit;
 use crate::output::{self, Output};
 
@@ -29,8 +29,8 @@ pub struct ExplainArgs {
     #[arg(long, value_name = "NUMBER", conflicts_with = "db")]
     pub statement: Option<usize>,
     /// Value of a parameter, such as `id=5`; others are taken from the columns they are compared with.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
-    pub set: Vec<(String, String)>,
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
     /// Extension that the database needs.
     #[arg(long, value_name = "FILE")]
     pub load_extension: Vec<PathBuf>,
@@ -46,7 +46,7 @@ impl ExplainArgs {
     pub fn execute(self) -> Result<Exit, Error> {
         let request = ExplainRequest {
             what: what(self.what, self.db, self.statement)?,
-            values: self.set,
+            values: settings(&self.set, "--set")?,
             extensions: self.load_extension,
             directory: self.dir.unwrap_or_else(std::env::temp_dir),
         };
@@ -72,9 +72,7 @@ fn what(
             }
         }
         (None, [trace]) if are_files => Ok(What::Trace(trace.clone(), statement)),
-        (None, _) => {
-            Err(Error::mistake("name the database with --db, or a trace instead of SQL"))
-        }
+        (None, _) => Err(Error::mistake("name the database with --db, or a trace instead of SQL")),
     }
 }
 

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 /// The commands, by what a person wants.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("Your SQL", &["measure", "tune", "compare", "guard"]),
+    ("Your SQL", &["explain", "measure", "tune", "compare", "guard"]),
     ("Your application", &["record", "trace"]),
-    ("Your database", &["load", "anonymize"]),
+    ("Your database", &["inspect", "load", "anonymize"]),
     ("Safety", &["crash"]),
     ("Experiments", &["run", "list", "show", "new"]),
     ("Results", &["report", "runs", "settings"]),

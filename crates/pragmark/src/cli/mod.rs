@@ -7,9 +7,11 @@ mod crash;
 mod doctor;
 mod driver;
 mod engine;
+mod explain;
 mod fleet;
 mod guard;
 mod help;
+mod inspect;
 mod list;
 mod load;
 mod measure;
@@ -37,8 +39,10 @@ use self::crash::CrashArgs;
 use self::doctor::DoctorArgs;
 use self::driver::DriverArgs;
 use self::engine::EngineCommand;
+use self::explain::ExplainArgs;
 use self::fleet::FleetCommand;
 use self::guard::GuardArgs;
+use self::inspect::InspectArgs;
 use self::list::{ListArgs, ShowArgs};
 use self::load::LoadArgs;
 use self::measure::MeasureArgs;
@@ -117,6 +121,8 @@ pub fn execute() -> Result<Exit> {
 /// The commands.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Show why a query is slow and what helps.
+    Explain(ExplainArgs),
     /// Measure your SQL on a copy of your database.
     Measure(Box<MeasureArgs>),
     /// Find the fastest settings that are safe enough.
@@ -129,6 +135,8 @@ enum Command {
     Record(RecordArgs),
     /// Summarise, cut, merge, redact or export a trace.
     Trace(TraceArgs),
+    /// Show what is wrong with a database.
+    Inspect(InspectArgs),
     /// Load CSV, JSON Lines, Parquet or Arrow files.
     Load(Box<LoadArgs>),
     /// Copy a database with scrambled texts and blobs.
@@ -150,7 +158,7 @@ enum Command {
     Runs(RunsArgs),
     /// Print the settings that a run recommends.
     Settings(SettingsArgs),
-    /// Check this machine, or examine a database.
+    /// Check this machine.
     Doctor(DoctorArgs),
     /// List, build, add or remove SQLite libraries.
     #[command(subcommand)]
@@ -199,6 +207,8 @@ impl Command {
     /// Carries out the command. Its arguments are interpreted once, by its own module here.
     fn execute(self) -> Result<Exit> {
         match self {
+            Command::Explain(args) => args.execute(),
+            Command::Inspect(args) => args.execute(),
             Command::Run(args) => args.execute(),
             Command::Measure(args) => args.execute(),
             Command::Compare(args) => args.execute(),

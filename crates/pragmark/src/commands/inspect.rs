@@ -1,10 +1,11 @@
-//! `pragmark doctor --db`: what can be seen of the user's own database without a workload.
+//! `pragmark inspect`: what can be seen of the user's own database without a workload.
 
 use std::fmt::Write;
 use std::path::Path;
 
 use app::Result;
-use app::doctor::{Application, DatabaseCheck, DatabaseRequest, database};
+use app::explain::{ExplainRequest, explain};
+use app::inspect::{Application, InspectRequest, Inspection, inspect};
 use app::words::plural;
 use bench::examination::{Examination, Finding, Integrity, Space, WalReset};
 use lab::metric::Unit;
@@ -13,7 +14,7 @@ use report::figures::with_unit;
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Format, Output};
 use crate::terminal::Terminal;
 
 /// Copies of databases from this size on are announced, in bytes.
@@ -23,13 +24,21 @@ const LARGE: u64 = 100 << 20;
 const LISTED: usize = 10;
 
 /// Examines the database and prints the result.
-pub fn execute(request: &DatabaseRequest, is_json: bool) -> Result<Exit> {
+pub fn execute(
+    request: &InspectRequest,
+    explained: Option<&ExplainRequest>,
+    is_json: bool,
+) -> Result<Exit> {
     announce(&request.database, &request.directory);
-    let DatabaseCheck { examination, application } = database(request, &Terminal::lines())?;
+    let Inspection { examination, application } = inspect(request, &Terminal::lines())?;
     if is_json {
         output::display_json(&json!({ "database": examination, "application": application }))?;
     } else {
         output::display(&as_text(&examination, &application))?;
+    }
+    if let Some(explained) = explained {
+        let output = Output { format: Format::Terminal, out: None };
+        output::write_document(&output, &explain(explained)?, &())?;
     }
     let is_sound = |integrity: &Integrity| integrity.problems.is_empty();
     let is_sound = examination.integrity.as_ref().is_none_or(is_sound);
