@@ -15,14 +15,18 @@ use crate::{quoted, schema};
 /// The most indexes that are advised.
 const MOST: usize = 5;
 
-/// The least part of the cost of the workload, or of a statement, that an index has to save.
-const LEAST: f64 = 0.1;
+/// The least part of the cost of a statement that an index has to save.
+const LEAST: f64 = 0.3;
 
-/// The least part of the cost of all statements that an index has to save.
-const SHARE: f64 = 0.005;
+/// A part of a cost that counts as a change of it.
+const CHANGE: f64 = 0.1;
 
 /// A cost below which a statement needs no index.
-const SMALL: f64 = 500.0;
+const SMALL: f64 = 1000.0;
+
+/// What an execution costs besides, such as binding its values and committing. So a few instructions more or less do not make a
+/// small statement count as much as a large one.
+const FIXED: f64 = 500.0;
 
 /// The least part of the cost of its statements that covered columns have to save besides.
 const COVERING: f64 = 0.05;
@@ -125,9 +129,10 @@ type Group = Vec<Candidate>;
 /// What indexes bring.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gain {
-    /// What they save of the cost of the workload.
+    /// What they save: the sum of the logarithms of the costs, so that one large statement does not hide the others.
     saved: f64,
-    /// What the statements cost then that they change.
+    /// What the statements cost that they change, before and with them.
+    before: f64,
     left: f64,
     /// Whether they are worth their place.
     is_worth: bool,
@@ -144,12 +149,10 @@ fn best(groups: &[Group], gains: &[Gain]) -> Option<usize> {
         1.0 + 0.05 * (columns - covered) as f64 + 0.25 * covered as f64
     };
     let covers = |number: usize| groups[number].iter().any(|candidate| candidate.covering > 0);
-    let plain = worth()
-        .filter(|(number, _)| !covers(*number))
-        .map(|(_, gain)| gain.saved)
-        .fold(0.0, f64::max);
+    let plain = worth().filter(|(number, _)| !covers(*number));
+    let plain = plain.map(|(_, gain)| gain.before - gain.left).fold(0.0, f64::max);
     let near = worth().filter(|(number, gain)| {
-        let is_enough = gain.saved > plain + COVERING * (gain.saved + gain.left);
+        let is_enough = gain.before - gain.left > plain + COVERING * gain.before;
         gain.saved > most * 0.9 && (!covers(*number) || is_enough)
     });
     let score = |(number, gain): &(usize, &Gain)| gain.left * price(*number);
@@ -201,7 +204,7 @@ impl Work<'_> {
         let total = |costs: &[Cost]| costs.iter().map(Cost::total).sum::<i64>();
         let (old, new) = (total(&before), total(&self.costs()));
         let changes = self.changes_since(&before);
-        let is_worth = old as f64 > SMALL && (new as f64) < old as f64 * (1.0 - LEAST);
+        let is_worth = old as f64 > SMALL && (new as f64) < old as f64 * (1.0 - CHANGE);
         Ok(is_worth.then(|| changed(changes)))
     }
 
@@ -269,7 +272,7 @@ impl Work<'_> {
             measured.push((cost, group));
         }
         self.connection.execute("ROLLBACK TO favourites; RELEASE favourites")?;
-        let least = now.total() as f64 * (1.0 - LEAST);
+        let least = now.total() as f64 * (1.0 - CHANGE);
         let best = measured.iter().map(|(cost, _)| *cost).min().unwrap_or(i64::MAX);
         measured.retain(|(cost, _)| (*cost as f64) < least && *cost <= best.saturating_mul(3));
         Ok(measured.into_iter().map(|(_, group)| group).collect())
@@ -311,6 +314,14 @@ impl Work<'_> {
             }
             let Some(number) = best(&left, &gains) else { break };
             let chosen = left.remove(number);
+            // What begins alike would do the same work a little better.
+            let begins_alike = |candidate: &Candidate| {
+                let same = |other: &Candidate| {
+                    other.table == candidate.table && other.parts[0] == candidate.parts[0]
+                };
+                chosen.iter().any(same)
+            };
+            left.retain(|group| !group.iter().any(begins_alike));
             self.keep(chosen, advice)?;
         }
         Ok(())
@@ -326,17 +337,18 @@ impl Work<'_> {
         let costs = if is_made { self.costs_with(group)? } else { self.costs() };
         self.connection.execute("ROLLBACK TO gain; RELEASE gain")?;
         let mut gain = Gain::default();
-        let (mut before, mut is_worth) = (0.0, false);
+        let (mut total, mut is_worth) = (0.0, false);
         for ((query, now), then) in self.queries.iter().zip(costs) {
             let (now, then) = (now.total() as f64, then.total() as f64);
-            before += query.weight * now;
-            gain.saved += query.weight * (now - then);
-            if (now - then).abs() > LEAST * now {
+            total += query.weight * (now - then);
+            gain.saved += query.weight * ((now + FIXED) / (then + FIXED)).ln();
+            if (now - then).abs() > CHANGE * now {
+                gain.before += query.weight * now;
                 gain.left += query.weight * then;
             }
             is_worth |= now - then > LEAST * now && now > SMALL;
         }
-        gain.is_worth = is_worth && gain.saved > before * SHARE;
+        gain.is_worth = is_worth && gain.saved > 0.0 && total > 0.0;
         Ok(gain)
     }
 
@@ -396,7 +408,7 @@ impl Work<'_> {
                 self.connection.execute(&sql)?;
                 let costs = self.costs_with(std::slice::from_ref(&made.index))?;
                 let is_worse = |((_, now), then): (&(Query, Cost), &Cost)| {
-                    then.total() as f64 > now.total() as f64 * (1.0 + LEAST)
+                    then.total() as f64 > now.total() as f64 * (1.0 + CHANGE)
                 };
                 if self.queries.iter().zip(&costs).any(is_worse) {
                     self.connection.execute("ROLLBACK TO redundant; RELEASE redundant")?;

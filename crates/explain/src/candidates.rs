@@ -107,9 +107,12 @@ impl<'s> Planner<'s> {
         let questions = self.questions.of(&query.sql).unwrap_or_default();
         let mut all: BTreeSet<(usize, Candidate)> = BTreeSet::new();
         let expressions = self.expressions(query);
+        let is_open = has_open_pattern(query);
         for question in &questions {
             let Some(table) = self.schema.table(&question.table) else { continue };
-            for (rank, (parts, covering)) in self.orders(table, question).into_iter().enumerate() {
+            for (rank, (parts, covering)) in
+                self.orders(table, question, is_open).into_iter().enumerate()
+            {
                 all.insert((rank, Candidate { table: table.name.clone(), parts, covering }));
             }
         }
@@ -133,7 +136,8 @@ impl<'s> Planner<'s> {
     }
 
     /// Returns lists of terms for a question, the most promising first, each with the number of those that it only covers.
-    fn orders(&self, table: &Table, question: &Question) -> Vec<(Vec<Part>, usize)> {
+    /// Patterns that begin with a wildcard are open.
+    fn orders(&self, table: &Table, question: &Question, is_open: bool) -> Vec<(Vec<Part>, usize)> {
         let terms = |kind: TermKind| {
             let terms = question.terms.iter().filter(move |term| term.kind == kind);
             terms.filter(|term| table.columns.get(term.column).is_some_and(|it| !it.is_rowid))
@@ -157,7 +161,11 @@ impl<'s> Planner<'s> {
         }
         orders.extend(ranges.iter().map(|range| with(vec![range.clone()])));
         orders.extend(
-            terms(TermKind::Pattern).flat_map(patterns).filter(is_new).map(|part| with(vec![part])),
+            terms(TermKind::Pattern)
+                .filter(|_| !is_open)
+                .flat_map(patterns)
+                .filter(is_new)
+                .map(|part| with(vec![part])),
         );
         orders.push(equal.clone());
         orders.dedup();
@@ -273,6 +281,15 @@ pub fn call(sql: &str, all: &[Token<'_>], place: usize) -> Option<Call> {
         column: column.name().unwrap_or_default(),
         is_compared: after || before,
     })
+}
+
+/// Returns whether a text of the statement or a value begins with a wildcard, so that no index finds what it matches.
+fn has_open_pattern(query: &Query) -> bool {
+    let begins = |text: &str| text.starts_with(['%', '*']);
+    let is_open = |token: Token<'_>| token.text.starts_with('\'') && begins(&token.text[1..]);
+    let mut values = query.values.iter().flatten();
+    tokens(&query.sql).any(is_open)
+        || values.any(|value| matches!(value, Value::Text(text) if begins(text)))
 }
 
 fn is_number(token: &Token<'_>) -> bool {

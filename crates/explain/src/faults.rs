@@ -72,6 +72,11 @@ pub enum Cause {
         /// The rows.
         rows: i64,
     },
+    /// Rows are sorted to group them.
+    Group {
+        /// The rows.
+        rows: i64,
+    },
     /// Each row of the index is looked up in the table for a few more columns.
     NotCovering {
         /// The index.
@@ -143,13 +148,20 @@ pub fn faults(
     let seen = Seen { subject, query, observation, tokens: significant(&query.sql) };
     let mut faults: Vec<Fault> = Vec::new();
     faults.extend(seen.statistics(advice));
-    for (number, made) in advice.made.iter().enumerate() {
+    let made = advice.made.iter().enumerate();
+    for (number, made) in made.filter(|(_, made)| helps(made, query)) {
         let causes = seen.causes(made).into_iter();
         faults.extend(causes.map(|cause| Fault { cause, remedy: Remedy::Index(number) }));
     }
     faults.extend(seen.rewritten()?);
     faults.extend(seen.untried(advice));
     Ok(faults)
+}
+
+/// Returns whether an index makes a statement cheaper.
+fn helps(made: &MadeIndex, query: &Query) -> bool {
+    let mut changes = made.changes.iter();
+    changes.any(|change| change.name == query.name && change.after.total() < change.before.total())
 }
 
 fn significant(sql: &str) -> Vec<Token<'_>> {
@@ -197,7 +209,7 @@ impl Seen<'_> {
             causes.push(Cause::Sort { rows });
         }
         if causes.is_empty() {
-            causes.push(self.filter(table));
+            causes.push(self.grouped().unwrap_or_else(|| self.filter(table)));
         }
         causes
     }
@@ -265,6 +277,12 @@ impl Seen<'_> {
         };
         let index = indexes.find(|index| is_used(&index.name))?;
         self.observation.sorted.is_none().then(|| index.name.clone())
+    }
+
+    fn grouped(&self) -> Option<Cause> {
+        let groups = |detail: &str| detail.ends_with("GROUP BY") || detail.ends_with("DISTINCT");
+        let node = self.observation.nodes.iter().find(|node| groups(&node.detail))?;
+        Some(Cause::Group { rows: node.visited? })
     }
 
     fn filter(&self, table: &Table) -> Cause {
@@ -425,7 +443,7 @@ impl Seen<'_> {
 
     /// Returns the faults whose remedies change the application or the schema more than can be tried here.
     fn untried(&self, advice: &Advice) -> Vec<Fault> {
-        let is_mended = !advice.made.is_empty();
+        let is_mended = advice.made.iter().any(|made| helps(made, self.query));
         let causes = [
             self.offset(),
             (!is_mended).then(|| self.correlated()).flatten(),

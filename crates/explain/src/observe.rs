@@ -28,7 +28,7 @@ pub struct Observation {
     pub time: Duration,
     /// Its counters.
     pub cost: Cost,
-    /// Rows that were sorted, where it sorts.
+    /// Rows that are sorted for an ORDER BY.
     pub sorted: Option<i64>,
     /// Rows of automatic indexes.
     pub auto_index_rows: i64,
@@ -84,7 +84,17 @@ pub struct Node {
     pub share: Option<f64>,
 }
 
+/// Returns whether a node reads rows of a table.
+fn reads(detail: &str) -> bool {
+    detail.starts_with("SCAN ") || detail.starts_with("SEARCH ")
+}
+
 impl Node {
+    /// Returns whether it sorts rows for an ORDER BY.
+    fn sorts_for_order(&self) -> bool {
+        self.detail.starts_with("USE TEMP B-TREE") && self.detail.ends_with("ORDER BY")
+    }
+
     /// Returns the number of rows in each of its loops.
     pub fn actual(&self) -> Option<f64> {
         let (loops, visited) = (self.loops?, self.visited?);
@@ -143,6 +153,8 @@ impl Subject {
         let cycles = statement.cycles();
         let program = connection.program(&statement)?;
         let nodes = tree(&statement.scan_nodes()?, cycles, &program);
+        let sorting = nodes.iter().filter(|node| node.sorts_for_order());
+        let sorted = sorting.filter_map(|node| node.visited).max();
         let counter = |counter| statement.counter(counter);
         // Engines before 3.53 do not count it.
         let spilled =
@@ -157,7 +169,7 @@ impl Subject {
                 scan_steps: counter(StatementCounter::FullScanSteps),
                 pages,
             },
-            sorted: (counter(StatementCounter::Sorts) > 0).then(|| sum(&program, &SORTING)),
+            sorted,
             auto_index_rows: counter(StatementCounter::AutoIndexRows),
             spilled: u64::try_from(spilled).unwrap_or(0),
             pages: Vec::new(),
@@ -252,16 +264,6 @@ fn accesses_since(connection: &Connection, before: i64) -> Result<i64, EngineErr
     Ok(accesses(connection)? - before)
 }
 
-/// Returns how often instructions of these names were executed.
-fn sum(program: &[Instruction], names: &[&str]) -> i64 {
-    let named = program.iter().filter(|step| names.contains(&step.opcode.as_str()));
-    named.map(|step| step.executions).sum()
-}
-
-/// Instructions of which one is executed for each row that is sorted: those of a sorter, and of a sort with a limit, which
-/// keeps the first rows only.
-const SORTING: [&str; 2] = ["SorterInsert", "Sequence"];
-
 /// Instructions that take a row which has met all conditions.
 const TAKING: [&str; 10] = [
     "ResultRow",
@@ -281,7 +283,7 @@ fn tree(nodes: &[ScanNode], cycles: Option<i64>, program: &[Instruction]) -> Vec
         let parent = |id: i32| nodes.iter().find(|node| node.id == id).map(|node| node.parent);
         std::iter::successors(parent(node.id), |id| parent(*id)).filter(|id| *id != 0).count()
     };
-    let is_loop = |node: &&ScanNode| node.loops.is_some();
+    let is_loop = |node: &&ScanNode| node.loops.is_some() && reads(&node.detail);
     // Rows of a subquery are taken elsewhere than rows of the statement.
     let is_simple = nodes.iter().filter(is_loop).all(|node| node.parent == 0);
     let last = nodes.iter().rposition(|node| is_loop(&node));
@@ -304,8 +306,8 @@ fn tree(nodes: &[ScanNode], cycles: Option<i64>, program: &[Instruction]) -> Vec
             object: node.object.clone(),
             loops: node.loops,
             visited: node.visited,
-            kept: node.loops.and(kept),
-            expected: node.expected,
+            kept: kept.filter(|_| is_loop(&node)),
+            expected: node.expected.filter(|_| is_loop(&node)),
             share: node
                 .cycles
                 .zip(cycles)

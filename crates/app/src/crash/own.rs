@@ -112,7 +112,7 @@ impl OwnScript<'_> {
                 "images are judged by integrity_check, so a script may end with nothing that it reports",
             ),
             CrashError::DamagedDatabase { .. } => Error::unusable(&error)
-                .hint("`pragmark doctor --db FILE --quick-check` looks for damage of a database"),
+                .hint("`pragmark inspect FILE --quick-check` looks for damage of a database"),
             _ => Error::unusable(&error),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ::explain::advisor::{Advice, Change, MadeIndex};
+use ::explain::advisor::{Advice, Change};
 use ::explain::faults::{Cause, Fault, Remedy};
 use ::explain::observe::{Cost, Node, Observation};
 use engine::Value;
@@ -19,55 +19,94 @@ use crate::words::{grouped, plural};
 /// Values longer than this are cut.
 const LONG: usize = 40;
 
-/// Returns the explanations, after what helps all statements together.
-pub(super) fn document(of: &Path, all: &[Explained], whole: Option<&Advice>) -> Document {
-    let title = match all {
-        [only] => format!("{} on {}", only.query.name, file_name(of)),
-        several => format!("{} statements on {}", several.len(), file_name(of)),
+/// Returns the explanations, after what helps.
+pub(super) fn document(of: &Path, all: &[Explained], advice: &Advice) -> Document {
+    let sections = match all {
+        [only] => {
+            vec![answer(only, advice), section("plan", "What it does", Kind::Chapter, work(only))]
+        }
+        several => {
+            let (faulty, sound): (Vec<&Explained>, Vec<&Explained>) =
+                several.iter().partition(|it| !it.faults.is_empty());
+            let each = faulty.iter().enumerate().map(|(number, it)| {
+                let blocks = [vec![summary(&it.observation)], found(it, advice), work(it)].concat();
+                section(&format!("statement-{}", number + 1), &it.query.name, Kind::Chapter, blocks)
+            });
+            let sound = sound.iter().flat_map(|it| {
+                [vec![Block::Heading(it.query.name.clone()), summary(&it.observation)], work(it)]
+                    .concat()
+            });
+            let title = "Statements that have what they need";
+            let sound = section("sound", title, Kind::Folded, sound.collect());
+            [vec![together(several, advice)], each.collect(), vec![sound]].concat()
+        }
     };
-    let summary = whole.map(|advice| together(advice));
-    let each = all.iter().enumerate().map(|(number, it)| section(number + 1, it, all.len() > 1));
     Document {
-        title,
+        title: match all {
+            [only] => format!("{} on {}", only.query.name, file_name(of)),
+            several => format!("{} statements on {}", several.len(), file_name(of)),
+        },
         about: vec![
             "Executed on a copy with pragmark's own SQLite, first with an empty cache; what a statement writes is undone."
                 .into(),
         ],
-        sections: summary.into_iter().chain(each).collect(),
+        sections: sections.into_iter().filter(|section| !section.blocks.is_empty()).collect(),
         ..Document::default()
     }
 }
 
-/// Returns the section on the whole workload.
-fn together(advice: &Advice) -> Section {
-    let mut blocks = Vec::new();
-    if advice.made.is_empty() && advice.analyzed.is_none() {
-        blocks.push(Block::paragraph(
-            "No index that was tried makes the statements cheaper as a whole.",
-        ));
-    }
-    blocks.extend(Block::list(advice.made.iter().map(brings)));
+fn section(anchor: &str, title: &str, kind: Kind, blocks: Vec<Block>) -> Section {
+    Section::new(anchor, kind, title, blocks)
+}
+
+/// Returns what helps a single statement.
+fn answer(it: &Explained, advice: &Advice) -> Section {
+    let mut blocks = vec![summary(&it.observation)];
+    blocks.extend(found(it, advice));
     blocks.extend(to_paste(advice));
-    blocks.extend(changes(&advice.changes));
+    blocks.extend(untried(advice));
+    section("helps", "What helps", Kind::Highlights, blocks)
+}
+
+/// Returns what helps several statements as a whole.
+fn together(all: &[Explained], advice: &Advice) -> Section {
+    let mut blocks = Vec::new();
+    blocks.push(to_paste(advice).unwrap_or_else(|| {
+        Block::paragraph("No index that was tried makes the statements cheaper as a whole.")
+    }));
+    blocks.push(changes(all, &advice.changes));
     let failed = advice.failed.iter();
     let failed = failed.map(|(name, why)| Item::doubt(None, format!("{name} was left out: {why}")));
     blocks.extend(Block::list(failed));
     blocks.extend(untried(advice));
-    Section::new("together", Kind::Highlights, "What to change", blocks)
+    section("helps", "What helps", Kind::Highlights, blocks)
 }
 
-fn brings(made: &MadeIndex) -> Item {
-    let effects = made
-        .changes
-        .iter()
-        .map(|change| format!("{} {}", change.name, effect(change.before, change.after)));
-    let mut item = Item::new(
-        Sentence::code(made.on.clone())
-            .words(format!(" takes {}: ", size(made.bytes)))
-            .words(effects.collect::<Vec<String>>().join("; ")),
-    );
-    item.tone = Tone::Good;
-    item
+/// Returns what is wrong with a statement, one item for each remedy.
+fn found(it: &Explained, advice: &Advice) -> Vec<Block> {
+    let mut items: Vec<(&Remedy, Sentence)> = Vec::new();
+    for fault in &it.faults {
+        let cause = cause(&fault.cause);
+        match items.iter_mut().find(|(remedy, _)| *remedy == &fault.remedy) {
+            Some((_, causes)) => *causes = std::mem::take(causes).words(" ").and(cause),
+            None => items.push((&fault.remedy, cause)),
+        }
+    }
+    let items = items.into_iter().map(|(remedy, causes)| Item {
+        tone: Tone::Bad,
+        ..Item::new(causes.and(mended(remedy, it, advice)))
+    });
+    let list = Block::list(items).unwrap_or_else(|| Block::paragraph(nothing(it)));
+    [vec![list], rewritten(&it.faults)].concat()
+}
+
+/// Returns the text of a statement, its values and its plan.
+fn work(it: &Explained) -> Vec<Block> {
+    let mut blocks = vec![Block::Code(Code { language: "sql", text: it.query.sql.clone() })];
+    blocks.extend(values(it));
+    blocks.extend(plan(&it.observation));
+    blocks.extend(remarks(&it.observation).into_iter().map(Block::small));
+    blocks
 }
 
 fn effect(before: Cost, after: Cost) -> String {
@@ -93,10 +132,15 @@ fn to_paste(advice: &Advice) -> Option<Block> {
     (!lines.is_empty()).then(|| Block::Code(Code { language: "sql", text: lines.join("\n") }))
 }
 
-/// Returns the table of what every statement costs before and after.
-fn changes(changes: &[Change]) -> Option<Block> {
+/// Returns the table of all statements, with what each costs before and after.
+fn changes(all: &[Explained], changes: &[Change]) -> Block {
     let number = |value: i64| Cell::figure(Some(value as f64), |value| grouped(value as u64));
-    let rows = changes.iter().map(|change| {
+    let rows = all.iter().map(|it| {
+        let name = Cell::new(it.query.name.clone());
+        let time = Cell::figure(Some(it.observation.time.as_nanos() as f64), time);
+        let Some(change) = changes.iter().find(|change| change.name == it.query.name) else {
+            return Row::new([name, time]);
+        };
         let ratio = change.after.total() as f64 / change.before.total().max(1) as f64;
         let mut cell = Cell::figure(Some(ratio), |ratio| format!("×{}", significant(ratio)));
         cell.tone = match ratio {
@@ -104,25 +148,27 @@ fn changes(changes: &[Change]) -> Option<Block> {
             ..1.05 => Tone::Same,
             _ => Tone::Worse,
         };
+        let (before, after) = (change.before, change.after);
         Row::new([
-            Cell::new(change.name.clone()),
-            number(change.before.steps),
-            number(change.after.steps),
-            number(change.before.pages),
-            number(change.after.pages),
+            name,
+            time,
+            number(before.steps),
+            number(after.steps),
+            number(before.pages),
+            number(after.pages),
             cell,
         ])
     });
     let columns = [
         Column::left("statement"),
+        Column::right("time now"),
         Column::right("steps now"),
         Column::right("then"),
         Column::right("pages now"),
         Column::right("then"),
-        Column::right("cost"),
+        Column::right("work"),
     ];
-    let is_changed = changes.iter().any(|change| change.before != change.after);
-    is_changed.then(|| Block::table(Table::new("cost of each statement", columns, rows)))
+    Block::table(Table::new("work of each statement", columns, rows))
 }
 
 fn untried(advice: &Advice) -> Option<Block> {
@@ -133,37 +179,16 @@ fn untried(advice: &Advice) -> Option<Block> {
     })
 }
 
-fn section(number: usize, it: &Explained, is_one_of_several: bool) -> Section {
-    let mut blocks = vec![
-        Block::Code(Code { language: "sql", text: it.query.sql.clone() }),
-        Block::paragraph(summary(&it.observation)),
-    ];
-    blocks.extend(values(it));
-    blocks.extend(plan(&it.observation));
-    let remarks = remarks(&it.observation).into_iter().map(Block::small);
-    blocks.extend(remarks);
-    let faults: Vec<Item> = it.faults.iter().map(|fault| item(fault, &it.advice)).collect();
-    blocks.push(Block::Heading("What is wrong".to_owned()));
-    blocks.push(Block::list(faults).unwrap_or_else(|| Block::paragraph(nothing(it))));
-    blocks.extend(rewritten(&it.faults));
-    if !is_one_of_several {
-        blocks.extend(to_paste(&it.advice));
-        blocks.extend(untried(&it.advice));
-    }
-    let title = if is_one_of_several { it.query.name.as_str() } else { "What it does" };
-    Section::new(&format!("statement-{number}"), Kind::Chapter, title, blocks)
-}
-
 fn nothing(it: &Explained) -> &'static str {
     if it.observation.is_partial {
         "It was stopped before its end, so no index was tried."
     } else {
-        "Nothing was found: no index that was tried makes it cheaper."
+        "Nothing is wrong: no index that was tried makes it cheaper."
     }
 }
 
 /// Returns an execution in one sentence.
-fn summary(seen: &Observation) -> Sentence {
+fn summary(seen: &Observation) -> Block {
     let rows = match (seen.is_write, seen.changes) {
         (true, changes) => plural(changes.unsigned_abs(), "row changed", "rows changed"),
         (false, _) => plural(seen.rows, "row", "rows"),
@@ -173,7 +198,8 @@ fn summary(seen: &Observation) -> Sentence {
     let (steps, pages) =
         (plural(steps, "step", "steps"), plural(pages, "page access", "page accesses"));
     let partial = if seen.is_partial { ", then stopped" } else { "" };
-    Sentence::default().figure(time).words(format!(" for {rows}: {steps}, {pages}{partial}."))
+    let words = format!(" for {rows}: {steps}, {pages}{partial}.");
+    Block::paragraph(Sentence::default().figure(time).words(words))
 }
 
 /// Returns the values with which it was executed.
@@ -245,19 +271,10 @@ fn remarks(seen: &Observation) -> Vec<String> {
         remarks
             .push(format!("Pages read from the file with an empty cache: {}.", pages.join(", ")));
     }
-    if let Some(rows) = seen.sorted {
-        remarks.push(format!("{} sorted.", plural(rows.unsigned_abs(), "row is", "rows are")));
-    }
     if seen.spilled > 0 {
         remarks.push(format!("Sorting wrote {} to temporary files.", size(seen.spilled as i64)));
     }
     remarks
-}
-
-fn item(fault: &Fault, advice: &Advice) -> Item {
-    let mut item = Item::new(cause(&fault.cause).and(remedy(&fault.remedy, advice)));
-    item.tone = Tone::Bad;
-    item
 }
 
 fn cause(cause: &Cause) -> Sentence {
@@ -301,6 +318,7 @@ fn cause(cause: &Cause) -> Sentence {
         Cause::AutomaticIndex { rows } => {
             format!("SQLite builds an index of {} rows for each execution.", count(*rows)).into()
         }
+        Cause::Group { rows } => format!("{} rows are sorted to group them.", count(*rows)).into(),
         Cause::Sort { rows } => format!("{} rows are sorted.", count(*rows)).into(),
         Cause::NotCovering { index } => Sentence::default()
             .words("Each row that ")
@@ -333,7 +351,7 @@ fn cause(cause: &Cause) -> Sentence {
 }
 
 /// Returns what mends it, with what was counted.
-fn remedy(remedy: &Remedy, advice: &Advice) -> Sentence {
+fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
     let counted = |before: Cost, after: Cost| {
         let pages = |cost: Cost| grouped(cost.pages.unsigned_abs());
         format!("{}, {} → {} pages.", effect(before, after), pages(before), pages(after))
@@ -341,7 +359,9 @@ fn remedy(remedy: &Remedy, advice: &Advice) -> Sentence {
     match remedy {
         Remedy::Index(number) => {
             let Some(made) = advice.made.get(*number) else { return Sentence::default() };
-            let counted = made.changes.first().map(|change| counted(change.before, change.after));
+            let mut changes = made.changes.iter();
+            let change = changes.find(|change| change.name == it.query.name);
+            let counted = change.map(|change| counted(change.before, change.after));
             Sentence::default()
                 .words(" With an index on ")
                 .and_code(made.on.clone())

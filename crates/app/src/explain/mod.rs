@@ -6,7 +6,7 @@ mod recorded;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ::explain::advisor::{Advice, advise};
+use ::explain::advisor::advise;
 use ::explain::faults::{Fault, faults};
 use ::explain::observe::Observation;
 use ::explain::{Query, Subject, values};
@@ -20,7 +20,7 @@ use crate::files::{built_in_library, read_text, work_folder};
 /// The largest file of statements.
 const MOST_TEXT: u64 = 16 << 20;
 
-/// Time for trying indexes, for each statement.
+/// Time for trying indexes.
 const TRIED: Duration = Duration::from_secs(20);
 
 /// What is explained.
@@ -53,11 +53,10 @@ struct Explained {
     /// Names of its parameters, in the order of its values.
     parameters: Vec<String>,
     observation: Observation,
-    advice: Advice,
     faults: Vec<Fault>,
 }
 
-/// Explains statements, each by itself; a workload of several has advice for all of them together.
+/// Explains statements. The advice is for all of them together.
 ///
 /// # Errors
 /// The database or the trace cannot be used, a statement is invalid, or a parameter has no value.
@@ -80,35 +79,19 @@ pub fn explain(request: &ExplainRequest) -> Result<Document, Error> {
         .collect();
     let queries = queries?;
     let mut all = Vec::new();
-    for (query, parameters) in &queries {
-        all.push(explain_one(&subject, query, parameters)?);
+    for (query, parameters) in queries {
+        let observation =
+            subject.observe(&query).map_err(|error| in_statement(&query.name, error))?;
+        all.push(Explained { query, parameters, observation, faults: Vec::new() });
     }
-    let whole = match &all[..] {
-        [] | [_] => None,
-        several => {
-            let queries: Vec<Query> = several.iter().map(|it| it.query.clone()).collect();
-            let deadline = Instant::now() + TRIED;
-            Some(advise(&subject, &queries, Some(deadline)).map_err(of_engine)?)
-        }
-    };
-    Ok(document::document(title, &all, whole.as_ref()))
-}
-
-fn explain_one(
-    subject: &Subject,
-    query: &Query,
-    parameters: &[String],
-) -> Result<Explained, Error> {
-    let observation = subject.observe(query).map_err(|error| in_statement(&query.name, error))?;
+    let complete = all.iter().filter(|it| !it.observation.is_partial);
+    let tried: Vec<Query> = complete.map(|it| it.query.clone()).collect();
     let deadline = Instant::now() + TRIED;
-    let advice = if observation.is_partial {
-        Advice::default()
-    } else {
-        advise(subject, std::slice::from_ref(query), Some(deadline)).map_err(of_engine)?
-    };
-    let faults = faults(subject, query, &observation, &advice).map_err(of_engine)?;
-    let (query, parameters) = (query.clone(), parameters.to_vec());
-    Ok(Explained { query, parameters, observation, advice, faults })
+    let advice = advise(&subject, &tried, Some(deadline)).map_err(of_engine)?;
+    for it in &mut all {
+        it.faults = faults(&subject, &it.query, &it.observation, &advice).map_err(of_engine)?;
+    }
+    Ok(document::document(title, &all, &advice))
 }
 
 /// A statement with its recorded values, if there are any.

@@ -3,7 +3,7 @@
 use super::{SHOP, causes, explained, subject};
 
 /// Kinds of faults, each with statements that have it.
-const FAULTY: [(&str, &[&str]); 13] = [
+const FAULTY: [(&str, &[&str]); 14] = [
     (
         "Filter",
         &[
@@ -31,7 +31,7 @@ const FAULTY: [(&str, &[&str]); 13] = [
             "SELECT id FROM customers WHERE name = 'name 77' COLLATE NOCASE",
             "SELECT id FROM products WHERE sku LIKE 'SKU0012%'",
             "SELECT id FROM customers WHERE email LIKE 'user77%'",
-            "SELECT id, title FROM products WHERE title LIKE :title",
+            "SELECT id, title FROM products WHERE title LIKE 'product 77%'",
         ],
     ),
     (
@@ -69,6 +69,7 @@ const FAULTY: [(&str, &[&str]); 13] = [
             "SELECT * FROM items ORDER BY qty, product_id LIMIT 10",
         ],
     ),
+    ("Group", &["SELECT product_id, sum(qty) FROM items GROUP BY product_id"]),
     ("Direction", &["SELECT id FROM orders ORDER BY status, created_at DESC LIMIT 10"]),
     (
         "AutomaticIndex",

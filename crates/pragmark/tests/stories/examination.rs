@@ -46,7 +46,7 @@ fn a_database_in_use_is_examined_and_neither_it_nor_its_wal_changes() {
     let before = state(laboratory.path());
     assert!(before.iter().any(|(name, bytes, _)| name.ends_with("-wal") && !bytes.is_empty()));
     laboratory
-        .pragmark(&["doctor", "--db", "app.db", "--quick-check", "--engine", "default"])
+        .pragmark(&["inspect", "app.db", "--quick-check", "--engine", "default"])
         .exits(0)
         .says(&[
             "WAL mode, 2 tables, 2 indexes",
@@ -73,7 +73,7 @@ fn the_copy_that_a_killed_examination_left_is_removed_by_the_next() {
     std::fs::create_dir(&left).unwrap();
     std::fs::write(left.join("owner.lock"), "").unwrap();
     std::fs::write(left.join("copy.db"), [0; 4096]).unwrap();
-    laboratory.pragmark(&["doctor", "--db", "app.db", "--engine", "default"]).exits(0);
+    laboratory.pragmark(&["inspect", "app.db", "--engine", "default"]).exits(0);
     assert!(!left.exists());
 }
 
@@ -85,7 +85,7 @@ fn the_findings_are_data_with_json_and_the_defaults_of_a_binding_replace_those_o
     let laboratory = Laboratory::new();
     shop(&laboratory).close().unwrap();
     let answer = laboratory
-        .pragmark(&["doctor", "--db", "app.db", "--json", "--through", "python-sqlite3"])
+        .pragmark(&["inspect", "app.db", "--json", "--through", "python-sqlite3"])
         .exits(0);
     let all: serde_json::Value = serde_json::from_str(&answer.stdout()).unwrap();
     assert_eq!(all["application"]["settings"]["busy_timeout"], "5000");
@@ -111,10 +111,10 @@ fn what_is_no_database_is_refused_with_the_reason() {
         ("damaged.db", "cannot read damaged.db: database disk image is malformed"),
         ("nowhere.db", "No such file"),
     ] {
-        laboratory.pragmark(&["doctor", "--db", file]).exits(3).complains(&[why]);
+        laboratory.pragmark(&["inspect", file]).exits(3).complains(&[why]);
     }
     laboratory
-        .pragmark(&["doctor", "--db", "app.db", "--through", "perl"])
+        .pragmark(&["inspect", "app.db", "--through", "perl"])
         .exits(2)
         .complains(&["no driver `perl`"]);
     assert_eq!(state(laboratory.path()), before);

@@ -11,6 +11,7 @@ mod documented;
 mod engines;
 mod everyday;
 mod examination;
+mod explaining;
 mod file_systems;
 mod first_steps;
 mod five_minutes;

@@ -100,7 +100,7 @@ fn a_damaged_database_is_reported_with_the_statement_that_meets_the_damage() {
         answer.complains(&["database disk image is malformed", "mine.sql:1"]);
         let _ = std::fs::remove_dir_all(laboratory.path().join("run"));
     }
-    let check = ["doctor", "--db", "shop/app.db", "--quick-check"];
+    let check = ["inspect", "shop/app.db", "--quick-check"];
     laboratory.pragmark(&check).exits(3);
     assert_eq!(state(&laboratory.path().join("shop")), before);
 }

@@ -1,0 +1,73 @@
+//! A user asks why a statement is slow.
+
+use std::sync::Arc;
+
+use engine::{Connection, Library, OpenFlags, Source};
+
+use crate::laboratory::Laboratory;
+
+const SLOW: &str =
+    "SELECT id, total FROM orders WHERE user_id = :user_id ORDER BY day DESC LIMIT 20";
+
+fn shop(laboratory: &Laboratory) {
+    let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+    let path = laboratory.path().join("app.db");
+    let connection = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();
+    connection
+        .execute(
+            "CREATE TABLE orders(id INTEGER PRIMARY KEY, user_id INTEGER, day TEXT, total INTEGER);
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000)
+             INSERT INTO orders SELECT i, i * 7919 % 900, date('2024-01-01', (i % 700) || ' days'), i FROM n;",
+        )
+        .unwrap();
+    connection.close().unwrap();
+}
+
+#[test]
+fn a_slow_statement_gets_its_plan_its_fault_and_the_index_by_name() {
+    let laboratory = Laboratory::new();
+    shop(&laboratory);
+    laboratory.pragmark(&["explain", "--db", "app.db", SLOW]).exits(0).says(&[
+        "9,000 rows of orders are read to find 10.",
+        "CREATE INDEX orders_by_user_id_day ON orders(user_id, day);",
+        "SCAN orders",
+        "With :user_id = ",
+    ]);
+    laboratory
+        .pragmark(&["explain", "--db", "app.db", SLOW, "--set", "user_id=-1"])
+        .exits(0)
+        .says(&["With :user_id = -1.", "for 0 rows"]);
+}
+
+#[test]
+fn several_statements_get_indexes_for_all_of_them() {
+    let laboratory = Laboratory::new();
+    shop(&laboratory);
+    laboratory.write(
+        "queries.sql",
+        &format!("-- name: mine\n{SLOW};\n-- name: one\nSELECT * FROM orders WHERE id = :id;\n-- name: gone\nDELETE FROM orders WHERE id = :id;\n"),
+    );
+    let says = ["orders(user_id, day)", "mine", "one", "gone", "×1.00"];
+    laboratory.pragmark(&["explain", "--db", "app.db", "queries.sql"]).exits(0).says(&says);
+    laboratory
+        .pragmark(&["inspect", "app.db", "--queries", "queries.sql"])
+        .exits(0)
+        .says(&["orders(user_id, day)", "no statistics"]);
+}
+
+#[test]
+fn a_mistake_names_what_is_wrong_and_what_to_do() {
+    let laboratory = Laboratory::new();
+    shop(&laboratory);
+    let explain = |sql: &str| laboratory.pragmark(&["explain", "--db", "app.db", sql]);
+    explain("SELECT * FROM order").exits(2).complains(&["syntax error"]);
+    explain("SELECT * FROM odrers").exits(2).complains(&["no such table: odrers"]);
+    explain("SELECT mean(total) FROM orders")
+        .exits(2)
+        .complains(&["no such function", "--load-extension"]);
+    explain("SELECT total + :x FROM orders").exits(2).complains(&["--set x="]);
+    explain("queries.sql").exits(2).complains(&["no such file"]);
+    laboratory.pragmark(&["explain", "SELECT 1"]).exits(2).complains(&["--db"]);
+    laboratory.write("no.db", "this is a text and no database at all, as long as a header ..............................................");
+    laboratory.pragmark(&["explain", "--db", "no.db", "SELECT 1"]).exits(3).complains(&["no.db"]);
+}
