@@ -29,7 +29,8 @@ pub(super) fn document(of: &Path, all: &[Explained], advice: &Advice) -> Documen
             let (faulty, sound): (Vec<&Explained>, Vec<&Explained>) =
                 several.iter().partition(|it| !it.faults.is_empty());
             let each = faulty.iter().enumerate().map(|(number, it)| {
-                let blocks = [vec![summary(&it.observation)], found(it, advice), work(it)].concat();
+                let blocks =
+                    [vec![summary(&it.observation)], faults(it, advice), work(it)].concat();
                 section(&format!("statement-{}", number + 1), &it.query.name, Kind::Chapter, blocks)
             });
             let sound = sound.iter().flat_map(|it| {
@@ -62,7 +63,7 @@ fn section(anchor: &str, title: &str, kind: Kind, blocks: Vec<Block>) -> Section
 /// Returns what helps a single statement.
 fn answer(it: &Explained, advice: &Advice) -> Section {
     let mut blocks = vec![summary(&it.observation)];
-    blocks.extend(found(it, advice));
+    blocks.extend(faults(it, advice));
     blocks.extend(to_paste(advice));
     blocks.extend(untried(advice));
     section("helps", "What helps", Kind::Highlights, blocks)
@@ -83,7 +84,7 @@ fn together(all: &[Explained], advice: &Advice) -> Section {
 }
 
 /// Returns what is wrong with a statement, one item for each remedy.
-fn found(it: &Explained, advice: &Advice) -> Vec<Block> {
+fn faults(it: &Explained, advice: &Advice) -> Vec<Block> {
     let mut items: Vec<(&Remedy, Sentence)> = Vec::new();
     for fault in &it.faults {
         let cause = cause(&fault.cause);
@@ -278,76 +279,63 @@ fn remarks(seen: &Observation) -> Vec<String> {
 }
 
 fn cause(cause: &Cause) -> Sentence {
-    let count = |number: i64| grouped(number.unsigned_abs());
-    match cause {
-        Cause::Statistics { node: Some((node, expected, actual)) } => Sentence::default()
-            .words(format!(
-                "SQLite expects {} rows and gets {} in ",
-                significant(expected.max(1.0)),
-                significant(*actual)
-            ))
-            .and_code(node.clone())
-            .words(", because it has no statistics that say so."),
-        Cause::Statistics { node: None } => "Without statistics, SQLite chooses a plan that costs more.".into(),
+    let count = |number: &i64| grouped(number.unsigned_abs());
+    Sentence::marked(&match cause {
+        Cause::Statistics { node: Some((node, expected, actual)) } => format!(
+            "SQLite expects {} rows and gets {} in `{node}`, because it has no statistics that say so.",
+            significant(expected.max(1.0)),
+            significant(*actual)
+        ),
+        Cause::Statistics { node: None } => {
+            "Without statistics, SQLite chooses a plan that costs more.".to_owned()
+        }
         Cause::Filter { table, visited, kept } => {
-            let wanted = match kept {
-                Some(kept) => format!(" to find {}.", count(*kept)),
-                None => " to find a few.".to_owned(),
-            };
-            Sentence::default()
-                .words(format!("{} rows of ", count(*visited)))
-                .and_code(table.clone())
-                .words(" are read")
-                .words(wanted)
+            let wanted = kept.as_ref().map_or("a few".to_owned(), count);
+            format!("{} rows of `{table}` are read to find {wanted}.", count(visited))
         }
         Cause::Function { call } => {
-            Sentence::default().words("No index has ").and_code(call.clone()).words(", so it is computed for every row.")
+            format!("No index has `{call}`, so it is computed for every row.")
         }
         Cause::Collation { column, collation, is_pattern } => {
-            let how = if *is_pattern { "LIKE ignores case" } else { "the comparison ignores case" };
-            let how = if collation == "NOCASE" { how.to_owned() } else { format!("the comparison is {collation}") };
-            Sentence::default().words("The index of ").and_code(column.clone()).words(format!(" cannot be used: {how}, and the index does not."))
+            let how = if *is_pattern { "LIKE ignores case" } else { "the comparison has it" };
+            format!("No index of `{column}` has the collation {collation}: {how}.")
         }
-        Cause::Position { index, column } => Sentence::code(index.clone())
-            .words(" has ")
-            .and_code(column.clone())
-            .words(" behind columns that the statement does not compare."),
-        Cause::Direction { index } => Sentence::code(index.clone())
-            .words(" has these columns, but not in the directions of the ORDER BY."),
-        Cause::Or => "One side of the OR has no index, so all rows are read.".into(),
+        Cause::Position { index, column } => {
+            format!("`{index}` has `{column}` behind columns that the statement does not compare.")
+        }
+        Cause::Direction { index } => {
+            format!("`{index}` has these columns, but not in the directions of the ORDER BY.")
+        }
+        Cause::Or => "One side of the OR has no index, so all rows are read.".to_owned(),
         Cause::AutomaticIndex { rows } => {
-            format!("SQLite builds an index of {} rows for each execution.", count(*rows)).into()
+            format!("SQLite builds an index of {} rows for each execution.", count(rows))
         }
-        Cause::Group { rows } => format!("{} rows are sorted to group them.", count(*rows)).into(),
-        Cause::Sort { rows } => format!("{} rows are sorted.", count(*rows)).into(),
-        Cause::NotCovering { index } => Sentence::default()
-            .words("Each row that ")
-            .and_code(index.clone())
-            .words(" finds is looked up in the table for columns that the index lacks."),
+        Cause::Sort { rows } => format!("{} rows are sorted.", count(rows)),
+        Cause::Group { rows } => format!("{} rows are sorted to group them.", count(rows)),
+        Cause::NotCovering { index } => format!(
+            "Each row that `{index}` finds is looked up in the table for columns that the index lacks."
+        ),
         Cause::Offset { rows } => format!(
-            "OFFSET reads {} rows to skip them. Go on after the last row seen instead: WHERE key > :last ORDER BY key LIMIT n.",
-            count(*rows)
-        )
-        .into(),
-        Cause::CountForExists => "All rows are counted to learn whether there is one: EXISTS stops at the first.".into(),
+            "OFFSET reads {} rows to skip them. Go on after the last row seen instead: `WHERE key > :last ORDER BY key LIMIT n`.",
+            count(rows)
+        ),
+        Cause::CountForExists => {
+            "All rows are counted to learn whether there is one: EXISTS stops at the first."
+                .to_owned()
+        }
         Cause::Correlated { times, visited } => format!(
             "The subquery runs {} times and reads {} rows. Join a subquery with GROUP BY instead.",
-            count(*times),
-            count(*visited)
-        )
-        .into(),
-        Cause::Affinity { text, number } => Sentence::code(text.clone())
-            .words(" holds texts and ")
-            .and_code(number.clone())
-            .words(" numbers, so the index of the texts cannot be used. Store both alike, or compare texts."),
-        Cause::Wildcard { pattern, visited } => Sentence::default()
-            .words("The pattern ")
-            .and_code(pattern.clone())
-            .words(format!(
-                " begins with a wildcard, so {} rows are read. FTS5 with the trigram tokenizer finds parts of words.",
-                count(*visited)
-            )),
-    }
+            count(times),
+            count(visited)
+        ),
+        Cause::Affinity { text, number } => format!(
+            "`{text}` holds texts and `{number}` numbers, so no index of the texts can be used. Store both alike, or compare texts."
+        ),
+        Cause::Wildcard { pattern, visited } => format!(
+            "The pattern `{pattern}` begins with a wildcard, so {} rows are read. FTS5 with the trigram tokenizer finds parts of words.",
+            count(visited)
+        ),
+    })
 }
 
 /// Returns what mends it, with what was counted.
