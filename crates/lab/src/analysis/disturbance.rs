@@ -69,13 +69,6 @@ impl Disturbing {
     }
 }
 
-impl Disturbances {
-    /// Returns whether most blocks were disturbed, so that dropping them would leave too few.
-    pub fn are_most(&self) -> bool {
-        2 * self.disturbed > self.blocks
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,7 +83,7 @@ mod tests {
         }
         let found = disturbing.finish();
         assert_eq!((found.disturbed, found.blocks), (2, 3));
-        assert!(found.are_most());
+        assert!(2 * found.disturbed > found.blocks);
         let pressure = found.cpu_pressure.unwrap();
         assert_eq!((pressure.median, pressure.highest), (21.0, 90.0));
         assert_eq!(found.steal, None);

@@ -54,17 +54,6 @@ pub struct Ranking {
     pub groups: usize,
 }
 
-impl Ranking {
-    /// Returns the variants that were not distinguished from the best one, itself first: the short answer when
-    /// hundreds of variants make a display of letters unreadable.
-    pub fn tied_with_best(&self) -> impl Iterator<Item = &RankedVariant> {
-        let best = self.variants.first().map_or(&[][..], |best| &best.groups[..]);
-        self.variants
-            .iter()
-            .filter(|variant| variant.groups.iter().any(|group| best.contains(group)))
-    }
-}
-
 /// Ranks variants from a table of natural logarithms: `table[variant][round]`, `None` where a variant was not
 /// measured in a round. The first row is the baseline.
 ///
@@ -322,6 +311,14 @@ mod tests {
             .collect()
     }
 
+    /// The number of variants that share a group with the best one, itself included.
+    fn tied_with_best(ranking: &Ranking) -> usize {
+        let best = &ranking.variants[0].groups;
+        let shares =
+            |variant: &&RankedVariant| variant.groups.iter().any(|group| best.contains(group));
+        ranking.variants.iter().filter(shares).count()
+    }
+
     fn order(ranking: &Ranking) -> Vec<usize> {
         ranking.variants.iter().map(|variant| variant.variant).collect()
     }
@@ -335,12 +332,12 @@ mod tests {
         let table = table(&[2.0, 1.0, 1.0, 0.0], 8);
         let times = rank_variants(&table, Better::Lower, 0.05);
         assert_eq!(letters(&times), ["a", "b", "b", "c"]);
-        assert_eq!(times.tied_with_best().count(), 1);
+        assert_eq!(tied_with_best(&times), 1);
         assert_eq!((times.variants[0].variant, times.variants[3].variant, times.groups), (3, 0, 3));
         let rates = rank_variants(&table, Better::Higher, 0.05);
         assert_eq!((rates.variants[0].variant, rates.variants[3].variant), (0, 3));
         let tied = rank_variants(&table[1..3], Better::Lower, 0.05);
-        assert_eq!(tied.tied_with_best().count(), 2);
+        assert_eq!(tied_with_best(&tied), 2);
     }
 
     #[test]

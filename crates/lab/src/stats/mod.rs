@@ -23,6 +23,7 @@ mod properties;
 mod random_effects;
 mod rank_tests;
 #[cfg(test)]
+#[path = "../../tests/common/noise.rs"]
 pub(crate) mod simulation;
 mod steadiness;
 mod student;

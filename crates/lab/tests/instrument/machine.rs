@@ -1,6 +1,6 @@
 //! A simulated machine that is hard to measure on.
 
-#[path = "../../src/stats/simulation.rs"]
+#[path = "../common/noise.rs"]
 mod simulation;
 
 pub use simulation::Noise;

@@ -12,7 +12,6 @@ use lab::seed::Seed;
 use tempfile::NamedTempFile;
 
 use crate::machine::error::MachineError;
-use crate::machine::volume::describe_volume;
 
 /// How many synced writes are timed at most.
 pub const FSYNC_PROBE_WRITES: u32 = 300;
@@ -20,24 +19,13 @@ pub const FSYNC_PROBE_WRITES: u32 = 300;
 /// The wall-clock time after which no further write begins; a slow disk gets fewer writes.
 pub const FSYNC_PROBE_LIMIT: Duration = Duration::from_secs(3);
 
-/// Times single 4 KiB writes, each with an fdatasync, into a temporary file in `dir`: up to
-/// [`FSYNC_PROBE_WRITES`] of them within [`FSYNC_PROBE_LIMIT`], and at least one. The file is
-/// removed, also after an error.
-///
-/// # Errors
-/// When the directory is missing, not writable or full, or a write or sync fails.
-pub fn fsync_probe(dir: &Path) -> Result<FsyncProbe, MachineError> {
-    let volume = describe_volume(dir)?;
-    probe(dir, volume.kind, volume.rotational, &AtomicBool::new(false))
-}
-
 /// How many synced writes a probe within a run times at most.
 const REPEATED_WRITES: u32 = 40;
 
 /// The same for the time: a tenth of a second, so that blocks of short trials do not take much longer.
 const REPEATED_LIMIT: Duration = Duration::from_millis(100);
 
-/// Returns a short probe within a run, like [`fsync_probe`]: the median in nanoseconds.
+/// Returns a short probe within a run, like [`probe`]: the median in nanoseconds.
 ///
 /// # Errors
 /// When the directory is missing, not writable or full, or a write or sync fails.
@@ -46,7 +34,9 @@ pub fn fsync_median(dir: &Path) -> Result<u64, MachineError> {
     Ok(nearest_rank(&times, 50))
 }
 
-/// Returns the same for a directory that has been described already. It ends early once `cancelled`.
+/// Times single 4 KiB writes, each with an fdatasync, into a temporary file in `dir`: up to
+/// [`FSYNC_PROBE_WRITES`] of them within [`FSYNC_PROBE_LIMIT`], and at least one. The file is
+/// removed, also after an error. It ends early once `cancelled`.
 pub(super) fn probe(
     dir: &Path,
     kind: VolumeKind,
@@ -315,7 +305,7 @@ mod tests {
     fn a_probe_of_this_machine_leaves_the_directory_empty() {
         let dir = tempfile::tempdir().unwrap();
         assert!(fsync_median(dir.path()).unwrap() > 0);
-        let probe = fsync_probe(dir.path()).unwrap();
+        let probe = probe(dir.path(), VolumeKind::Disk, None, &AtomicBool::new(false)).unwrap();
         assert!(probe.count >= 1 && probe.p50_ns <= probe.p99_ns);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }

@@ -23,7 +23,7 @@ use lab::environment::Environment;
 
 pub use bounds::bounds;
 pub use error::MachineError;
-pub use fsync::{FSYNC_PROBE_LIMIT, FSYNC_PROBE_WRITES, fsync_median, fsync_probe, noise_probe};
+pub use fsync::{FSYNC_PROBE_LIMIT, FSYNC_PROBE_WRITES, fsync_median, noise_probe};
 pub use mountinfo::{Mount, mount_of, parse_mountinfo};
 pub use sampler::Sampler;
 pub use tools::{Tool, ToolQuery, VERSION_TIMEOUT, find_program, find_tools};
