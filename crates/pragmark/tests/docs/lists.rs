@@ -82,7 +82,7 @@ fn the_list_of_metrics_is_that_of_the_program() {
     let mut text = format!("# Metrics\n\nWhat variants can be compared by, {INTRODUCTION}\n");
     text += &row(&["name", "heading", "better", "source", "meaning"]);
     text += "| --- | --- | --- | --- | --- |\n";
-    for metric in METRICS {
+    for metric in METRICS.iter() {
         let better = match lab::metric::higher_is_better(metric.name) {
             true => "higher",
             false => "lower",
