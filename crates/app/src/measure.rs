@@ -1,5 +1,6 @@
 //! Measurements of the user's own SQL, or of recorded traffic: an experiment made from a request.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use lab::catalogue::Catalogue;
@@ -53,6 +54,8 @@ pub struct Subject {
     pub setup: Option<PathBuf>,
     /// Settings to vary, each with the first value as its baseline.
     pub vary: Vec<Vary>,
+    /// Indexes to try, each as a table with its columns in brackets.
+    pub indexes: Vec<String>,
     /// Settings of all variants.
     pub set: Vec<(String, String)>,
     /// The engines.
@@ -358,6 +361,56 @@ fn add_factors(subject: &Subject, experiment: &mut Experiment) -> Result<(), Err
     for Vary { name, values } in &subject.vary {
         add_factor(experiment, name, values.iter().map(|value| level_of(value)).collect());
     }
+    name_paths(experiment);
+    add_indexes(&subject.indexes, experiment)
+}
+
+/// Names the variants of several databases or files after their files.
+fn name_paths(experiment: &mut Experiment) {
+    for factor in ["database", "scripts", "engine"] {
+        let levels = experiment.factors.get(factor).into_iter().flatten();
+        let paths: Vec<String> = levels.map(Level::to_string).collect();
+        let names = paths.iter().map(|path| (path.clone(), short_name(path, &paths)));
+        let names: BTreeMap<String, String> = names.collect();
+        if names.keys().any(|name| name.contains('/')) {
+            experiment.labels.0.insert(factor.to_owned(), names);
+        }
+    }
+}
+
+/// Returns the shortest end of a path that is the end of none of the others.
+fn short_name(path: &str, all: &[String]) -> String {
+    let starts = path.match_indices('/').map(|(at, _)| &path[at + 1..]);
+    let is_own =
+        |end: &&str| all.iter().filter(|other| other.ends_with(&format!("/{end}"))).count() == 1;
+    starts.filter(is_own).last().unwrap_or(path).to_owned()
+}
+
+/// Adds a variant for each index.
+fn add_indexes(indexes: &[String], experiment: &mut Experiment) -> Result<(), Error> {
+    const FACTOR: &str = "schema_change";
+    if indexes.is_empty() {
+        return Ok(());
+    }
+    if experiment.factors.contains_key(FACTOR) || experiment.base.contains_key(FACTOR) {
+        return Err(Error::mistake("--index and the setting schema_change exclude one another"));
+    }
+    let mut names = BTreeMap::from([(String::new(), "without a new index".to_owned())]);
+    let mut levels = vec![Level::Text(String::new())];
+    for index in indexes {
+        if !index.contains('(') {
+            return Err(Error::mistake(format!("--index {index} names no columns")).hint(
+                "name the table and the columns, such as 'orders(customer_id, created_at)'",
+            ));
+        }
+        let words = index.split(|character: char| !character.is_alphanumeric() && character != '_');
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let sql = format!("CREATE INDEX \"new_{}\" ON {index}", words.join("_"));
+        names.insert(sql.clone(), format!("index {index}"));
+        levels.push(Level::Text(sql));
+    }
+    experiment.labels.0.insert(FACTOR.to_owned(), names);
+    add_factor(experiment, FACTOR, levels);
     Ok(())
 }
 
@@ -388,7 +441,19 @@ fn add_factor(experiment: &mut Experiment, name: &str, levels: Vec<Level>) {
 
 #[cfg(test)]
 mod tests {
-    use super::joined;
+    use super::{joined, short_name};
+
+    #[test]
+    fn files_are_named_as_shortly_as_tells_them_apart() {
+        let name = |paths: [&str; 2]| {
+            let paths = paths.map(str::to_owned);
+            paths.clone().map(|path| short_name(&path, &paths)).join(" ")
+        };
+        assert_eq!(name(["/a/one.db", "/a/two.db"]), "one.db two.db");
+        assert_eq!(name(["/a/x/q.sql", "/a/y/q.sql"]), "x/q.sql y/q.sql");
+        assert_eq!(name(["/a/q.sql", "/q.sql"]), "a/q.sql /q.sql");
+        assert_eq!(name(["default", "/usr/lib/libsqlite3.so"]), "default libsqlite3.so");
+    }
 
     #[test]
     fn statements_that_end_with_a_comment_stay_apart() {

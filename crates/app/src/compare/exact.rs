@@ -1,10 +1,10 @@
 //! The same work on two sides, counted and not timed.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use lab::comparison::Side;
 use lab::design::Variant;
-use lab::experiment::Experiment;
+use lab::experiment::{Experiment, Labels};
 use lab::plan::{Request, plan};
 use lab::record::PlannedExperiment;
 use runner::{Execution, Local};
@@ -102,21 +102,20 @@ fn experiment(request: &ExactRequest, ui: &dyn Interface) -> Result<Experiment> 
     measure::checked(&text, &catalogue)
 }
 
-/// Returns the levels of a variant, with paths below the current directory as seen from there.
-fn name(variant: &Variant, here: &Path) -> String {
-    let levels = variant.levels.values().map(|level| {
-        let text = level.to_string();
-        let below = Path::new(&text).strip_prefix(here).ok();
-        below.map_or(text.clone(), |path| path.display().to_string())
+/// Returns the levels of a variant in words.
+fn name(variant: &Variant, labels: &Labels) -> String {
+    let levels = variant.levels.iter();
+    let names = levels.map(|(factor, level)| match labels.of(factor, level) {
+        Some(words) => words.to_owned(),
+        None => level.to_string(),
     });
-    levels.collect::<Vec<_>>().join(" ")
+    names.collect::<Vec<_>>().join(" ")
 }
 
 fn named(planned: &PlannedExperiment, executions: Vec<Vec<Execution>>) -> Vec<Side> {
     let variants = planned.variants.iter().zip(executions);
-    let here = std::env::current_dir().unwrap_or_default();
     let side = |(variant, trials): (&Variant, Vec<Execution>)| Side {
-        name: name(variant, &here),
+        name: name(variant, &planned.experiment.labels),
         trials: trials.into_iter().map(|execution| execution.outcome).collect(),
     };
     variants.map(side).collect()

@@ -53,7 +53,8 @@ pub struct CompareArgs {
     /// SQLite library: `default`, `system`, a version, or the path of a shared library; repeat it to compare several.
     #[arg(long, value_name = "ENGINE")]
     pub engine: Vec<String>,
-    /// Setting to compare, with its values, such as journal_mode=delete,wal. The first value is the base.
+    /// Setting to compare, with its values, such as journal_mode=delete,wal or 'schema_change=,CREATE INDEX i ON t(a, b)'. The
+    /// first value is the base.
     #[arg(long, value_name = "NAME=VALUE,…")]
     pub vary: Vec<String>,
     /// Setting of all sides, such as cache_size=-64000.
@@ -79,6 +80,7 @@ impl CompareArgs {
                 databases: self.dbs,
                 setup: self.setup,
                 vary: varied(&self.vary)?,
+                indexes: Vec::new(),
                 set: settings(&self.set, "--set")?,
                 engines: self.engine,
             },

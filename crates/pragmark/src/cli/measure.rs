@@ -21,7 +21,9 @@ Examples:
                                         each statement or named query of a file
   pragmark measure --db app.db queries.sql --vary journal_mode=delete,wal --vary cache_size=-2000,-64000
                                         with several settings, compared with the first of each
-  pragmark measure --db app.db --db with-index.db queries.sql
+  pragmark measure --db app.db queries.sql --index 'orders(customer_id, created_at)'
+                                        without and with an index
+  pragmark measure --db app.db --db new.db queries.sql
                                         two databases with the same statements
   pragmark measure --db app.db queries.sql --engine default --engine system
                                         two SQLite libraries
@@ -55,10 +57,14 @@ pub struct MeasureArgs {
     /// SQL file to execute on the database of each trial before the work. Use it for a schema or an index.
     #[arg(long, value_name = "FILE")]
     pub setup: Option<PathBuf>,
-    /// Setting to vary, with its values, such as journal_mode=delete,wal. The first value is the baseline. Repeat it
-    /// for several settings.
+    /// Setting to vary, with its values, such as journal_mode=delete,wal. The first value is the baseline. A comma between
+    /// quotes or brackets belongs to its value. Repeat it for several settings.
     #[arg(long, value_name = "NAME=VALUE,…")]
     pub vary: Vec<String>,
+    /// Index to try, such as 'orders(customer_id, created_at)': a variant with it is compared with one without. Repeat it to try
+    /// several, each by itself.
+    #[arg(long, value_name = "TABLE(COLUMN,…)")]
+    pub index: Vec<String>,
     /// Setting of all variants, such as synchronous=normal, page_cache=cold or latency_limit_us=5000. `pragmark list pragmas` and
     /// `pragmark list workloads` show the names.
     #[arg(long, value_name = "NAME=VALUE")]
@@ -108,6 +114,7 @@ impl MeasureArgs {
                 databases: self.dbs,
                 setup: self.setup,
                 vary: varied(&self.vary)?,
+                indexes: self.index,
                 set: settings(&self.set, "--set")?,
                 engines: self.engine,
             },

@@ -105,7 +105,10 @@ pub(super) fn varied(given: &[String]) -> Result<Vec<Vary>> {
         let (name, values) = text.split_once('=').ok_or_else(|| {
             Error::mistake(format!("--vary {text} lacks values: --vary NAME=VALUE,VALUE"))
         })?;
-        let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
+        let values = levels(values).ok_or_else(|| {
+            Error::mistake(format!("--vary {text} has a quote or a bracket that is not closed"))
+                .hint("a comma between quotes or brackets does not separate values")
+        })?;
         if values.len() < 2 {
             let one =
                 format!("--vary {text} names one value, which there is nothing to compare with");
@@ -115,6 +118,37 @@ pub(super) fn varied(given: &[String]) -> Result<Vec<Vary>> {
         Ok(Vary { name: name.trim().to_owned(), values })
     };
     given.iter().map(vary).collect()
+}
+
+/// Splits values at the commas that stand in no quotes and no brackets. Returns `None` if one of these is not closed.
+fn levels(text: &str) -> Option<Vec<String>> {
+    let (mut values, mut start, mut depth, mut quote) = (Vec::new(), 0, 0_u32, None);
+    for (at, character) in text.char_indices().chain([(text.len(), ',')]) {
+        match (quote, character) {
+            (Some(open), _) => quote = quote.filter(|_| character != open),
+            (None, '"' | '\'') => quote = Some(character),
+            (None, '(') => depth += 1,
+            (None, ')') => depth = depth.saturating_sub(1),
+            (None, ',') if depth == 0 => {
+                values.push(without_quotes(text[start..at].trim()));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    (start > text.len()).then_some(values)
+}
+
+/// Returns a value without the quotes around all of it. Within, they stand twice.
+fn without_quotes(value: &str) -> String {
+    ["\"", "'"]
+        .into_iter()
+        .find_map(|quote| {
+            let inner = value.strip_prefix(quote)?.strip_suffix(quote)?;
+            let bare = inner.replace(&quote.repeat(2), "");
+            (!bare.contains(quote)).then(|| inner.replace(&quote.repeat(2), quote))
+        })
+        .unwrap_or_else(|| value.to_owned())
 }
 
 /// Reads names between commas. A name in double quotes may have commas, and double quotes twice.
@@ -223,6 +257,20 @@ mod tests {
         for text in ["", "a,", ",a", "a,,b", "\"a", "\"a\"b", "\"\""] {
             assert!(read(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn values_with_commas_are_sql_in_brackets_or_stand_in_quotes() {
+        for (text, expected) in [
+            ("wal, delete", &["wal", "delete"][..]),
+            (",CREATE INDEX i ON e(k, n)", &["", "CREATE INDEX i ON e(k, n)"]),
+            ("'a, b',\"c\"", &["a, b", "c"]),
+            ("SELECT 'a, ''b',\"x \"\"y\"\"\"", &["SELECT 'a, ''b'", "x \"y\""]),
+            ("'a' || 'b'", &["'a' || 'b'"]),
+        ] {
+            assert_eq!(levels(text).unwrap(), expected, "{text}");
+        }
+        assert_eq!((levels("a,f(b"), levels("a,'b")), (None, None));
     }
 
     #[test]

@@ -123,6 +123,23 @@ fn a_setting_that_changes_an_answer_fails() {
 }
 
 #[test]
+fn an_index_is_tried_by_one_option_and_sql_with_commas_is_one_value() {
+    let laboratory = shop();
+    let query = ["--db", "app.db", "-c", "SELECT name FROM users WHERE age = :age ORDER BY name"];
+    let index = [&query[..], &["--index", "users(age, name)"]].concat();
+    laboratory.pragmark(&measure(&index)).exits(0).says(&[
+        "without a new index",
+        "index users(age, name)",
+        "SEARCH users USING COVERING INDEX new_users_age_name",
+    ]);
+    let vary = ["--vary", "schema_change=,CREATE INDEX u ON users(age, name)", "--out", "again"];
+    let vary = [&["measure"], &query[..], &SHORT[..4], &vary].concat();
+    laboratory.pragmark(&vary).exits(0).says(&["USING COVERING INDEX u"]);
+    let wrong = [&query[..], &["--index", "users"]].concat();
+    laboratory.pragmark(&measure(&wrong)).exits(2).complains(&["names no columns"]);
+}
+
+#[test]
 fn the_same_is_written_as_an_experiment_that_runs() {
     let laboratory = shop();
     let write = [
