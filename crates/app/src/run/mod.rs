@@ -87,6 +87,11 @@ impl RunRequest {
         }
     }
 
+    /// Returns whether it is a measurement that was made from the command line.
+    fn is_brief(&self) -> bool {
+        matches!(&self.experiments, Experiments::Made(made) if made.tuning.is_none())
+    }
+
     fn is_tour(&self) -> bool {
         matches!(self.experiments, Experiments::Tour)
     }
@@ -173,7 +178,7 @@ pub fn start(request: &RunRequest, ui: &dyn Interface) -> Result<Ended> {
         // What was stopped may not have come to what is checked.
         check_measured(folder.path(), &concluded.analysis).inspect_err(|_| {
             if concluded.analysis.measured() == 0 {
-                remove_unmeasured(folder.path(), ui);
+                remove_unmeasured(folder.path(), request.is_brief(), ui);
             } else {
                 tell!(ui, "what was measured is kept: {}", folder.path().display());
             }
@@ -261,8 +266,9 @@ fn finish(
 }
 
 /// Removes the record of a run that has measured nothing.
-fn remove_unmeasured(folder: &Path, ui: &dyn Interface) {
+fn remove_unmeasured(folder: &Path, is_brief: bool, ui: &dyn Interface) {
     match std::fs::remove_dir_all(folder) {
+        Ok(()) if is_brief => {}
         Ok(()) => tell!(ui, "nothing was measured: {} is removed", folder.display()),
         Err(error) => tell!(ui, "warning: cannot remove {}: {error}", folder.display()),
     }
@@ -392,6 +398,10 @@ fn begin(
         if !wanted? {
             return Ok(None);
         }
+    }
+    if request.is_brief() {
+        // The report follows within seconds and says the same; a mistake comes first.
+        return Ok(Some(RunFolder::create(&path, &plan, &environment)?));
     }
     open_record(&path, &plan, &environment, ui).map(Some)
 }

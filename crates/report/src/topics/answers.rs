@@ -66,15 +66,26 @@ pub(super) fn answer_words(subject: &Subject<'_>) -> Sentence {
         ))
         .and(more_rounds(subject.experiment))
         .words("."),
-        Answer::OnlyBaseline => match subject.median(0) {
-            Some(median) => (names.sentence(0).words(": ").figure(median))
-                .words(". There is nothing to compare it with."),
-            None => "There is nothing to compare.".into(),
-        },
+        Answer::OnlyBaseline => only(subject),
         Answer::Unconfirmed(variant) => unconfirmed(subject, variant),
         Answer::BreaksConstraints(variant) => breaks_constraints(subject, variant),
         Answer::NothingBetter(compared) => nothing_better(subject, compared),
     }
+}
+
+/// The figures of the only variant.
+fn only(subject: &Subject<'_>) -> Sentence {
+    let whole = subject.median(0);
+    let several = subject.experiment.variants[0].statements.len() > 1;
+    match (statements::medians(subject), whole) {
+        (Some(medians), Some(whole)) if several => {
+            Sentence::from("Median times: ").and(medians).words(". All of them: ").figure(whole)
+        }
+        (Some(medians), _) => Sentence::from("Median time: ").and(medians),
+        (None, Some(whole)) => subject.names.sentence(0).words(": ").figure(whole),
+        (None, None) => "Nothing was measured".into(),
+    }
+    .words(".")
 }
 
 /// That nothing is chosen before the baseline, and how the others compare with it.

@@ -12,7 +12,7 @@ use lab::analysis::{
 use lab::stats::Interval;
 
 use super::subject::{ALL_UP_TO, Subject, ratio_cell};
-use super::{curve, map, tiers};
+use super::{curve, map, statements, tiers};
 use crate::document::{
     Abridge, Block, Cell, Chart, Column, Forest, ForestRow, Item, Mark, Marks, Plot, Row, Scale,
     Sentence, Table, Tone, joined,
@@ -31,9 +31,13 @@ const WORST: usize = 4;
 /// Variants that one note names.
 const NAMED: usize = 4;
 
-/// The chart, unless effects say more.
+/// The chart, unless effects or the statements of the only variant say more.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
-    if subject.has_effects_first() { Vec::new() } else { chart(subject) }
+    if subject.has_effects_first() || statements::medians(subject).is_some() {
+        Vec::new()
+    } else {
+        chart(subject)
+    }
 }
 
 /// The chart where effects come first: of hundreds of variants what each setting does says more.
@@ -367,9 +371,12 @@ fn adjusted(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> Optio
     (!settings.is_empty()).then(|| format!("run with {}", settings.join(", ")))
 }
 
-/// The variants without a detectable difference, and what would have been detected.
+/// The variants without a detectable difference, and what would have been detected. Of a single one the answer says it.
 fn undetected(subject: &Subject<'_>) -> Option<Sentence> {
     let experiment = subject.experiment;
+    if experiment.variants.len() == 2 {
+        return None;
+    }
     let note = |index: usize| {
         let variant = &experiment.variants[index];
         let detectable = figures::percent(variant.effect.as_ref()?.estimate.detectable);

@@ -22,6 +22,10 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
     if !experiments.is_empty() && experiments.iter().all(|experiment| experiment.tries_crashes()) {
         return Vec::new();
     }
+    // The answer of the only measurement says the same.
+    if matches!(experiments.as_slice(), [only] if only.is_measured_by_command()) {
+        return Vec::new();
+    }
     let items: Vec<Item> =
         analysis.findings.iter().filter_map(|finding| item(analysis, finding)).collect();
     let blocks = match (items.is_empty(), without_findings(experiments)) {

@@ -18,7 +18,9 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         }
         _ => None,
     };
-    let stop = experiment.stop.map(|stop| format!("measuring ended because {stop}"));
+    // The number of rounds of a measurement is an option.
+    let stop = experiment.stop.filter(|_| !experiment.is_measured_by_command());
+    let stop = stop.map(|stop| format!("measuring ended because {stop}"));
     let notes = [
         Some(rounds(experiment)),
         dropped(experiment),
@@ -69,6 +71,9 @@ fn machine(experiment: &ExperimentAnalysis) -> Option<String> {
 
 fn aa_check(subject: &Subject<'_>) -> Option<String> {
     let experiment = subject.experiment;
+    if experiment.variants.len() == 1 && !experiment.aa_check_alarm() {
+        return None;
+    }
     let Some(aa_check) = experiment.aa_check.as_ref() else {
         let is_planned = experiment.variants.len() > 1 && !subject.planned.alone;
         let is_expected = experiment.blocks > 0 && is_planned;

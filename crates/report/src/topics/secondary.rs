@@ -8,6 +8,7 @@ use lab::measures::Measures;
 use lab::metric;
 
 use super::bindings::compared;
+use super::statements;
 use super::subject::Subject;
 use crate::document::{Block, Cell, Column, Row, Sentence, Table, joined, led};
 use crate::figures;
@@ -17,6 +18,9 @@ use crate::words::{by_rank, metric_heading};
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let experiment = subject.experiment;
     let named = &subject.planned.experiment.secondary_metrics;
+    if experiment.is_measured_by_command() && statements::are_transactions(subject) {
+        return Vec::new();
+    }
     let named = named.iter().filter(|metric| !is_in_bindings(experiment, metric));
     let (measured, missing): (Vec<String>, Vec<String>) =
         named.cloned().partition(|metric| is_measured(experiment, metric));

@@ -32,6 +32,9 @@ const METRICS: [&str; 8] = [
 /// The heading of the ratio of the median to the baseline's.
 const RATIO: &str = "to the baseline";
 
+/// The heading of the smallest and the largest median of a trial.
+const RANGE: &str = "smallest–largest";
+
 /// The table of statements, whether answers are equal, and the plans; nothing where the work is not the user's SQL.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let Some(baseline) = subject.experiment.variants.first() else {
@@ -40,64 +43,141 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     if baseline.statements.is_empty() || baseline.unmeasured() {
         return Vec::new();
     }
+    let statements = executed(subject);
     let mut blocks =
-        vec![Block::Heading("Statements".to_owned()), Block::table(table(subject, baseline))];
+        vec![Block::Heading("Statements".to_owned()), Block::table(table(subject, &statements))];
     blocks.extend(unsigned(subject));
-    blocks.extend(scans(baseline));
+    blocks.extend(scans(subject, &statements));
     blocks.extend(answers(subject));
-    blocks.extend(plans(subject, baseline));
+    blocks.extend(plans(subject, &statements));
     blocks
 }
 
-/// A row for each statement and variant, with medians over trials.
-fn table(subject: &Subject<'_>, baseline: &VariantAnalysis) -> Table {
-    let variants = &subject.experiment.variants;
-    let measured = (0..variants.len()).filter(|index| !variants[*index].unmeasured());
-    let mut shown: Vec<usize> = measured.collect();
-    if shown.len() >= VARIANTS_FROM {
-        shown.truncate(1);
-    }
-    let several = shown.len() > 1;
-    let metrics = METRICS.iter().filter(|metric| has(baseline, metric));
-    let mut metrics: Vec<&str> = metrics.copied().collect();
-    if variants.iter().any(|variant| !variant.statement_effects.is_empty()) && several {
-        let median = metrics.iter().position(|metric| *metric == METRICS[0]);
-        metrics.insert(median.map_or(0, |at| at + 1), RATIO);
-    }
-    let row = |statement: &StatementRecord, variant: usize| {
-        let figure = |metric: &&str| {
-            if *metric == RATIO {
-                return ratio(&variants[variant], &statement.name);
+/// A statement, with the variants that executed it and were measured.
+struct Executed<'a> {
+    statement: &'a StatementRecord,
+    variants: Vec<usize>,
+}
+
+/// Returns the statements of all variants by their names: those of the baseline first.
+fn executed<'a>(subject: &Subject<'a>) -> Vec<Executed<'a>> {
+    let mut all: Vec<Executed<'a>> = Vec::new();
+    let variants = subject.experiment.variants.iter().enumerate();
+    for (index, variant) in variants.filter(|(_, variant)| !variant.unmeasured()) {
+        for statement in &variant.statements {
+            match all.iter_mut().find(|known| known.statement.name == statement.name) {
+                Some(known) => known.variants.push(index),
+                None => all.push(Executed { statement, variants: vec![index] }),
             }
-            let metric = format!("{metric}.{}", statement.name);
-            let summary = variants[variant].summaries.get(&metric);
-            Cell::figure(summary.map(|summary| summary.median), |value| {
-                figures::figure(value, &metric)
-            })
-        };
-        let name = match variant {
-            0 => Cell::code(&statement.name).with_below(one_line(&statement.sql)),
-            _ => Cell::code(&statement.name),
-        };
-        let variant = several.then(|| subject.names.cell(variant));
-        Row::led(name, variant.into_iter().chain(metrics.iter().map(figure)))
+        }
+    }
+    all
+}
+
+/// Returns the median time of each statement of the only variant; none if there are several variants or no statements.
+pub(super) fn medians(subject: &Subject<'_>) -> Option<Sentence> {
+    let [only] = subject.experiment.variants.as_slice() else {
+        return None;
     };
+    let medians = only.statements.iter().filter_map(|statement| {
+        let median = only.summaries.get(&format!("{}.{}", METRICS[0], statement.name))?.median;
+        Some(Sentence::code(&statement.name).words(" ").figure(figures::figure(median, METRICS[0])))
+    });
+    let medians: Vec<Sentence> = medians.collect();
+    (!medians.is_empty()).then(|| listed(medians, NAMED))
+}
+
+/// Returns whether each transaction of a measurement is one statement, whose figures say the same.
+pub(super) fn are_transactions(subject: &Subject<'_>) -> bool {
+    let Some(baseline) = subject.experiment.variants.first() else {
+        return false;
+    };
+    let median = |metric: &str| baseline.summaries.get(metric).map(|summary| summary.median);
     let statements = baseline.statements.iter();
-    let rows =
-        statements.flat_map(|statement| shown.iter().map(move |variant| (statement, *variant)));
+    let executions = statements.filter_map(|it| median(&format!("executions.{}", it.name)));
+    let transactions = median("txns_per_s").zip(median("seconds"));
+    let transactions = transactions.map_or(0.0, |(rate, seconds)| rate * seconds);
+    // With two statements in a transaction there would be twice as many. Of few executions the medians are rough.
+    executions.sum::<f64>() < 1.5 * transactions + 3.0
+}
+
+/// A row for each statement and variant, with medians over trials.
+fn table(subject: &Subject<'_>, statements: &[Executed<'_>]) -> Table {
+    let variants = &subject.experiment.variants;
+    let measured = variants.iter().filter(|variant| !variant.unmeasured());
+    let measured = measured.count();
+    let rows: Vec<(&StatementRecord, usize)> = statements
+        .iter()
+        .flat_map(|it| {
+            let most = if measured < VARIANTS_FROM { measured } else { 1 };
+            it.variants.iter().take(most).map(|variant| (it.statement, *variant))
+        })
+        .collect();
+    let several = rows.iter().any(|(_, variant)| *variant > 0);
+    let has = |metric: &&&str| {
+        rows.iter().any(|(statement, variant)| {
+            median(&variants[*variant], metric, &statement.name).is_some_and(|value| value > 0.0)
+        })
+    };
+    let mut metrics: Vec<&str> = METRICS.iter().filter(has).copied().collect();
+    let median_at = metrics.iter().position(|metric| *metric == METRICS[0]);
+    let beside = if !several {
+        Some(RANGE)
+    } else {
+        variants.iter().any(|variant| !variant.statement_effects.is_empty()).then_some(RATIO)
+    };
+    if let Some((at, beside)) = median_at.zip(beside) {
+        metrics.insert(at + 1, beside);
+    }
+    let row = |(statement, variant): &(&StatementRecord, usize)| {
+        let cells = metrics.iter().map(|metric| cell(&variants[*variant], metric, &statement.name));
+        let own = variants[*variant].statements.iter().find(|own| own.name == statement.name);
+        let sql = own.map(|own| own.sql.as_str());
+        let is_said = *variant > 0
+            && variants[0]
+                .statements
+                .iter()
+                .any(|known| known.name == statement.name && Some(known.sql.as_str()) == sql);
+        let name = Cell::code(&statement.name);
+        let name = match sql.filter(|_| !is_said) {
+            Some(sql) => name.with_below(one_line(sql)),
+            None => name,
+        };
+        let variant = several.then(|| subject.names.cell(*variant));
+        Row::led(name, variant.into_iter().chain(cells))
+    };
     let variant = several.then(|| Column::left("variant"));
     let columns = variant.into_iter().chain(metrics.iter().map(|metric| match *metric {
-        RATIO => Column::right(RATIO),
+        RATIO | RANGE => Column::right(*metric),
         metric => Column { about: Some(metric.to_owned()), ..Column::right(heading(metric)) },
     }));
     Table::new(
         "Statements, medians of trials",
         led(Column::left("statement"), columns),
-        rows.map(|(statement, variant)| row(statement, variant)),
+        rows.iter().map(row),
     )
     .sortable()
     .dense()
     .data()
+}
+
+/// The figure of a statement in a column of this name.
+fn cell(variant: &VariantAnalysis, column: &str, statement: &str) -> Cell {
+    match column {
+        RATIO => ratio(variant, statement),
+        RANGE => {
+            let summary = variant.summaries.get(&format!("{}.{statement}", METRICS[0]));
+            Cell::number(summary.map(|summary| figures::range(summary.range, METRICS[0])))
+        }
+        _ => Cell::figure(median(variant, column, statement), |value| {
+            figures::figure(value, &format!("{column}.{statement}"))
+        }),
+    }
+}
+
+/// Returns the median of a metric of a statement over trials.
+fn median(variant: &VariantAnalysis, metric: &str, statement: &str) -> Option<f64> {
+    Some(variant.summaries.get(&format!("{metric}.{statement}"))?.median)
 }
 
 /// The time of a statement compared with the baseline's.
@@ -178,17 +258,14 @@ fn heading(metric: &str) -> String {
 }
 
 /// The statements that read many rows by full scans and return few.
-fn scans(baseline: &VariantAnalysis) -> Vec<Block> {
+fn scans(subject: &Subject<'_>, statements: &[Executed<'_>]) -> Vec<Block> {
     /// Fewest rows of a scan, in all and for each row that is returned.
     const ROWS: f64 = 1_000.0;
     const FOR_EACH: f64 = 10.0;
-    let items = baseline.statements.iter().filter_map(|statement| {
-        let median = |metric: &str| {
-            let metric = format!("{metric}.{}", statement.name);
-            Some((baseline.summaries.get(&metric)?.median, metric))
-        };
-        let (scanned, _) = median("scan_steps")?;
-        let (returned, rows) = median("rows_per_call")?;
+    let items = statements.iter().filter_map(|Executed { statement, variants }| {
+        let variant = &subject.experiment.variants[*variants.first()?];
+        let scanned = median(variant, "scan_steps", &statement.name)?;
+        let returned = median(variant, "rows_per_call", &statement.name)?;
         let is_many = scanned >= ROWS && scanned >= FOR_EACH * returned;
         is_many.then(|| {
             Item::new(
@@ -196,7 +273,7 @@ fn scans(baseline: &VariantAnalysis) -> Vec<Block> {
                     .words(" takes ")
                     .figure(figures::figure(scanned, "scan_steps"))
                     .words(" steps through full scans, one from each row to the next, and returns ")
-                    .figure(figures::figure(returned, &rows))
+                    .figure(figures::figure(returned, "rows_per_call"))
                     .words(if returned == 1.0 { " row" } else { " rows" })
                     .words(
                         ". If a condition selects them, an index on its columns would read less.",
@@ -206,14 +283,6 @@ fn scans(baseline: &VariantAnalysis) -> Vec<Block> {
     });
     let heading = Block::Heading("Statements that deserve a look".to_owned());
     Block::list(items).map_or_else(Vec::new, |list| vec![heading, list])
-}
-
-/// Whether a metric is more than zero for some statement.
-fn has(variant: &VariantAnalysis, metric: &str) -> bool {
-    variant.statements.iter().any(|statement| {
-        let summary = variant.summaries.get(&format!("{metric}.{}", statement.name));
-        summary.is_some_and(|summary| summary.median > 0.0)
-    })
 }
 
 /// The beginning of a statement, without line breaks.
@@ -237,8 +306,8 @@ fn answers(subject: &Subject<'_>) -> Option<Block> {
 }
 
 /// Returns the plan of each statement, and the plans of variants that differ.
-fn plans(subject: &Subject<'_>, baseline: &VariantAnalysis) -> Vec<Block> {
-    let all = baseline.statements.iter();
+fn plans(subject: &Subject<'_>, statements: &[Executed<'_>]) -> Vec<Block> {
+    let all = statements.iter().map(|executed| executed.statement);
     let (differing, same): (Vec<_>, Vec<_>) = all
         .map(|statement| (statement, plans_of(subject, &statement.name)))
         .filter(|(_, plans)| plans.iter().any(|(plan, _)| !plan.is_empty()))
