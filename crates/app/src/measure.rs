@@ -184,12 +184,33 @@ pub(crate) fn checked(text: &str, catalogue: &Catalogue) -> Result<Experiment, E
             Some(name) => format!("{}; did you mean `{name}`?", problem.what),
             None => problem.what.clone(),
         });
-        Error::mistake(words.collect::<Vec<_>>().join("\n")).hint_if(
-            is_misspelt.then_some(
-                "`pragmark list pragmas` and `pragmark list workloads` show all settings",
-            ),
-        )
+        let hint = is_misspelt.then(|| {
+            "`pragmark list pragmas` and `pragmark list workloads` show all settings".to_owned()
+        });
+        let mut sizes = problems.0.iter().filter_map(|problem| hint_for_size(&problem.what));
+        Error::mistake(words.collect::<Vec<_>>().join("\n")).hint_if(hint.or_else(|| sizes.next()))
     })
+}
+
+/// Returns how to write a size that has a unit, which no PRAGMA takes.
+fn hint_for_size(problem: &str) -> Option<String> {
+    const IN_BYTES: [&str; 3] = ["mmap_size", "journal_size_limit", "page_size"];
+    let (name, rest) = problem.strip_prefix('`')?.split_once("` cannot be \"")?;
+    let (value, _) = rest.split_once('"')?;
+    let digits = value.trim_end_matches(|character: char| character.is_ascii_alphabetic());
+    let kib = match value[digits.len()..].to_ascii_uppercase().trim_end_matches(['B', 'I']) {
+        "K" => 1,
+        "M" => 1 << 10,
+        "G" => 1 << 20,
+        _ => return None,
+    };
+    let kib = digits.parse::<i64>().ok()?.checked_mul(kib)?;
+    // SQLite takes a positive size of the cache for pages, and a negative one for KiB.
+    if name == "cache_size" {
+        return Some(format!("a negative number is a size in KiB: {name}={}", -kib));
+    }
+    let bytes = IN_BYTES.contains(&name).then(|| kib.checked_mul(1024))??;
+    Some(format!("write it in bytes: {name}={bytes}"))
 }
 
 /// Returns the experiment on a subject, without its rounds.
@@ -351,7 +372,7 @@ fn add_factors(subject: &Subject, experiment: &mut Experiment) -> Result<(), Err
         Work::Sql(sql) => sql.files.as_slice(),
         Work::Replay(_) => &[],
     };
-    files.iter().try_for_each(|file| refuse_database(file))?;
+    files.iter().try_for_each(|file| refuse_other_than_sql(file))?;
     add_factor(experiment, "database", paths(&subject.databases, "--db")?);
     add_factor(experiment, "scripts", paths(files, "FILE")?);
     if subject.engines.len() > 1 {
@@ -414,13 +435,22 @@ fn add_indexes(indexes: &[String], experiment: &mut Experiment) -> Result<(), Er
     Ok(())
 }
 
-/// Refuses a database in place of a file of SQL.
-pub(crate) fn refuse_database(file: &Path) -> Result<(), Error> {
+/// Refuses a database, or a file of data, in place of a file of SQL.
+pub(crate) fn refuse_other_than_sql(file: &Path) -> Result<(), Error> {
+    const DATA: [&str; 5] = ["csv", "tsv", "json", "jsonl", "parquet"];
+    let is_data = |end: &std::ffi::OsStr| DATA.iter().any(|known| end.eq_ignore_ascii_case(known));
+    let word = shell_path(file);
+    if file.extension().is_some_and(is_data) {
+        return Err(Error::mistake(format!("{} is a file of data, not of SQL", file.display()))
+            .hint(format!(
+                "load it with `pragmark load {word} new.db --table NAME`, and measure queries with --db new.db"
+            )));
+    }
     // A file that cannot be read is reported where it is needed.
     if !is_database(file) {
         return Ok(());
     }
-    let (word, file) = (shell_path(file), file.display());
+    let file = file.display();
     Err(Error::mistake(format!("{file} is a SQLite database, not a file of SQL"))
         .hint(format!("name it with --db {word}")))
 }
@@ -441,7 +471,18 @@ fn add_factor(experiment: &mut Experiment, name: &str, levels: Vec<Level>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{joined, short_name};
+    use super::{hint_for_size, joined, short_name};
+
+    #[test]
+    fn a_size_with_a_unit_gets_the_number_that_sqlite_takes() {
+        let hint = |name: &str, size: &str| {
+            hint_for_size(&format!("`{name}` cannot be \"{size}\"; it takes a whole number"))
+        };
+        assert!(hint("cache_size", "64MB").unwrap().ends_with("cache_size=-65536"));
+        assert!(hint("cache_size", "512kb").unwrap().ends_with("cache_size=-512"));
+        assert!(hint("mmap_size", "1GiB").unwrap().ends_with("mmap_size=1073741824"));
+        assert_eq!((hint("clients", "4M"), hint("cache_size", "large")), (None, None));
+    }
 
     #[test]
     fn files_are_named_as_shortly_as_tells_them_apart() {

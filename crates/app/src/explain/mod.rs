@@ -110,7 +110,7 @@ fn named(texts: &[String]) -> Result<Vec<Statement>, Error> {
 fn of_files(files: &[PathBuf]) -> Result<Vec<Statement>, Error> {
     let mut all = Vec::new();
     for file in files {
-        crate::measure::refuse_database(file)?;
+        crate::measure::refuse_other_than_sql(file)?;
         let text = read_text("the file of statements", file, MOST_TEXT)?;
         let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         all.extend(of_text(&name.unwrap_or_default(), &text)?);

@@ -134,11 +134,17 @@ pub(super) fn check_measured(folder: &Path, analysis: &Analysis) -> Result<()> {
     Err(error.hint_if(hint_for_problem(variant, problem)))
 }
 
-/// Returns a hint if a table is missing from a database that was not named, or a statement cannot be executed twice.
+/// Returns a hint if a table is missing from a database that was not named, a database is locked, or a statement cannot be
+/// executed twice.
 fn hint_for_problem(variant: &VariantAnalysis, problem: &str) -> Option<&'static str> {
     if problem.contains("UNIQUE constraint failed") {
         return Some(
             "each statement is executed many times: let SQLite give the key, or draw it, such as \\set id random(1, 1000000000)",
+        );
+    }
+    if problem.contains("database is locked") {
+        return Some(
+            "another program holds a lock on it: wait until it has committed, or measure a copy of the database",
         );
     }
     let named = variant.settings.get("database").and_then(Level::as_text);

@@ -242,7 +242,8 @@ pub fn repeat(request: &RepeatRequest, ui: &dyn Interface) -> Result<Ended> {
     let Some(environment) = survey(&plan, engines, request.probe_s, &interrupted, ui)? else {
         return Ok(Ended::Interrupted);
     };
-    let folder = open_record(&path, &plan, &environment, ui)?;
+    let folder = create_record(&path, &plan, &environment, ui)?;
+    announce(&path, &plan, &environment, ui);
     let concluded = finish(&folder, &driver, earlier.postgres.as_deref(), &interrupted, ui)?;
     Ok(Ended::Concluded(Box::new(concluded)))
 }
@@ -399,11 +400,12 @@ fn begin(
             return Ok(None);
         }
     }
-    if request.is_brief() {
-        // The report follows within seconds and says the same; a mistake comes first.
-        return Ok(Some(RunFolder::create(&path, &plan, &environment)?));
+    let folder = create_record(&path, &plan, &environment, ui)?;
+    // The report of a measurement follows within seconds and says the same; a mistake comes first.
+    if !request.is_brief() {
+        announce(&path, &plan, &environment, ui);
     }
-    open_record(&path, &plan, &environment, ui).map(Some)
+    Ok(Some(folder))
 }
 
 /// Leaves out of a search the settings that may lose more than is accepted.
@@ -430,15 +432,19 @@ fn survey(
     Ok((!cancelled).then_some(environment))
 }
 
-/// Makes the folder of a new run, and says what the run will be.
-fn open_record(
+/// Makes the folder of a new run.
+fn create_record(
     path: &Path,
     plan: &RunPlan,
     environment: &EnvironmentFile,
     ui: &dyn Interface,
 ) -> Result<RunFolder> {
     trust::note(plan, environment, ui);
-    let folder = RunFolder::create(path, plan, environment)?;
+    Ok(RunFolder::create(path, plan, environment)?)
+}
+
+/// Says what a run will be, and what is wrong with the machine.
+fn announce(path: &Path, plan: &RunPlan, environment: &EnvironmentFile, ui: &dyn Interface) {
     let version = environment.engines.first().map_or("", |engine| engine.version.as_str());
     let counting = match plan.counting_trials() {
         0 => String::new(),
@@ -459,7 +465,6 @@ fn open_record(
     for warning in environment.machine.warnings() {
         tell!(ui, "warning: {warning}");
     }
-    Ok(folder)
 }
 
 /// Returns which differences a run of the fewest rounds can find, given the noise.

@@ -127,6 +127,7 @@ mod tests {
         vec![
             ("database", Level::Text(path.display().to_string())),
             ("transactions", 20.into()),
+            ("answers", 20.into()),
             ("sql", "SELECT count(*) FROM orders WHERE total = :total".into()),
         ]
     }

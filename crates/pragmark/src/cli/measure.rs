@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use app::Error;
 use app::Result;
 use app::measure::{MeasureRequest, Replay, ReplayMode, Sql, Subject, Work};
 use clap::{Args, ValueEnum};
@@ -38,7 +39,7 @@ pub struct MeasureArgs {
     /// statements. Several files are compared with one another.
     pub files: Vec<PathBuf>,
     /// Statement to measure instead of a file; repeat it for several statements.
-    #[arg(short = 'c', long = "command", value_name = "SQL", conflicts_with_all = ["files", "builtin"])]
+    #[arg(short = 'c', long = "command", value_name = "SQL", conflicts_with = "builtin")]
     pub commands: Vec<String>,
     /// One of pgbench's scripts instead of a file, on tables that pragmark makes.
     #[arg(long, value_enum, value_name = "NAME", conflicts_with_all = ["files", "dbs"])]
@@ -99,6 +100,11 @@ pub struct MeasureArgs {
 impl MeasureArgs {
     /// Measures, or writes the experiment.
     pub fn execute(self) -> Result<Exit> {
+        if let ([sql, ..], [file, ..]) = (self.commands.as_slice(), self.files.as_slice()) {
+            let file = file.display();
+            return Err(Error::mistake(format!("-c has the statement `{sql}`, and `{file}` is one more argument"))
+                .hint("put the whole statement in quotes, such as -c 'SELECT * FROM users', or name files without -c"));
+        }
         let work = match self.trace {
             Some(trace) => Work::Replay(Replay { trace, mode: self.mode.map(ModeArg::mode) }),
             None => Work::Sql(Sql {

@@ -172,6 +172,9 @@ fn mistakes_are_named_before_anything_is_measured() {
         (&["--db", "empty.db", "-c", "SELECT 1"], 3, "the file is empty"),
         (&["--db", "app.db", "-c", "SELEC 1"], 2, "sql:1: near \"SELEC\": syntax error"),
         (&["--db", "app.db", "-c", "SELECT :nothing"], 2, "the parameter :nothing has no value"),
+        (&["--db", "app.db", "-c", "SELECT", "*", "FROM", "users"], 2, "whole statement in quotes"),
+        (&["--db", "app.db", "users.csv"], 2, "pragmark load users.csv"),
+        (&["--db", "app.db", "-c", "SELECT 1", "--set", "cache_size=64MB"], 2, "cache_size=-65536"),
     ] {
         laboratory.pragmark(&measure(arguments)).exits(code).complains(&[words]);
         let _ = std::fs::remove_dir_all(laboratory.path().join("run"));

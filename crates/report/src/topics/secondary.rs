@@ -18,10 +18,13 @@ use crate::words::{by_rank, metric_heading};
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let experiment = subject.experiment;
     let named = &subject.planned.experiment.secondary_metrics;
-    if experiment.is_measured_by_command() && statements::are_transactions(subject) {
-        return Vec::new();
-    }
+    // The statements have these times.
+    let is_of_statements = |metric: &str| {
+        let is_time = ["p50_us", "p99_us"].contains(&metric);
+        is_time && experiment.is_measured_by_command() && statements::are_transactions(subject)
+    };
     let named = named.iter().filter(|metric| !is_in_bindings(experiment, metric));
+    let named = named.filter(|metric| !is_of_statements(metric));
     let (measured, missing): (Vec<String>, Vec<String>) =
         named.cloned().partition(|metric| is_measured(experiment, metric));
     let has_table = !measured.is_empty();

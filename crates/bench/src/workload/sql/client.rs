@@ -188,6 +188,33 @@ impl<'c> ScriptClient<'c> {
         }
     }
 
+    /// Returns the plan of each statement of all scripts, with values as the first transaction may have them. Nothing is
+    /// executed, so what a `\\gset` would read is NULL.
+    pub(super) fn plans(&mut self) -> Vec<Vec<String>> {
+        let (variables, prng) = (self.variables.clone(), self.prng.clone());
+        let mut plans = Vec::new();
+        for (number, script) in self.workload.suite.scripts.iter().enumerate() {
+            self.workload.pools.draw(number, &mut self.variables, &mut self.prng);
+            for operation in &script.operations {
+                match operation {
+                    Op::Set(slot, value) => {
+                        // An execution reports what cannot be evaluated.
+                        if let Ok(value) = value.evaluate(&self.variables, &mut self.prng) {
+                            self.variables.set(*slot, value);
+                        }
+                    }
+                    Op::Run(statement) => {
+                        let statement = &self.scripts[number].statements[*statement];
+                        plans.push(statement.plan(self.connection, &self.variables));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        (self.variables, self.prng) = (variables, prng);
+        plans
+    }
+
     /// Keeps all statements that are executed from now on.
     pub(super) fn keep_journal(&mut self) {
         self.journal = Some(Vec::new());

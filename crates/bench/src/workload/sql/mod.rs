@@ -119,17 +119,17 @@ fn prepare(
     suite.resolve(&connection)?;
     let set = suite.set_by_gset();
     Pools::of(&connection, &suite, parameters, &set, trial.seed)?.write(trial.directory)?;
-    let records = suite.statements().map(|statement| StatementRecord {
+    // Mistakes show here and not in the middle of the work.
+    let workload = Workload::read(&connection, trial.settings, trial.directory, trial.seed, 0)?;
+    let mut client = ScriptClient::prepare(&connection, workload)?;
+    let records = suite.statements().zip(client.plans()).map(|(statement, plan)| StatementRecord {
         name: statement.name.clone(),
         sql: statement.sql.clone(),
-        // A statement without a plan is reported by its execution.
-        plan: connection.query_plan(&statement.sql).unwrap_or_default(),
+        plan,
         ..StatementRecord::default()
     });
     let records = records.collect();
-    // Mistakes show here and not in the middle of the work.
-    let workload = Workload::read(&connection, trial.settings, trial.directory, trial.seed, 0)?;
-    drop(ScriptClient::prepare(&connection, workload)?);
+    drop(client);
     connection.close()?;
     Ok((suite, records))
 }

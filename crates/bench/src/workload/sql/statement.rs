@@ -142,6 +142,11 @@ impl<'c> PreparedStatement<'c> {
         Ok(())
     }
 
+    /// Returns its plan with these values; nothing if SQLite has none for it, as before its tables exist.
+    pub(super) fn plan(&self, connection: &Connection, variables: &Variables) -> Vec<String> {
+        connection.query_plan_with(&self.sql, &self.values(variables)).unwrap_or_default()
+    }
+
     /// Returns the values of its parameters, in order; none before it is prepared for the first time.
     pub(super) fn values(&self, variables: &Variables) -> Vec<engine::Value> {
         let bindings = self.bindings.iter().flatten();

@@ -93,7 +93,8 @@ SELECT id, total FROM orders WHERE user = :user ORDER BY total;
 #[test]
 fn a_plain_list_of_named_queries_is_enough() {
     let shop = Shop::new();
-    let measured = shop.measured(&[("scripts", text(shop.file("q.sql", QUERIES)))]);
+    let scripts = ("scripts", text(shop.file("q.sql", QUERIES)));
+    let measured = shop.measured(&[scripts, ("answers", 20.into())]);
     let metrics = &measured.metrics;
     assert!(metrics["txns_per_s"] > 0.0 && metrics["p50_us"] > 0.0);
     assert_eq!(metrics["rows_per_call.find_user"], 1.0);
@@ -111,7 +112,10 @@ fn a_plain_list_of_named_queries_is_enough() {
 #[test]
 fn the_same_seed_gives_the_same_answers_whatever_the_order_of_rows() {
     let shop = Shop::new();
-    let sql = |sql: &str| shop.measured(&[("sql", text(sql)), ("unit", text("statement"))]);
+    let sql = |sql: &str| {
+        let settings = [("sql", text(sql)), ("unit", text("statement")), ("answers", 20.into())];
+        shop.measured(&settings)
+    };
     let answer = |measured: &Measured| measured.statements[0].answer.clone();
     let query = "SELECT * FROM orders WHERE user <= :user";
     let ascending = sql(&format!("{query} ORDER BY id"));
@@ -480,4 +484,20 @@ fn scripts_that_write_are_executed_equally_often_for_their_answers() {
     let answers = measured.statements.iter().map(|statement| statement.answer.as_ref().unwrap());
     let executions: Vec<u64> = answers.map(|answer| answer.executions).collect();
     assert!(executions.iter().all(|count| *count == executions[0]), "{executions:?}");
+}
+
+#[test]
+fn the_plan_is_that_of_the_bound_values() {
+    let shop = Shop::with(
+        "CREATE TABLE note(id TEXT PRIMARY KEY); INSERT INTO note SELECT 'n' || id FROM users; CREATE TABLE start(p TEXT); INSERT INTO start VALUES ('n1*')",
+    );
+    let drawn = "\\draw p start.p\nSELECT id FROM note WHERE id GLOB :p;\n";
+    let set = "\\set p 5\nSELECT id FROM users WHERE id = :p;\n";
+    for (script, plan) in [
+        (drawn, "SEARCH note USING COVERING INDEX sqlite_autoindex_note_1 (id>? AND id<?)"),
+        (set, "SEARCH users USING INTEGER PRIMARY KEY (rowid=?)"),
+    ] {
+        let measured = shop.measured(&[("scripts", text(shop.file("q.sql", script)))]);
+        assert_eq!(measured.statements[0].plan, [plan]);
+    }
 }
