@@ -347,8 +347,7 @@ fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
     match remedy {
         Remedy::Index(number) => {
             let Some(made) = advice.made.get(*number) else { return Sentence::default() };
-            let mut changes = made.changes.iter();
-            let change = changes.find(|change| change.name == it.query.name);
+            let change = made.changes.iter().find(|change| change.name == it.query.name);
             let counted = change.map(|change| counted(change.before, change.after));
             Sentence::default()
                 .words(" With an index on ")

@@ -31,8 +31,7 @@ pub(super) fn statements(
     trace.for_each_event(|event| analyser.take(event))?;
     let analysis = analyser.finish();
     let statement = |(place, usage): (usize, &StatementUse)| statement(&trace, place + 1, usage);
-    let uses = analysis.statements.iter().enumerate();
-    let chosen = uses.filter(|(place, usage)| match number {
+    let chosen = analysis.statements.iter().enumerate().filter(|(place, usage)| match number {
         Some(number) => number == place + 1,
         None => has_plan(&usage.sql),
     });

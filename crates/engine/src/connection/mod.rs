@@ -220,8 +220,7 @@ impl Connection {
         (1..).zip(values).try_for_each(|(index, value)| plan.bind_value(index, value))?;
         while plan.step()? == Step::Row {
             let (id, parent) = (plan.column_i64(0), plan.column_i64(1));
-            let known = depths.iter().find(|(id, _)| *id == parent);
-            let depth = known.map_or(0, |(_, depth)| *depth);
+            let depth = depths.iter().find(|(id, _)| *id == parent).map_or(0, |(_, depth)| *depth);
             lines.push(format!("{}{}", "  ".repeat(depth), plan.column_value(3)));
             depths.push((id, depth + 1));
         }
