@@ -165,7 +165,7 @@ fn location(path: &Path) -> Option<(PathBuf, &OsStr)> {
 }
 
 /// Returns whether two paths are the same file, by whatever links; false where one of them is none.
-fn is_same_file(one: &Path, other: &Path) -> bool {
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
     let identity = |path: &Path| {
         let metadata = std::fs::metadata(path).ok()?;
         Some((metadata.dev(), metadata.ino()))

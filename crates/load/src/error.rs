@@ -85,6 +85,9 @@ pub enum LoadError {
         /// Its second use.
         other: &'static str,
     },
+    /// A file to be written is there already (the file).
+    #[error("{0} already exists")]
+    FileExists(PathBuf),
     /// A row that cannot be read, or that the table refuses.
     #[error("{}, {} {}{}: {fault}", .location.input, .location.unit.name(), .location.number, in_column(.column))]
     Row {

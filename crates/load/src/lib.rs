@@ -1,5 +1,5 @@
 #![forbid(unsafe_code)]
-//! Bulk loading into SQLite.
+//! Bulk loading into SQLite, and unloading.
 //!
 //! A [`Source`] gives batches of rows in Arrow's columnar form; [`load`] puts them into a table by one
 //! of several strategies ([`LoadStrategy`]) with the same result: what SQL `INSERT` would have produced, or an
@@ -54,6 +54,7 @@ mod sql;
 mod staging;
 mod table;
 mod target;
+mod unload;
 
 pub use affinity::Affinity;
 pub use batch::{Batch, Malformed, RowNumbers};
@@ -72,3 +73,4 @@ pub use source::{
     Selection, Source, SourceInfo, Typing, Unit, expand, open,
 };
 pub use table::{Column, FullText, Index, Table};
+pub use unload::{Blobs, Compression, OutputForm, OutputFormat, Split, Unload, Unloaded, unload};

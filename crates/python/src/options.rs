@@ -47,6 +47,7 @@ impl Options {
     /// Returns how decimals are stored.
     pub(crate) fn decimals(&self) -> PyResult<Decimals> {
         let known = [
+            ("numbers", Decimals::Numbers),
             ("text", Decimals::Text),
             ("real", Decimals::Real),
             ("scaled-integer", Decimals::ScaledInteger),

@@ -20,12 +20,16 @@ use values::decimal_text;
 
 use crate::cells::{Cells, display_text};
 use crate::error::{LoadError, Result};
+use crate::source::number::keeps_digits;
 
 /// How decimals are stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Decimals {
-    /// Texts with every digit: exact, but compared as texts.
+    /// Numbers of which no digit is lost: integers without digits after the point, floating point numbers with them. A
+    /// value with more digits than these keep cannot be loaded.
     #[default]
+    Numbers,
+    /// Texts with every digit: exact, but compared as texts.
     Text,
     /// The nearest floating point number of 64 bits.
     Real,
@@ -34,9 +38,11 @@ pub enum Decimals {
 }
 
 impl Decimals {
-    /// Returns the declared type of such columns.
-    pub(crate) fn declared(self) -> &'static str {
+    /// Returns the declared type of such columns with this number of digits after the point.
+    pub(crate) fn declared(self, scale: i8) -> &'static str {
         match self {
+            Decimals::Numbers if scale <= 0 => "INTEGER",
+            Decimals::Numbers => "REAL",
             Decimals::Text => "TEXT",
             Decimals::Real => "REAL",
             Decimals::ScaledInteger => "INTEGER",
@@ -194,7 +200,26 @@ fn stored_decimals<T: DecimalType>(
 ) -> Result<ArrayRef, ConversionError> {
     let values = array.as_primitive::<T>();
     let text = |value: T::Native| decimal_text(value.to_byte_slice(), values.scale().into());
+    let lost = |text: &str, what: &str| {
+        let reason = format!(
+            "{text} has more digits than {what}; --decimals text, real or scaled-integer says how to store such values"
+        );
+        ConversionError::Values(reason)
+    };
     Ok(match decimals {
+        Decimals::Numbers if values.scale() <= 0 => {
+            Arc::new(values.try_unary::<_, Int64Type, _>(|value| {
+                let text = text(value);
+                text.parse().map_err(|_| lost(&text, "64 bits hold"))
+            })?)
+        }
+        Decimals::Numbers => Arc::new(values.try_unary::<_, Float64Type, _>(|value| {
+            let text = text(value);
+            // Of the sign, the point and 15 digits none is lost.
+            let is_kept = text.len() <= 16 || keeps_digits(text.as_bytes());
+            let number = text.parse().ok().filter(|_| is_kept);
+            number.ok_or_else(|| lost(&text, "a REAL keeps"))
+        })?),
         Decimals::Text => {
             // A sign, a zero and a point besides the digits.
             let width = usize::from(T::MAX_PRECISION) + 3;

@@ -1,6 +1,10 @@
 //! Rows that are in memory already, as Arrow's record batches; and batches of any length, given in parts of the length
 //! that the loader takes at a time.
 
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     BinaryType, BinaryViewType, ByteArrayType, ByteViewType, LargeBinaryType, LargeUtf8Type,
@@ -8,6 +12,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::ArrowNativeType;
+use arrow_ipc::reader::StreamReader;
 use arrow_schema::{ArrowError, DataType, Schema};
 
 use super::{DecimalColumn, ReadOptions, Source, SourceInfo};
@@ -32,7 +37,7 @@ impl<'b> BatchSource<'b> {
         schema: &Schema,
         batches: impl Iterator<Item = RecordBatch> + Send + 'b,
     ) -> BatchSource<'b> {
-        BatchSource::reading(name, schema, Decimals::Text, batches.map(Ok))
+        BatchSource::reading(name, schema, Decimals::default(), batches.map(Ok))
     }
 
     /// A source of batches that come from elsewhere, which may fail, with what decimals are stored as.
@@ -46,6 +51,25 @@ impl<'b> BatchSource<'b> {
         // Its name is not the name of a file.
         info.files.clear();
         BatchSource { info, batches: Box::new(batches), parts: Parts::default() }
+    }
+}
+
+impl BatchSource<'static> {
+    /// Opens a file with an Arrow IPC stream.
+    ///
+    /// # Errors
+    /// It cannot be opened, or is damaged at its beginning.
+    pub(super) fn of_stream(path: &Path, decimals: Decimals) -> Result<BatchSource<'static>> {
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(LoadError::open(path))?;
+        let length = file.metadata().map_err(LoadError::open(path))?.len();
+        let reader = StreamReader::try_new(BufReader::new(file), None)
+            .map_err(|error| LoadError::form(&name, error))?;
+        let schema = reader.schema();
+        let mut source = BatchSource::reading(name, &schema, decimals, reader);
+        source.info.files.push(path.to_owned());
+        source.info.total_bytes = Some(length);
+        Ok(source)
     }
 }
 
@@ -63,8 +87,10 @@ pub(super) fn columns_of(schema: &Schema, decimals: Decimals) -> Vec<Column> {
 }
 
 fn declared(data_type: &DataType, decimals: Decimals) -> &'static str {
+    if let Some(scale) = scale(data_type) {
+        return decimals.declared(scale);
+    }
     match data_type {
-        _ if scale(data_type).is_some() => decimals.declared(),
         DataType::Dictionary(_, values) => declared(values, decimals),
         DataType::Boolean => "INTEGER",
         integer if integer.is_integer() => "INTEGER",

@@ -127,7 +127,7 @@ impl Source for DatabaseSource {
 }
 
 /// Returns the query that gives the rows wanted, with only these columns where any is named.
-fn query(
+pub(crate) fn query(
     connection: &Connection,
     input: &str,
     selection: &Selection,
@@ -175,7 +175,7 @@ fn names(connection: &Connection, which: &str) -> Result<Vec<String>> {
     Ok(texts(connection, &sql, 0)?)
 }
 
-fn columns(connection: &Connection, input: &str, query: &str) -> Result<Vec<Column>> {
+pub(crate) fn columns(connection: &Connection, input: &str, query: &str) -> Result<Vec<Column>> {
     let wrong = |reason: String| LoadError::form(input, reason);
     let knows_any = any_is_strict(connection, "PRAGMA main.table_list");
     let statement = connection.prepare(query)?;

@@ -13,6 +13,8 @@ use crate::error::{LoadError, Result};
 pub(super) const PARQUET: &[u8] = b"PAR1";
 /// The first bytes of an Arrow IPC file (<https://arrow.apache.org/docs/format/Columnar.html>).
 pub(super) const ARROW: &[u8] = b"ARROW1";
+/// The first bytes of an Arrow IPC stream.
+pub(super) const ARROW_STREAM: &[u8] = &[0xff, 0xff, 0xff, 0xff];
 /// The first bytes of a database (<https://sqlite.org/fileformat2.html>, section 1.3.1).
 const DATABASE: &[u8] = b"SQLite format 3\0";
 /// The mark that may stand before UTF-8.
@@ -43,7 +45,7 @@ impl Format {
         let begins_with = |mark: &[u8]| beginning.starts_with(mark);
         Ok(if begins_with(DATABASE) {
             Format::Database
-        } else if begins_with(PARQUET) || begins_with(ARROW) {
+        } else if begins_with(PARQUET) || begins_with(ARROW) || begins_with(ARROW_STREAM) {
             Format::Columnar
         } else if has_name(path, &[".jsonl", ".ndjson"]) {
             Format::JsonLines
@@ -103,8 +105,12 @@ const BINARY: [(usize, &[u8], &str); 9] = [
 ];
 
 /// The first bytes of other formats of `load`, which are not read from beginning to end.
-const WHOLE_FILES: [(&[u8], &str); 3] =
-    [(PARQUET, "Parquet file"), (ARROW, "Arrow IPC file"), (DATABASE, "SQLite database")];
+const WHOLE_FILES: [(&[u8], &str); 4] = [
+    (PARQUET, "Parquet file"),
+    (ARROW, "Arrow IPC file"),
+    (ARROW_STREAM, "Arrow IPC stream"),
+    (DATABASE, "SQLite database"),
+];
 
 /// First bytes of a file from which its format is detected.
 pub(super) const MAGIC_BYTES: u64 = 16;

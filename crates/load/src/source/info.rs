@@ -137,7 +137,7 @@ impl SourceInfo {
             seen: columns.iter().map(seen).collect(),
             columns,
             decimals: Vec::new(),
-            decimals_as: Decimals::Text,
+            decimals_as: Decimals::default(),
             dates: Vec::new(),
             notes: Notes::default(),
             total_bytes: None,

@@ -28,6 +28,7 @@ pub use arrow::BatchSource;
 pub use columnar::ColumnarSource;
 pub use csv::{CsvOptions, CsvSource};
 pub use database::{DatabaseSource, Selection};
+pub(crate) use database::{columns, query};
 pub use dates::{DateOrder, Dates};
 pub use encoding::Encoding;
 pub use format::Format;
@@ -50,7 +51,7 @@ use crate::convert::Decimals;
 use crate::error::{LoadError, Result};
 use crate::table::Column;
 use dates::Dated;
-use format::{begins_as_json, has_name, unreadable_text};
+use format::{ARROW_STREAM, beginning, begins_as_json, has_name, unreadable_text};
 use several::SeveralSource;
 use view::View;
 
@@ -137,7 +138,7 @@ impl Opening {
             names: Vec::new(),
             file_column: None,
             dates: None,
-            decimals: Decimals::Text,
+            decimals: Decimals::default(),
             selection: Selection::default(),
             library: Arc::clone(library),
         }
@@ -245,6 +246,10 @@ fn nothing_to_select(what: &str) -> LoadError {
 }
 
 fn columnar_source(path: &Path, opening: &Opening) -> Result<Box<dyn Source>> {
+    if beginning(path)?.starts_with(ARROW_STREAM) {
+        let source = BatchSource::of_stream(path, opening.decimals)?;
+        return Ok(Box::new(source));
+    }
     match ColumnarSource::open(path, &opening.columns, opening.decimals)? {
         Some(source) => Ok(Box::new(source)),
         None => Err(LoadError::form(

@@ -6,6 +6,7 @@ mod faults;
 mod fuzz;
 mod inputs;
 mod strategies;
+mod unload;
 
 use std::sync::Arc;
 

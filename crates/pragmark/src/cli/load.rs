@@ -75,6 +75,8 @@ fn skipped_lines(text: &str) -> Result<(u64, usize), String> {
 /// What decimals of Parquet and Arrow files are stored as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DecimalsArg {
+    /// Numbers that keep every digit: integers, or floating point numbers of up to 15 digits; others are errors.
+    Numbers,
     /// Text with every digit; compares as text.
     Text,
     /// The nearest floating point number.
@@ -207,7 +209,7 @@ pub struct LoadArgs {
     )]
     pub dates: Option<DatesArg>,
     /// What decimals of Parquet and Arrow files are stored as.
-    #[arg(long, value_enum, default_value = "text")]
+    #[arg(long, value_enum, default_value = "numbers")]
     pub decimals: DecimalsArg,
     /// NOT NULL columns, separated by commas.
     #[arg(
@@ -327,6 +329,7 @@ fn name_in_input(args: &LoadArgs, name: &str) -> String {
 
 fn decimals(argument: DecimalsArg) -> Decimals {
     match argument {
+        DecimalsArg::Numbers => Decimals::Numbers,
         DecimalsArg::Text => Decimals::Text,
         DecimalsArg::Real => Decimals::Real,
         DecimalsArg::ScaledInteger => Decimals::ScaledInteger,

@@ -110,13 +110,18 @@ fn decimals_stored(summary: &Summary, stored: Decimals) -> String {
         Decimals::ScaledInteger => {
             columns.map(|column| format!("{} × 10^{}", column.name, column.scale)).collect()
         }
-        Decimals::Text | Decimals::Real => columns.map(|column| column.name.clone()).collect(),
+        Decimals::Numbers | Decimals::Text | Decimals::Real => {
+            columns.map(|column| column.name.clone()).collect()
+        }
     };
     if columns.is_empty() {
         return String::new();
     }
     let how = match stored {
-        Decimals::Text => "TEXT with every digit (numbers: --decimals real or scaled-integer)",
+        Decimals::Numbers => {
+            "numbers with every digit (otherwise: --decimals text or scaled-integer)"
+        }
+        Decimals::Text => "TEXT with every digit, which compares as text",
         Decimals::Real => "REAL, rounded to 64-bit floating point",
         Decimals::ScaledInteger => "INTEGER",
     };

@@ -38,7 +38,7 @@ def load(
     fts: Columns = (),
     strict: bool = False,
     without_rowid: bool = False,
-    decimals: Literal["text", "real", "scaled-integer"] = "text",
+    decimals: Literal["numbers", "text", "real", "scaled-integer"] = "numbers",
     ignore: bool = False,
     upsert: Columns = (),
     on_error: Literal["fail", "skip"] = "fail",

@@ -66,6 +66,32 @@ fn decimals_are_what_was_chosen() {
 }
 
 #[test]
+fn decimals_are_numbers_unless_a_digit_would_be_lost() {
+    for (scale, value, stored) in [
+        (0, 123, Some("integer|123")),
+        (2, -1230, Some("real|-12.3")),
+        (2, 123_456_789_012_345, Some("real|1234567890123.45")),
+        (2, 9_007_199_254_740_993, None),
+        (0, i128::from(i64::MAX) + 1, None),
+    ] {
+        let workspace = Workspace::new();
+        let values = prices(scale, vec![Some(value)]);
+        let input = parquet(&workspace, "a.parquet", vec![("price", values)]);
+        match (stored, run_with(&workspace, &[input], Decimals::default())) {
+            (Some(stored), Ok(_)) => {
+                assert_eq!(workspace.rows("SELECT typeof(price), price FROM t"), [stored]);
+                assert_eq!(
+                    workspace.rows("SELECT count(*) FROM t WHERE price > 5"),
+                    [if value > 0 { "1" } else { "0" }]
+                );
+            }
+            (None, Err(error)) => assert!(error.to_string().contains("--decimals text"), "{error}"),
+            (_, loaded) => panic!("{value}: {loaded:?}"),
+        }
+    }
+}
+
+#[test]
 fn a_scaled_integer_beyond_64_bits_is_named_by_its_row() {
     let workspace = Workspace::new();
     let values = prices(2, vec![Some(1), Some(i128::from(i64::MAX) + 1)]);

@@ -1,0 +1,251 @@
+//! Rows as columns: Parquet and Arrow, in which each column has one type.
+
+use std::io;
+use std::sync::Arc;
+
+use arrow_array::builder::{BinaryBuilder, Float64Builder, Int64Builder, StringBuilder};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use engine::{Connection, Value, ValueRef};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+
+use super::OutputFormat;
+use super::output::Output;
+use crate::affinity::Affinity;
+use crate::error::{LoadError, Result};
+use crate::sql::quoted;
+use crate::table::Column;
+
+/// Rows of a batch, unless its texts and blobs are long.
+const BATCH_ROWS: usize = 16_384;
+const BATCH_BYTES: usize = 8 << 20;
+/// The most bytes of a row group.
+pub(super) const GROUP_BYTES: usize = 64 << 20;
+/// SQLite's storage classes, in the order in which they are counted.
+const CLASSES: [&str; 4] = ["integer", "real", "text", "blob"];
+
+/// Returns the types of the columns, by the storage classes of all values.
+pub(super) fn schema(
+    connection: &Connection,
+    input: &str,
+    query: &str,
+    columns: &[Column],
+) -> Result<SchemaRef> {
+    let count = |column: &Column| {
+        let name = quoted(&column.name);
+        CLASSES
+            .map(|class| format!("count(*) FILTER (WHERE typeof({name}) = '{class}')"))
+            .join(", ")
+    };
+    let counts: Vec<String> = columns.iter().map(count).collect();
+    let sql = format!("SELECT {} FROM ({query})", counts.join(", "));
+    let counts = connection.query_all(&sql)?.into_iter().next().unwrap_or_default();
+    let fields = columns.iter().zip(counts.chunks(CLASSES.len())).map(|(column, counts)| {
+        let has = |at: usize| !matches!(counts.get(at), Some(Value::Integer(0)) | None);
+        let data_type = data_type(column, [has(0), has(1), has(2), has(3)])
+            .map_err(|reason| LoadError::form(input, reason))?;
+        Ok(Field::new(&column.name, data_type, true))
+    });
+    Ok(Arc::new(Schema::new(fields.collect::<Result<Vec<Field>>>()?)))
+}
+
+/// Returns the type of a column with values of these classes.
+fn data_type(column: &Column, has: [bool; 4]) -> Result<DataType, String> {
+    Ok(match has {
+        [true, false, false, false] => DataType::Int64,
+        [_, true, false, false] => DataType::Float64,
+        [false, false, true, false] => DataType::Utf8,
+        [false, false, false, true] => DataType::Binary,
+        [false, false, false, false] => match Affinity::of(&column.declared) {
+            Affinity::Integer | Affinity::Numeric => DataType::Int64,
+            Affinity::Real => DataType::Float64,
+            Affinity::Text => DataType::Utf8,
+            Affinity::Blob => DataType::Null,
+        },
+        _ => {
+            let classes = CLASSES.iter().zip(has).filter(|(_, has)| *has);
+            let classes: Vec<&str> = classes.map(|(class, _)| *class).collect();
+            return Err(format!(
+                "column {} has values of several types ({}), which Parquet and Arrow do not mix; choose a query with CAST, or JSON Lines",
+                column.name,
+                classes.join(", ")
+            ));
+        }
+    })
+}
+
+/// Values of a column.
+enum Builder {
+    Nulls(usize),
+    Integers(Int64Builder),
+    Reals(Float64Builder),
+    Texts(StringBuilder),
+    Blobs(BinaryBuilder),
+}
+
+impl Builder {
+    fn new(data_type: &DataType) -> Builder {
+        match data_type {
+            DataType::Int64 => Builder::Integers(Int64Builder::new()),
+            DataType::Float64 => Builder::Reals(Float64Builder::new()),
+            DataType::Utf8 => Builder::Texts(StringBuilder::new()),
+            DataType::Binary => Builder::Blobs(BinaryBuilder::new()),
+            _ => Builder::Nulls(0),
+        }
+    }
+
+    /// Adds a value, which has the type of the column or is NULL; returns its bytes.
+    fn push(&mut self, value: ValueRef<'_>) -> io::Result<usize> {
+        match (self, value) {
+            (Builder::Nulls(count), ValueRef::Null) => *count += 1,
+            (Builder::Integers(values), ValueRef::Integer(value)) => values.append_value(value),
+            (Builder::Integers(values), ValueRef::Null) => values.append_null(),
+            (Builder::Reals(values), ValueRef::Real(value)) => values.append_value(value),
+            (Builder::Reals(values), ValueRef::Integer(value))
+                if value as f64 as i128 == i128::from(value) =>
+            {
+                values.append_value(value as f64);
+            }
+            (Builder::Reals(values), ValueRef::Null) => values.append_null(),
+            (Builder::Texts(values), ValueRef::Text(text)) => {
+                values.append_value(text);
+                return Ok(text.len());
+            }
+            (Builder::Texts(values), ValueRef::Null) => values.append_null(),
+            (Builder::Blobs(values), ValueRef::Blob(bytes)) => {
+                values.append_value(bytes);
+                return Ok(bytes.len());
+            }
+            (Builder::Blobs(values), ValueRef::Null) => values.append_null(),
+            (_, value) => {
+                let reason = format!("the value {value:?} does not fit the type of its column");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+            }
+        }
+        Ok(8)
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        match self {
+            Builder::Nulls(count) => Arc::new(arrow_array::NullArray::new(std::mem::take(count))),
+            Builder::Integers(values) => Arc::new(values.finish()),
+            Builder::Reals(values) => Arc::new(values.finish()),
+            Builder::Texts(values) => Arc::new(values.finish()),
+            Builder::Blobs(values) => Arc::new(values.finish()),
+        }
+    }
+}
+
+/// The library's writers.
+enum Encoder {
+    Parquet(Box<ArrowWriter<Output>>),
+    File(Box<FileWriter<Output>>),
+    Stream(Box<StreamWriter<Output>>),
+}
+
+/// Writes rows as columns.
+pub(super) struct ColumnarWriter {
+    encoder: Encoder,
+    schema: SchemaRef,
+    columns: Vec<Builder>,
+    rows: usize,
+    bytes: usize,
+    /// Bytes of a row group, which is in memory until it is written.
+    group: usize,
+}
+
+fn of_arrow(error: ArrowError) -> io::Error {
+    io::Error::other(error)
+}
+
+fn of_parquet(error: ParquetError) -> io::Error {
+    io::Error::other(error)
+}
+
+impl ColumnarWriter {
+    pub(super) fn new(
+        output: Output,
+        format: OutputFormat,
+        schema: &SchemaRef,
+        group: usize,
+    ) -> io::Result<ColumnarWriter> {
+        let options =
+            || IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD));
+        let encoder = match format {
+            OutputFormat::Arrow => {
+                let options = options().map_err(of_arrow)?;
+                let writer = FileWriter::try_new_with_options(output, schema, options);
+                Encoder::File(Box::new(writer.map_err(of_arrow)?))
+            }
+            OutputFormat::ArrowStream => {
+                let options = options().map_err(of_arrow)?;
+                let writer = StreamWriter::try_new_with_options(output, schema, options);
+                Encoder::Stream(Box::new(writer.map_err(of_arrow)?))
+            }
+            _ => {
+                let compression = Compression::ZSTD(ZstdLevel::default());
+                let properties = WriterProperties::builder().set_compression(compression).build();
+                let writer = ArrowWriter::try_new(output, Arc::clone(schema), Some(properties));
+                Encoder::Parquet(Box::new(writer.map_err(of_parquet)?))
+            }
+        };
+        let columns = schema.fields().iter().map(|field| Builder::new(field.data_type())).collect();
+        Ok(ColumnarWriter {
+            encoder,
+            schema: Arc::clone(schema),
+            columns,
+            rows: 0,
+            bytes: 0,
+            group,
+        })
+    }
+
+    pub(super) fn row(&mut self, values: &[ValueRef<'_>]) -> io::Result<()> {
+        for (column, value) in self.columns.iter_mut().zip(values) {
+            self.bytes += column.push(*value)?;
+        }
+        self.rows += 1;
+        if self.rows == BATCH_ROWS || self.bytes >= BATCH_BYTES { self.end_batch() } else { Ok(()) }
+    }
+
+    fn end_batch(&mut self) -> io::Result<()> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        let columns = self.columns.iter_mut().map(Builder::finish).collect();
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(of_arrow)?;
+        (self.rows, self.bytes) = (0, 0);
+        match &mut self.encoder {
+            Encoder::Parquet(writer) => {
+                writer.write(&batch).map_err(of_parquet)?;
+                if writer.in_progress_size() >= self.group {
+                    writer.flush().map_err(of_parquet)
+                } else {
+                    Ok(())
+                }
+            }
+            Encoder::File(writer) => writer.write(&batch).map_err(of_arrow),
+            Encoder::Stream(writer) => writer.write(&batch).map_err(of_arrow),
+        }
+    }
+
+    pub(super) fn finish(mut self) -> io::Result<Output> {
+        self.end_batch()?;
+        match self.encoder {
+            Encoder::Parquet(writer) => writer.into_inner().map_err(of_parquet),
+            Encoder::File(mut writer) => {
+                writer.finish().map_err(of_arrow)?;
+                writer.into_inner().map_err(of_arrow)
+            }
+            Encoder::Stream(mut writer) => {
+                writer.finish().map_err(of_arrow)?;
+                writer.into_inner().map_err(of_arrow)
+            }
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! Rows of a database as a file: CSV, TSV, JSON, JSON Lines, Parquet, Arrow. One read transaction gives all of them, so that
+//! the file is a snapshot, whatever other connections write meanwhile.
+
+mod columnar;
+mod output;
+mod text;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use engine::{Connection, Library, OpenFlags, Statement, Step, ValueRef};
+
+use crate::error::{LoadError, Result};
+use crate::source::{Selection, columns, query};
+use crate::table::Column;
+use columnar::{ColumnarWriter, GROUP_BYTES};
+use output::{Output, Place};
+use text::TextWriter;
+
+/// Rows to be written to a file.
+#[derive(Debug, Clone)]
+pub struct Unload {
+    /// The database.
+    pub database: PathBuf,
+    /// The rows.
+    pub selection: Selection,
+    /// The file; standard output if there is none. It must not exist, unless it is replaced.
+    pub output: Option<PathBuf>,
+    /// Whether existing files are replaced.
+    pub replace: bool,
+    /// How the rows are written.
+    pub form: OutputForm,
+    /// How large a file may be before the next one begins.
+    pub split: Option<Split>,
+    /// How blobs are written in texts.
+    pub blobs: Blobs,
+}
+
+/// The form of a file of rows: its format and compression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutputForm {
+    /// The format.
+    pub format: OutputFormat,
+    /// The compression around it.
+    pub compression: Compression,
+}
+
+/// Formats of files of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputFormat {
+    /// Fields between commas.
+    Csv,
+    /// Fields between tabs.
+    Tsv,
+    /// An array of objects.
+    Json,
+    /// An object on each line.
+    JsonLines,
+    /// Parquet.
+    Parquet,
+    /// An Arrow IPC file.
+    Arrow,
+    /// An Arrow IPC stream.
+    ArrowStream,
+}
+
+/// Compressions of texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    /// None.
+    None,
+    /// gzip.
+    Gzip,
+    /// Zstandard.
+    Zstd,
+}
+
+/// How large a file may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Split {
+    /// About this number of bytes.
+    Bytes(u64),
+    /// This number of rows.
+    Rows(u64),
+}
+
+/// How blobs are written in texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blobs {
+    /// Two hexadecimal digits a byte.
+    Hex,
+    /// Base64 with padding.
+    Base64,
+}
+
+/// The result.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Unloaded {
+    /// Rows written.
+    pub rows: u64,
+    /// Bytes written.
+    pub bytes: u64,
+    /// The files.
+    pub files: Vec<PathBuf>,
+    /// From the beginning to the end.
+    pub time: Duration,
+}
+
+impl OutputForm {
+    /// Returns the form that the ending of a name stands for, such as `csv` or `people.jsonl.gz`.
+    pub fn of_name(name: &str) -> Option<OutputForm> {
+        let mut parts = name.rsplit('.').map(str::to_ascii_lowercase);
+        let last = parts.next()?;
+        let (compression, ending) = match &*last {
+            "gz" => (Compression::Gzip, parts.next()?),
+            "zst" => (Compression::Zstd, parts.next()?),
+            _ => (Compression::None, last),
+        };
+        let format = match &*ending {
+            "csv" => OutputFormat::Csv,
+            "tsv" | "tab" => OutputFormat::Tsv,
+            "json" => OutputFormat::Json,
+            "jsonl" | "ndjson" => OutputFormat::JsonLines,
+            "parquet" => OutputFormat::Parquet,
+            "arrow" | "feather" => OutputFormat::Arrow,
+            "arrows" => OutputFormat::ArrowStream,
+            _ => return None,
+        };
+        let form = OutputForm { format, compression };
+        // These compress their columns themselves.
+        (!form.is_columnar() || compression == Compression::None).then_some(form)
+    }
+
+    fn is_columnar(self) -> bool {
+        matches!(
+            self.format,
+            OutputFormat::Parquet | OutputFormat::Arrow | OutputFormat::ArrowStream
+        )
+    }
+}
+
+/// Rows between two looks at the observer.
+const ROWS_AT_A_TIME: u64 = 4_096;
+
+/// Writes the rows. The observer gets the number of rows so far; `false` ends the work. Files are complete or not there.
+///
+/// # Errors
+/// The database or the files cannot be used, or the rows do not fit the format.
+pub fn unload(
+    library: &Arc<Library>,
+    request: &Unload,
+    observer: &mut dyn FnMut(u64) -> bool,
+) -> Result<Unloaded> {
+    let begin = Instant::now();
+    let written = write(library, request, observer);
+    let unloaded = written.map_err(|error| error.in_database(&request.database))?;
+    Ok(Unloaded { time: begin.elapsed(), ..unloaded })
+}
+
+fn write(
+    library: &Arc<Library>,
+    request: &Unload,
+    observer: &mut dyn FnMut(u64) -> bool,
+) -> Result<Unloaded> {
+    let connection = Connection::open(library, &request.database, OpenFlags::READ_ONLY, None)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.execute("BEGIN")?;
+    let input = request.database.display().to_string();
+    let query = query(&connection, &input, &request.selection, &[])?;
+    let columns = columns(&connection, &input, &query)?;
+    let mut files = Files { request, place: Place::new(request)?, writer: None, rows: 0, total: 0 };
+    let maker = Maker::new(&connection, request, &query, columns)?;
+    let mut statement = connection.prepare(&query)?;
+    while statement.step()? == Step::Row {
+        files.push(&maker, &row(&statement, &maker.columns, files.total + 1, &input)?)?;
+        if files.total % ROWS_AT_A_TIME == 0 && !observer(files.total) {
+            return Err(LoadError::Interrupted);
+        }
+    }
+    let rows = files.total;
+    let (files, bytes) = files.finish(&maker)?;
+    Ok(Unloaded { rows, bytes, files, time: Duration::ZERO })
+}
+
+/// Returns the values of a row.
+fn row<'s>(
+    statement: &'s Statement<'_, '_>,
+    columns: &[Column],
+    number: u64,
+    input: &str,
+) -> Result<Vec<ValueRef<'s>>> {
+    let value = |(at, column): (i32, &Column)| {
+        statement.column_value_ref(at).map_err(|_| {
+            let reason =
+                format!("row {number}, column {}: its text is not valid UTF-8", column.name);
+            LoadError::form(input, reason)
+        })
+    };
+    (0..).zip(columns).map(value).collect()
+}
+
+/// What makes the writers of files.
+struct Maker {
+    columns: Vec<Column>,
+    form: OutputForm,
+    blobs: Blobs,
+    /// Whether a delimiter ends each row: a row with nothing but NULL would be an empty line otherwise.
+    ends_with_delimiter: bool,
+    schema: Option<arrow_schema::SchemaRef>,
+    /// Bytes of a row group: several of them make a file that is split.
+    group: usize,
+}
+
+impl Maker {
+    fn new(
+        connection: &Connection,
+        request: &Unload,
+        query: &str,
+        columns: Vec<Column>,
+    ) -> Result<Maker> {
+        let is_columnar = request.form.is_columnar();
+        let input = request.database.display().to_string();
+        let schema = is_columnar.then(|| columnar::schema(connection, &input, query, &columns));
+        let is_delimited = matches!(request.form.format, OutputFormat::Csv | OutputFormat::Tsv);
+        let has_null = || {
+            let name = crate::sql::quoted(&columns[0].name);
+            connection
+                .query_i64(&format!("SELECT EXISTS (SELECT 1 FROM ({query}) WHERE {name} IS NULL)"))
+        };
+        let ends_with_delimiter = is_delimited && columns.len() == 1 && has_null()? == 1;
+        let (form, blobs) = (request.form, request.blobs);
+        let group = match request.split {
+            Some(Split::Bytes(most)) => (most / 4).min(GROUP_BYTES as u64) as usize,
+            _ => GROUP_BYTES,
+        };
+        let schema = schema.transpose()?;
+        Ok(Maker { columns, form, blobs, ends_with_delimiter, schema, group })
+    }
+
+    fn writer(&self, output: Output) -> std::io::Result<Writer> {
+        Ok(match &self.schema {
+            Some(schema) => {
+                Writer::Columnar(ColumnarWriter::new(output, self.form.format, schema, self.group)?)
+            }
+            None => Writer::Text(TextWriter::new(output, self)?),
+        })
+    }
+}
+
+/// What writes rows.
+enum Writer {
+    Text(TextWriter),
+    Columnar(ColumnarWriter),
+}
+
+/// The files of an unload.
+struct Files<'u> {
+    request: &'u Unload,
+    place: Place,
+    writer: Option<Writer>,
+    /// Rows of the current file, and of all.
+    rows: u64,
+    total: u64,
+}
+
+impl Files<'_> {
+    fn push(&mut self, maker: &Maker, values: &[ValueRef<'_>]) -> Result<()> {
+        let is_full = match self.request.split {
+            Some(Split::Rows(most)) => self.rows >= most,
+            Some(Split::Bytes(most)) => self.rows > 0 && self.place.bytes() >= most,
+            None => false,
+        };
+        if is_full {
+            self.end()?;
+        }
+        let written = match self.writer(maker)? {
+            Writer::Text(writer) => writer.row(values),
+            Writer::Columnar(writer) => writer.row(values),
+        };
+        written.map_err(LoadError::write(self.place.path()))?;
+        self.rows += 1;
+        self.total += 1;
+        Ok(())
+    }
+
+    fn writer(&mut self, maker: &Maker) -> Result<&mut Writer> {
+        match &mut self.writer {
+            Some(writer) => Ok(writer),
+            none => {
+                let output = self.place.begin(self.request)?;
+                let writer = maker.writer(output).map_err(LoadError::write(self.place.path()))?;
+                Ok(none.insert(writer))
+            }
+        }
+    }
+
+    /// Ends the current file.
+    fn end(&mut self) -> Result<()> {
+        let output = match self.writer.take() {
+            Some(Writer::Text(writer)) => writer.finish(),
+            Some(Writer::Columnar(writer)) => writer.finish(),
+            None => return Ok(()),
+        };
+        self.rows = 0;
+        let ended = output.and_then(Output::finish);
+        let ended = ended.map_err(LoadError::write(self.place.path()))?;
+        self.place.end(ended);
+        Ok(())
+    }
+
+    /// Ends the last file, which there is even without a row, and moves all to their places; returns them and their bytes.
+    fn finish(mut self, maker: &Maker) -> Result<(Vec<PathBuf>, u64)> {
+        if self.total == 0 {
+            self.writer(maker)?;
+        }
+        self.end()?;
+        self.place.publish()
+    }
+}
+
+/// Returns the path of a part of an output: `people.csv.gz` becomes `people-0001.csv.gz`.
+fn part(path: &Path, number: u64) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let (stem, ending) = name.split_once('.').unwrap_or((&name, ""));
+    let dot = if ending.is_empty() { "" } else { "." };
+    path.with_file_name(format!("{stem}-{number:04}{dot}{ending}"))
+}

@@ -1,0 +1,173 @@
+//! Where rows are written: files that are renamed to their places at the end, or standard output.
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flate2::write::GzEncoder;
+
+use super::{Compression, Unload, part};
+use crate::database::is_same_file;
+use crate::error::{LoadError, Result};
+use crate::staging::Unfinished;
+
+/// The files of an unload.
+pub(super) struct Place {
+    /// The path as it was named; none is standard output.
+    path: Option<PathBuf>,
+    done: Vec<(Unfinished, PathBuf)>,
+    current: PathBuf,
+    /// Bytes of the current file so far, and of the ones before.
+    bytes: Arc<AtomicU64>,
+    before: u64,
+}
+
+impl Place {
+    /// # Errors
+    /// The output is the database, or exists and is not to be replaced; or standard output is to be divided.
+    pub(super) fn new(request: &Unload) -> Result<Place> {
+        if request.output.is_none() && request.split.is_some() {
+            let reason = "standard output cannot be split; name a file";
+            return Err(LoadError::Definition(reason.to_owned()));
+        }
+        let current = request.output.clone().unwrap_or_else(|| "standard output".into());
+        let (path, bytes) = (request.output.clone(), Arc::default());
+        Ok(Place { path, done: Vec::new(), current, bytes, before: 0 })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.current
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Begins the next file.
+    pub(super) fn begin(&mut self, request: &Unload) -> Result<Output> {
+        self.before += self.bytes.swap(0, Ordering::Relaxed);
+        let sink = match &self.path {
+            None => Sink::Standard(io::stdout()),
+            Some(path) => {
+                let number = self.done.len() as u64 + 1;
+                self.current =
+                    if request.split.is_some() { part(path, number) } else { path.clone() };
+                check_free(&self.current, request)?;
+                let file =
+                    Unfinished::next_to(&self.current).map_err(LoadError::write(&self.current))?;
+                Sink::File(file)
+            }
+        };
+        let counted =
+            BufWriter::with_capacity(BUFFER, Counted { sink, bytes: Arc::clone(&self.bytes) });
+        let output = match request.form.compression {
+            Compression::None => Ok(Output::Plain(counted)),
+            Compression::Gzip => {
+                Ok(Output::Gzip(GzEncoder::new(counted, flate2::Compression::default())))
+            }
+            Compression::Zstd => zstd::Encoder::new(counted, 0).map(Output::Zstd),
+        };
+        output.map_err(LoadError::write(&self.current))
+    }
+
+    /// Keeps a file that is complete.
+    pub(super) fn end(&mut self, sink: Sink) {
+        if let Sink::File(file) = sink {
+            self.done.push((file, self.current.clone()));
+        }
+    }
+
+    /// Moves all files to their places; returns them and the bytes written.
+    pub(super) fn publish(self) -> Result<(Vec<PathBuf>, u64)> {
+        let bytes = self.before + self.bytes();
+        let mut files = Vec::new();
+        for (file, path) in self.done {
+            file.sync().and_then(|()| file.replace(&path)).map_err(LoadError::write(&path))?;
+            files.push(path);
+        }
+        Ok((files, bytes))
+    }
+}
+
+fn check_free(path: &Path, request: &Unload) -> Result<()> {
+    if is_same_file(path, &request.database) {
+        let (one, other) = ("the database", "the file to write");
+        return Err(LoadError::SameFile { path: path.to_owned(), one, other });
+    }
+    if !request.replace && path.exists() {
+        return Err(LoadError::FileExists(path.to_owned()));
+    }
+    Ok(())
+}
+
+/// Bytes that are written at a time.
+const BUFFER: usize = 256 << 10;
+
+/// A file, or standard output.
+pub(super) enum Sink {
+    File(Unfinished),
+    Standard(io::Stdout),
+}
+
+/// Counts what is written.
+pub(super) struct Counted {
+    sink: Sink,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = match &mut self.sink {
+            Sink::File(file) => file.write(bytes),
+            Sink::Standard(output) => output.write(bytes),
+        }?;
+        self.bytes.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.sink {
+            Sink::File(file) => file.flush(),
+            Sink::Standard(output) => output.flush(),
+        }
+    }
+}
+
+/// A file with its compression.
+pub(super) enum Output {
+    Plain(BufWriter<Counted>),
+    Gzip(GzEncoder<BufWriter<Counted>>),
+    Zstd(zstd::Encoder<'static, BufWriter<Counted>>),
+}
+
+impl Output {
+    /// Writes the end.
+    pub(super) fn finish(self) -> io::Result<Sink> {
+        let mut buffered = match self {
+            Output::Plain(buffered) => buffered,
+            Output::Gzip(encoder) => encoder.finish()?,
+            Output::Zstd(encoder) => encoder.finish()?,
+        };
+        buffered.flush()?;
+        buffered.into_inner().map(|counted| counted.sink).map_err(io::IntoInnerError::into_error)
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Output::Plain(output) => output.write(bytes),
+            Output::Gzip(output) => output.write(bytes),
+            Output::Zstd(output) => output.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Output::Plain(output) => output.flush(),
+            Output::Gzip(output) => output.flush(),
+            Output::Zstd(output) => output.flush(),
+        }
+    }
+}

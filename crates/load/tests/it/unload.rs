@@ -1,0 +1,227 @@
+//! What is unloaded comes back as the same values, and files are complete or not there.
+
+use std::path::{Path, PathBuf};
+
+use engine::{Connection, OpenFlags, Value};
+use pragmark_load::{
+    Blobs, CsvOptions, LoadError, Mode, Opening, OutputForm, Request, Selection, Split, Table,
+    Unload, Unloaded, load, open, unload,
+};
+use proptest::prelude::*;
+
+use crate::library;
+
+const TABLE: &str = "CREATE TABLE t (i INTEGER, r REAL, t TEXT, b BLOB)";
+
+fn database(path: &Path) -> Connection {
+    Connection::open(&library(), path, OpenFlags::default(), None).unwrap()
+}
+
+fn request(folder: &Path, name: &str) -> Unload {
+    Unload {
+        database: folder.join("a.db"),
+        selection: Selection::OnlyTable,
+        output: Some(folder.join(name)),
+        replace: false,
+        form: OutputForm::of_name(name).unwrap(),
+        split: None,
+        blobs: Blobs::Hex,
+    }
+}
+
+fn run(request: &Unload) -> Result<Unloaded, LoadError> {
+    unload(&library(), request, &mut |_| true)
+}
+
+/// Loads files into a new database with the same table, or with one that is made of the columns of the files.
+fn reload(folder: &Path, files: &[PathBuf], table: Option<&str>) -> Connection {
+    let path = folder.join("b.db");
+    let _ = std::fs::remove_file(&path);
+    let mut request = Request::new(&path, Table::new("t"));
+    if let Some(sql) = table {
+        database(&path).execute(sql).unwrap();
+        request.mode = Mode::Append;
+    }
+    let csv = CsvOptions { is_quote_known: true, ..CsvOptions::default() };
+    let opening = Opening { csv, ..Opening::new(&library()) };
+    let mut source = open(files, &opening).unwrap();
+    load(&library(), &mut *source, &request, &mut |_| true).unwrap();
+    database(&path)
+}
+
+fn rows(connection: &Connection, sql: &str) -> Vec<Vec<Value>> {
+    connection.query_all(sql).unwrap()
+}
+
+/// A row of every storage class.
+type Row = (Option<i64>, Option<f64>, Option<String>, Option<Vec<u8>>);
+
+fn fill(folder: &Path, values: &[Row]) -> Connection {
+    let _ = std::fs::remove_file(folder.join("a.db"));
+    let connection = database(&folder.join("a.db"));
+    connection.execute(TABLE).unwrap();
+    let mut insert = connection.prepare("INSERT INTO t VALUES (?1, ?2, ?3, ?4)").unwrap();
+    for (integer, real, text, blob) in values {
+        let row = [
+            integer.map_or(Value::Null, Value::Integer),
+            real.map_or(Value::Null, Value::Real),
+            text.clone().map_or(Value::Null, |text| Value::Text(text.into())),
+            blob.clone().map_or(Value::Null, |blob| Value::Blob(blob.into())),
+        ];
+        for (at, value) in (1..).zip(&row) {
+            insert.bind_value(at, value).unwrap();
+        }
+        insert.run().unwrap();
+    }
+    drop(insert);
+    connection
+}
+
+fn row(reals: impl Strategy<Value = f64>) -> impl Strategy<Value = Row> {
+    let text = prop_oneof![
+        "[a-z0-9 ,;\"\t\n\ré'\\\\|]{0,6}",
+        prop::sample::select(vec![
+            "", "007", "1e5", "NULL", "null", "\u{feff}", "(2 rows)", "Total"
+        ])
+        .prop_map(str::to_owned),
+    ];
+    let blob = prop::collection::vec(any::<u8>(), 0..5);
+    (any::<Option<i64>>(), prop::option::of(reals), prop::option::of(text), prop::option::of(blob))
+}
+
+/// Blobs come back from texts as their digits.
+const AS_TEXT: &str =
+    "SELECT typeof(i), i, typeof(r), r, typeof(t), t, lower(hex(b)), b IS NULL FROM t";
+const FROM_TEXT: &str =
+    "SELECT typeof(i), i, typeof(r), r, typeof(t), t, ifnull(b, ''), b IS NULL FROM t";
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn columns_come_back_with_their_types(
+        values in prop::collection::vec(row(any::<f64>().prop_filter("SQLite has none", |real| !real.is_nan())), 1..40),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = fill(folder.path(), &values);
+        for name in ["a.parquet", "a.arrow", "a.arrows"] {
+            let request = request(folder.path(), name);
+            let files = run(&request).unwrap().files;
+            let loaded = reload(folder.path(), &files, None);
+            let all = "SELECT typeof(i), i, typeof(r), r, typeof(t), t, typeof(b), b FROM t";
+            prop_assert_eq!(rows(&loaded, all), rows(&connection, all), "{}", name);
+        }
+    }
+
+    #[test]
+    fn values_come_back_from_json(
+        values in prop::collection::vec(row(any::<f64>().prop_filter("SQLite has none", |real| !real.is_nan())), 1..40),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = fill(folder.path(), &values);
+        for name in ["a.json", "a.jsonl", "a.jsonl.gz", "a.json.zst"] {
+            let request = request(folder.path(), name);
+            let files = run(&request).unwrap().files;
+            let loaded = reload(folder.path(), &files, Some(TABLE));
+            prop_assert_eq!(rows(&loaded, FROM_TEXT), rows(&connection, AS_TEXT), "{}", name);
+        }
+    }
+
+    /// Of very large and small numbers SQLite reads the text, and may be off by the last bit.
+    #[test]
+    fn values_come_back_from_fields(
+        values in prop::collection::vec(row((-1e9..1e9, -30..30).prop_map(|(real, exponent)| real * 10_f64.powi(exponent))), 1..40),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = fill(folder.path(), &values);
+        for name in ["a.csv", "a.tsv", "a.csv.gz", "a.tsv.zst"] {
+            let request = request(folder.path(), name);
+            let files = run(&request).unwrap().files;
+            let loaded = reload(folder.path(), &files, Some(TABLE));
+            prop_assert_eq!(rows(&loaded, FROM_TEXT), rows(&connection, AS_TEXT), "{}", name);
+        }
+    }
+}
+
+#[test]
+fn null_in_a_single_column_is_no_empty_line() {
+    let folder = tempfile::tempdir().unwrap();
+    database(&folder.path().join("a.db"))
+        .execute("CREATE TABLE t (a TEXT); INSERT INTO t VALUES ('x'), (NULL), (''), ('y')")
+        .unwrap();
+    let files = run(&request(folder.path(), "a.csv")).unwrap().files;
+    let loaded = reload(folder.path(), &files, None);
+    assert_eq!(
+        rows(&loaded, "SELECT group_concat(quote(a)) FROM t")[0][0].to_string(),
+        "'x',NULL,'','y'"
+    );
+}
+
+#[test]
+fn files_are_split_by_rows_and_bytes_and_never_replaced_unasked() {
+    let folder = tempfile::tempdir().unwrap();
+    database(&folder.path().join("a.db"))
+        .execute(
+            "CREATE TABLE t AS WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) \
+             SELECT i, hex(randomblob(20)) AS t FROM n",
+        )
+        .unwrap();
+    for (name, split, least) in [
+        ("a.csv", Split::Rows(20_000), 3),
+        ("b.jsonl", Split::Bytes(1 << 20), 3),
+        ("c.csv.gz", Split::Bytes(1 << 19), 2),
+        ("d.parquet", Split::Bytes(1 << 19), 2),
+    ] {
+        let split = Unload { split: Some(split), ..request(folder.path(), name) };
+        let unloaded = run(&split).unwrap();
+        assert!((least..9).contains(&unloaded.files.len()), "{unloaded:?}");
+        assert!(unloaded.files[1].to_string_lossy().contains("-0002."), "{unloaded:?}");
+        let loaded = reload(folder.path(), &unloaded.files, None);
+        assert_eq!(loaded.query_i64("SELECT sum(i) FROM t").unwrap(), 1_250_025_000, "{name}");
+        let error = run(&split).unwrap_err();
+        assert!(matches!(&error, LoadError::FileExists(_)), "{error}");
+        run(&Unload { replace: true, ..split }).unwrap();
+    }
+    let own = Unload {
+        output: Some(folder.path().join("a.db")),
+        replace: true,
+        ..request(folder.path(), "a.csv")
+    };
+    assert!(matches!(run(&own), Err(LoadError::SameFile { .. })));
+}
+
+#[test]
+fn a_column_of_several_types_is_named_where_the_format_has_one() {
+    let folder = tempfile::tempdir().unwrap();
+    database(&folder.path().join("a.db"))
+        .execute("CREATE TABLE t (a, n NUMERIC); INSERT INTO t VALUES (1, 1), ('x', 1.5)")
+        .unwrap();
+    let error = run(&request(folder.path(), "a.parquet")).unwrap_err().to_string();
+    assert!(error.contains("column a has values of several types (integer, text)"), "{error}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    let selection = Selection::of("SELECT n FROM t");
+    let files = run(&Unload { selection, ..request(folder.path(), "n.parquet") }).unwrap().files;
+    assert_eq!(
+        rows(&reload(folder.path(), &files, None), "SELECT n FROM t"),
+        [[Value::Real(1.0)], [Value::Real(1.5)]]
+    );
+}
+
+#[test]
+fn a_file_is_a_snapshot_while_others_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let connection = database(&folder.path().join("a.db"));
+    connection
+        .execute(
+            "PRAGMA journal_mode = wal; CREATE TABLE t AS WITH n(i) AS \
+             (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) SELECT i FROM n",
+        )
+        .unwrap();
+    let request = request(folder.path(), "a.csv");
+    let mut write = |_| connection.execute("INSERT INTO t SELECT i FROM t LIMIT 5000").is_ok();
+    assert_eq!(unload(&library(), &request, &mut write).unwrap().rows, 10_000);
+    assert_eq!(connection.query_i64("SELECT count(*) FROM t").unwrap(), 20_000);
+    let stopped = Unload { output: Some(folder.path().join("b.csv")), ..request };
+    assert!(matches!(unload(&library(), &stopped, &mut |_| false), Err(LoadError::Interrupted)));
+    assert!(!folder.path().join("b.csv").exists());
+}
