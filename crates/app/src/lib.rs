@@ -36,6 +36,7 @@ pub mod runs;
 pub mod signals;
 pub mod trace;
 pub mod tune;
+pub mod unload;
 pub mod words;
 
 pub use error::{Error, Kind, Result};

@@ -150,6 +150,7 @@ fn hint(error: &LoadError) -> Option<String> {
         LoadError::NothingLoaded { .. } => {
             "check delimiter, header and types; the rows are in the file of rejected rows; nothing was loaded"
         }
+        LoadError::FileExists(_) => "choose another file, or replace it with --replace",
         LoadError::TableExists(_) => "add to it with --append, or recreate it with --replace",
         LoadError::NoTable(_) => "omit --append to create it",
         LoadError::NoColumn { .. } => "use the table's column names in the header",
@@ -184,7 +185,9 @@ impl From<LoadError> for Error {
     fn from(error: LoadError) -> Error {
         let hint = hint(&error);
         let failure = match error {
-            LoadError::Definition(_) | LoadError::SameFile { .. } => Error::mistake(error),
+            LoadError::Definition(_) | LoadError::SameFile { .. } | LoadError::FileExists(_) => {
+                Error::mistake(error)
+            }
             error => Error::unusable(error),
         };
         failure.hint_if(hint)

@@ -9,6 +9,12 @@ use super::number::{
 };
 use crate::affinity::Affinity;
 
+/// Returns whether a text is a number whose text can be had again from it.
+fn is_kept_number(text: &[u8]) -> bool {
+    let is_kept = || is_number(text) && has_usual_exponent(text) && keeps_digits(text);
+    short_decimal(text).is_some() || kept_decimal(text).is_some() || is_kept()
+}
+
 /// The kind of all values so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
@@ -34,9 +40,7 @@ impl Kind {
             Kind::Text
         } else if let Some(kind) = Kind::of_digits(text) {
             kind
-        } else if short_decimal(text).is_some() || kept_decimal(text).is_some() {
-            Kind::Real
-        } else if is_number(text) && has_usual_exponent(text) && keeps_digits(text) {
+        } else if is_kept_number(text) {
             Kind::Real
         } else {
             // A number would lose digits, or not tell a code such as 12E3 from 12000.

@@ -174,7 +174,7 @@ fn write(
     let mut statement = connection.prepare(&query)?;
     while statement.step()? == Step::Row {
         files.push(&maker, &row(&statement, &maker.columns, files.total + 1, &input)?)?;
-        if files.total % ROWS_AT_A_TIME == 0 && !observer(files.total) {
+        if files.total.is_multiple_of(ROWS_AT_A_TIME) && !observer(files.total) {
             return Err(LoadError::Interrupted);
         }
     }
@@ -243,14 +243,14 @@ impl Maker {
             Some(schema) => {
                 Writer::Columnar(ColumnarWriter::new(output, self.form.format, schema, self.group)?)
             }
-            None => Writer::Text(TextWriter::new(output, self)?),
+            None => Writer::Text(Box::new(TextWriter::new(output, self)?)),
         })
     }
 }
 
 /// What writes rows.
 enum Writer {
-    Text(TextWriter),
+    Text(Box<TextWriter>),
     Columnar(ColumnarWriter),
 }
 

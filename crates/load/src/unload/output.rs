@@ -24,6 +24,8 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// Returns the place that is named.
+    ///
     /// # Errors
     /// The output is the database, or exists and is not to be replaced; or standard output is to be divided.
     pub(super) fn new(request: &Unload) -> Result<Place> {

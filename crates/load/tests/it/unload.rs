@@ -65,8 +65,8 @@ fn fill(folder: &Path, values: &[Row]) -> Connection {
         let row = [
             integer.map_or(Value::Null, Value::Integer),
             real.map_or(Value::Null, Value::Real),
-            text.clone().map_or(Value::Null, |text| Value::Text(text.into())),
-            blob.clone().map_or(Value::Null, |blob| Value::Blob(blob.into())),
+            text.clone().map_or(Value::Null, Value::Text),
+            blob.clone().map_or(Value::Null, Value::Blob),
         ];
         for (at, value) in (1..).zip(&row) {
             insert.bind_value(at, value).unwrap();

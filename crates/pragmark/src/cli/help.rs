@@ -6,7 +6,7 @@ use std::fmt::Write;
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Your SQL", &["explain", "measure", "tune", "compare", "guard"]),
     ("Your application", &["record", "trace"]),
-    ("Your database", &["inspect", "load", "anonymize"]),
+    ("Your database", &["inspect", "load", "unload", "anonymize"]),
     ("Safety", &["crash"]),
     ("Experiments", &["run", "list", "show", "new"]),
     ("Results", &["report", "runs", "settings"]),

@@ -24,6 +24,7 @@ mod runs;
 mod tests;
 mod trace;
 mod tune;
+mod unload;
 mod values;
 
 use std::path::PathBuf;
@@ -52,6 +53,7 @@ use self::run::RunArgs;
 use self::runs::RunsArgs;
 use self::trace::{RecordArgs, TraceArgs};
 use self::tune::TuneArgs;
+use self::unload::UnloadArgs;
 use crate::commands::{self, generate, worker};
 use crate::exit::Exit;
 use crate::output;
@@ -139,6 +141,8 @@ enum Command {
     Inspect(InspectArgs),
     /// Load CSV, JSON Lines, Parquet or Arrow files.
     Load(Box<LoadArgs>),
+    /// Write rows to CSV, JSON, Parquet or Arrow files.
+    Unload(UnloadArgs),
     /// Copy a database with scrambled texts and blobs.
     Anonymize(AnonymizeArgs),
     /// Show what a crash can destroy, by settings.
@@ -220,6 +224,7 @@ impl Command {
             Command::Runs(args) => args.execute(),
             Command::Settings(args) => args.execute(),
             Command::Load(args) => args.execute(),
+            Command::Unload(args) => args.execute(),
             Command::Record(args) => args.execute(),
             Command::Trace(args) => args.execute(),
             Command::Anonymize(args) => {

@@ -21,4 +21,5 @@ pub mod runs;
 pub mod settings;
 pub mod show;
 pub mod trace;
+pub mod unload;
 pub mod worker;

@@ -212,7 +212,7 @@ impl<'r> Block<'r> {
         let next = self.wrong.partition_point(|at| *at < start);
         let wrong = *self.wrong.get(next).filter(|at| **at < end)?;
         let column = self.fields[listed..].iter().position(|field| field.range().contains(&wrong));
-        let is_mixed = self.text.chars().any(|c| !c.is_ascii());
+        let is_mixed = !self.text.is_ascii();
         Some((column, Fault::Encoding { expected: self.reader.encoding, is_mixed }))
     }
 

@@ -3,6 +3,7 @@
 mod choices;
 mod failures;
 mod inputs;
+mod unloading;
 
 use crate::laboratory::{Answer, Laboratory};
 

@@ -1,0 +1,97 @@
+//! Options of `unload`.
+
+use std::path::{Path, PathBuf};
+
+use app::{Error, Result};
+use clap::{Args, ValueEnum};
+use load::{Blobs, OutputForm, Selection, Split, Unload};
+
+use super::values::bytes;
+use crate::commands;
+use crate::exit::Exit;
+
+/// How blobs are written in texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BlobsArg {
+    /// Two hexadecimal digits a byte.
+    Hex,
+    /// Base64.
+    Base64,
+}
+
+/// Reads `1GB` or `100000`: bytes have a unit, rows have none.
+fn split(text: &str) -> std::result::Result<Split, String> {
+    let wrong = || "must be a size with a unit, such as 1GB, or a number of rows".to_owned();
+    if let Ok(rows) = text.parse::<u64>() {
+        return (rows > 0).then_some(Split::Rows(rows)).ok_or_else(wrong);
+    }
+    let size = text.trim_end_matches(['B', 'b']).trim_end_matches('i');
+    bytes(size).map(Split::Bytes).map_err(|_| wrong())
+}
+
+fn form(text: &str) -> std::result::Result<OutputForm, String> {
+    let known = "must be csv, tsv, json, jsonl, each also with .gz or .zst; parquet, arrow, or arrows for a stream";
+    OutputForm::of_name(text).ok_or_else(|| known.to_owned())
+}
+
+/// Options of `unload`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark unload people.db people.csv.gz
+  pragmark unload shop.db orders.parquet --rows orders
+  pragmark unload shop.db late.jsonl --rows \"SELECT * FROM orders WHERE state = 'late'\"
+  pragmark unload app.db events.csv --rows events --split 1GB
+  pragmark unload app.db - --rows users --format jsonl | jq .name
+
+One read transaction gives all rows. Files appear under their names when all of them are complete.")]
+pub struct UnloadArgs {
+    /// Database; it is only read.
+    pub database: PathBuf,
+    /// File; its ending is the format. `-` writes to standard output.
+    pub output: PathBuf,
+    /// Table or view, or a query, such as 'SELECT id FROM people' [default: the only table].
+    #[arg(long, value_name = "NAME|SQL")]
+    pub rows: Option<String>,
+    /// Format: csv, tsv, json, jsonl, each also with .gz or .zst; parquet, arrow, or arrows for a stream [default: the
+    /// ending of the file].
+    #[arg(long, value_name = "ENDING", value_parser = form)]
+    pub format: Option<OutputForm>,
+    /// Begin another file after this size (1GB) or number of rows (100000): people-0001.csv, people-0002.csv, …
+    #[arg(long, value_name = "SIZE|ROWS", value_parser = split)]
+    pub split: Option<Split>,
+    /// How blobs are written in texts.
+    #[arg(long, value_enum, default_value = "hex")]
+    pub blobs: BlobsArg,
+    /// Replace files that exist.
+    #[arg(long)]
+    pub replace: bool,
+}
+
+impl UnloadArgs {
+    /// Writes the rows.
+    pub fn execute(self) -> Result<Exit> {
+        let output = (self.output != Path::new("-")).then_some(self.output);
+        let of_name = |output: &PathBuf| {
+            let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            OutputForm::of_name(&name)
+        };
+        let form = self.format.or_else(|| output.as_ref().and_then(of_name));
+        let form = form.ok_or_else(|| {
+            Error::mistake("the format is not clear")
+                .hint("name it: --format csv, jsonl or parquet")
+        })?;
+        commands::unload::execute(&Unload {
+            database: self.database,
+            selection: self.rows.as_deref().map_or(Selection::OnlyTable, Selection::of),
+            output,
+            replace: self.replace,
+            form,
+            split: self.split,
+            blobs: match self.blobs {
+                BlobsArg::Hex => Blobs::Hex,
+                BlobsArg::Base64 => Blobs::Base64,
+            },
+        })
+    }
+}

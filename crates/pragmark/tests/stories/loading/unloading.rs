@@ -1,0 +1,53 @@
+//! Rows that go out of a database, and messages that name the option which helps.
+
+use super::{dump, towns_loaded};
+use crate::laboratory::Laboratory;
+
+#[test]
+fn rows_are_unloaded_and_loaded_again() {
+    let laboratory = towns_loaded();
+    let all = "SELECT * FROM towns";
+    for name in ["out.csv.gz", "out.parquet", "out.arrows", "out.json"] {
+        let unloaded = laboratory.pragmark(&["unload", "towns.db", name]);
+        unloaded.exits(0).says(&["3 rows into", name]);
+        let database = format!("{name}.db");
+        laboratory.pragmark(&["load", name, &database, "--table", "towns"]).exits(0);
+        assert_eq!(dump(&laboratory, &database, all), dump(&laboratory, "towns.db", all), "{name}");
+    }
+    laboratory
+        .pragmark(&["unload", "towns.db", "out.json"])
+        .exits(2)
+        .complains(&["out.json already exists", "--replace"]);
+    let query = "SELECT name FROM towns WHERE id = 1";
+    laboratory
+        .pragmark(&["unload", "towns.db", "-", "--rows", query, "--format", "jsonl"])
+        .exits(0)
+        .says(&["{\"name\":\"Bonn\"}\n"]);
+    laboratory
+        .pragmark(&["unload", "towns.db", "out"])
+        .exits(2)
+        .complains(&["the format is not clear", "--format"]);
+}
+
+#[test]
+fn what_is_odd_in_a_file_is_said_with_the_option_that_helps() {
+    let laboratory = Laboratory::new();
+    for (name, text, option) in [
+        ("words.tsv", "word\tgloss\napple\t\"banana\nfig\t\"x\"\n", "--quote none"),
+        ("spaces.csv", "name, place\nAnn, \"Oslo, Norway\"\nBob, x\n", "--trim"),
+        ("short.csv", "a,b,c\n1,2,3\nnotes\n", "--skip-lines 0,LINES"),
+        ("wide.csv", "a\0,\0b\0\n\01\0,\02\0\n\0", "--encoding utf-16le"),
+    ] {
+        laboratory.write(name, text);
+        let load = laboratory.pragmark(&["load", name, "a.db", "--table", "t"]);
+        load.exits(3).complains(&[option]);
+    }
+    laboratory.write("sums.csv", "d;sum\nx;1.240.294,00\ny;12,50\n");
+    let load = |more: &[&str]| {
+        laboratory.pragmark(&[&["load", "sums.csv", "s.db", "--table", "t"], more].concat())
+    };
+    load(&["--type", "sum=REAL"]).exits(3).complains(&["no numbers", "--number 1.234,5"]);
+    load(&[]).exits(0).says(&["delimiter `;`", "warning: column sum", "--number 1.234,5"]);
+    load(&["--replace", "--number", "1.234,5"]).exits(0);
+    assert_eq!(dump(&laboratory, "s.db", "SELECT sum(sum) FROM t"), "1240306.5");
+}
