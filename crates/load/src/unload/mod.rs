@@ -15,7 +15,7 @@ use crate::error::{LoadError, Result};
 use crate::source::{Selection, columns, query};
 use crate::table::Column;
 use columnar::{ColumnarWriter, GROUP_BYTES};
-use output::{Output, Place};
+use output::{Output, OutputFiles};
 use text::TextWriter;
 
 /// Rows to be written to a file.
@@ -169,7 +169,8 @@ fn write(
     let input = request.database.display().to_string();
     let query = query(&connection, &input, &request.selection, &[])?;
     let columns = columns(&connection, &input, &query)?;
-    let mut files = Files { request, place: Place::new(request)?, writer: None, rows: 0, total: 0 };
+    let mut files =
+        Files { request, place: OutputFiles::new(request)?, writer: None, rows: 0, total: 0 };
     let maker = Maker::new(&connection, request, &query, columns)?;
     let mut statement = connection.prepare(&query)?;
     while statement.step()? == Step::Row {
@@ -257,7 +258,7 @@ enum Writer {
 /// The files of an unload.
 struct Files<'u> {
     request: &'u Unload,
-    place: Place,
+    place: OutputFiles,
     writer: Option<Writer>,
     /// Rows of the current file, and of all.
     rows: u64,

@@ -13,7 +13,7 @@ use crate::error::{LoadError, Result};
 use crate::staging::Unfinished;
 
 /// The files of an unload.
-pub(super) struct Place {
+pub(super) struct OutputFiles {
     /// The path as it was named; none is standard output.
     path: Option<PathBuf>,
     done: Vec<(Unfinished, PathBuf)>,
@@ -23,19 +23,19 @@ pub(super) struct Place {
     before: u64,
 }
 
-impl Place {
+impl OutputFiles {
     /// Returns the place that is named.
     ///
     /// # Errors
     /// The output is the database, or exists and is not to be replaced; or standard output is to be divided.
-    pub(super) fn new(request: &Unload) -> Result<Place> {
+    pub(super) fn new(request: &Unload) -> Result<OutputFiles> {
         if request.output.is_none() && request.split.is_some() {
             let reason = "standard output cannot be split; name a file";
             return Err(LoadError::Definition(reason.to_owned()));
         }
         let current = request.output.clone().unwrap_or_else(|| "standard output".into());
         let (path, bytes) = (request.output.clone(), Arc::default());
-        Ok(Place { path, done: Vec::new(), current, bytes, before: 0 })
+        Ok(OutputFiles { path, done: Vec::new(), current, bytes, before: 0 })
     }
 
     pub(super) fn path(&self) -> &Path {

@@ -254,7 +254,7 @@ pub struct LoadArgs {
     #[arg(long, value_name = "BYTES")]
     pub page_size: Option<u32>,
     /// Load strategy. Use it to compare strategies.
-    #[arg(long, value_enum, default_value = "auto", hide = true)]
+    #[arg(long, value_enum, default_value = "auto")]
     pub strategy: StrategyArg,
     /// What to do with a row that cannot be read or violates a constraint: `fail` leaves the database unchanged, `skip` writes
     /// the row to a file, and `skip=100` ends the load after a hundred such rows.

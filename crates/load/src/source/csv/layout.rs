@@ -187,7 +187,7 @@ mod tests {
     use super::super::scan::Quotes;
     use super::*;
 
-    fn found(text: &str) -> (char, usize) {
+    fn layout_of(text: &str) -> (char, usize) {
         let delimiter = guess_delimiter(text.as_bytes(), Some(b'"'), false);
         let dialect = Dialect {
             delimiter,
@@ -202,19 +202,19 @@ mod tests {
 
     #[test]
     fn the_delimiter_is_the_one_on_which_all_rows_agree() {
-        assert_eq!(found("a;b;c\n1,5;2;x\n"), (';', 0));
-        assert_eq!(found("name, first;age\nx;1\ny;2\n"), (';', 0));
-        assert_eq!(found("a|b\n1|2\n3\n"), ('|', 0));
+        assert_eq!(layout_of("a;b;c\n1,5;2;x\n"), (';', 0));
+        assert_eq!(layout_of("name, first;age\nx;1\ny;2\n"), (';', 0));
+        assert_eq!(layout_of("a|b\n1|2\n3\n"), ('|', 0));
         // Rows that differ from the header are wrong rows, not another header.
-        assert_eq!(found("a,b\n1,2,3\n4,5,6\n"), (',', 0));
-        assert_eq!(found("text\nhello, world\nfoo, bar\n"), (',', 0));
+        assert_eq!(layout_of("a,b\n1,2,3\n4,5,6\n"), (',', 0));
+        assert_eq!(layout_of("text\nhello, world\nfoo, bar\n"), (',', 0));
     }
 
     #[test]
     fn a_preamble_is_what_stands_before_rows_that_agree() {
-        assert_eq!(found("Report of 2026\n\na,b\n1,2\n3,4\n"), (',', 16));
-        assert_eq!(found("Report, of 2026\nall of it\na;b;c\n1;2;3\n"), (';', 26));
-        assert_eq!(found("Report\na;b;c\n1;2;3\n4;5;6\n(2 rows)\n"), (';', 7));
+        assert_eq!(layout_of("Report of 2026\n\na,b\n1,2\n3,4\n"), (',', 16));
+        assert_eq!(layout_of("Report, of 2026\nall of it\na;b;c\n1;2;3\n"), (';', 26));
+        assert_eq!(layout_of("Report\na;b;c\n1;2;3\n4;5;6\n(2 rows)\n"), (';', 7));
     }
 
     #[test]
