@@ -44,6 +44,10 @@ pub(crate) struct Task {
     /// Number of operations after which the work ends; 0 for no limit.
     #[serde(default)]
     pub(crate) most: u64,
+    /// Number of operations of a closed loop that are carried out even after the end; at least one, so that every trial has a
+    /// rate.
+    #[serde(default)]
+    pub(crate) least: u64,
     /// Time between two operations of a closed loop.
     #[serde(default)]
     pub(crate) think: Nanos,
@@ -54,7 +58,7 @@ impl Task {
     pub(crate) fn timed(pacing: Pacing, start: Nanos, duration: Duration) -> Task {
         let duration = duration.as_nanos() as u64;
         let end = start + duration;
-        Task { pacing, start, end, stop: end + duration, most: 0, think: 0 }
+        Task { pacing, start, end, stop: end + duration, most: 0, least: 1, think: 0 }
     }
 
     /// Returns whether this is the last operation.
@@ -187,8 +191,7 @@ struct Loop<'a, C, F> {
 impl<C: Clock, F: FnMut(u64, Nanos) -> Result<Ended>> Loop<'_, C, F> {
     fn closed(&mut self) -> Result<()> {
         let mut now = self.clock.now();
-        // A worker that is woken after the end does one operation, so that every trial has a rate.
-        while self.progress.offered == 0
+        while self.progress.offered < self.task.least.max(1)
             || (now < self.task.end && !self.task.is_full(self.progress.offered))
         {
             self.progress.offered += 1;
@@ -278,7 +281,7 @@ mod tests {
     const MILLI: Nanos = 1_000_000;
 
     fn task(pacing: Pacing, end: Nanos, stop: Nanos) -> Task {
-        Task { pacing, start: 0, end, stop, most: 0, think: 0 }
+        Task { pacing, start: 0, end, stop, most: 0, least: 1, think: 0 }
     }
 
     fn arrivals(per_s: f64) -> Pacing {

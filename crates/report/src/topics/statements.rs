@@ -1,6 +1,7 @@
 //! The user's own statements: how long each takes, what it does, and how SQLite executes it.
 
 use lab::analysis::{ComparisonResult, Effect, VariantAnalysis};
+use lab::level::Level;
 use lab::measures::Measures;
 use lab::trial::StatementRecord;
 
@@ -274,15 +275,24 @@ fn scans(subject: &Subject<'_>, statements: &[Executed<'_>]) -> Vec<Block> {
                     .figure(figures::figure(scanned, "scan_steps"))
                     .words(" steps through full scans, one from each row to the next, and returns ")
                     .figure(figures::figure(returned, "rows_per_call"))
-                    .words(if returned == 1.0 { " row" } else { " rows" })
-                    .words(
-                        ". If a condition selects them, an index on its columns would read less.",
-                    ),
+                    .words(if returned == 1.0 { " row." } else { " rows." }),
             )
         })
     });
     let heading = Block::Heading("Statements that deserve a look".to_owned());
-    Block::list(items).map_or_else(Vec::new, |list| vec![heading, list])
+    let advice = Sentence::code(explain_command(subject)).words(" says which index would help.");
+    Block::list(items).map_or_else(Vec::new, |list| vec![heading, list, Block::small(advice)])
+}
+
+/// Returns the command that advises indexes, with the database and the file of the baseline if these can be pasted.
+fn explain_command(subject: &Subject<'_>) -> String {
+    let baseline = &subject.experiment.variants[0].settings;
+    let is_plain = |path: &&str| path.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c));
+    let path = |name: &str| baseline.get(name).and_then(Level::as_text).filter(is_plain);
+    match (path("database"), path("scripts")) {
+        (Some(database), Some(scripts)) => format!("pragmark explain --db {database} {scripts}"),
+        _ => "pragmark explain".to_owned(),
+    }
 }
 
 /// The beginning of a statement, without line breaks.

@@ -80,8 +80,10 @@ pub(super) struct ScriptClient<'c> {
     last: Option<Nanos>,
     /// The scripts of the transaction. The scripts of a group are chosen in advance.
     chosen: Vec<usize>,
-    /// The scripts in turn, if each is executed as often as the others.
+    /// The scripts in turn.
     turns: std::iter::Cycle<std::vec::IntoIter<usize>>,
+    /// The next transactions that take scripts in turn.
+    in_turn: usize,
     group: Option<[Statement<'c, 'static>; 2]>,
     /// Whether answers are digested.
     digests: bool,
@@ -126,6 +128,10 @@ impl<'c> ScriptClient<'c> {
             last: None,
             chosen: Vec::new(),
             turns: workload.suite.in_use().collect::<Vec<_>>().into_iter().cycle(),
+            in_turn: match parameters.executions {
+                0 => workload.suite.first_turns(parameters.group),
+                _ => usize::MAX,
+            },
             digests: false,
             journal: None,
             connection,
@@ -383,10 +389,11 @@ impl Client for ScriptClient<'_> {
         self.last = Some(now);
         self.chosen.clear();
         for _ in 0..self.workload.parameters.group.max(1) {
-            let script = match self.workload.parameters.executions {
+            let script = match self.in_turn {
                 0 => Some(self.workload.suite.choose(&mut self.prng)),
                 _ => self.turns.next(),
             };
+            self.in_turn = self.in_turn.saturating_sub(1);
             self.chosen.extend(script);
         }
         let done = self.execute_chosen()?;

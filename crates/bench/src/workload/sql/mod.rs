@@ -195,6 +195,7 @@ fn tasks(parameters: &Parameters, suite: &Suite, seed: Seed) -> Vec<Task> {
     };
     let task = |client| Task {
         most: most as u64,
+        least: if most == 0 { suite.first_turns(parameters.group) as u64 } else { 1 },
         think: parameters.think.as_nanos() as u64,
         ..Task::timed(pacing(client), start, limit)
     };

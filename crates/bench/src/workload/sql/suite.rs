@@ -197,6 +197,14 @@ impl Suite {
         weights.filter(|(_, weight)| **weight > 0).map(|(number, _)| number)
     }
 
+    /// Returns the number of transactions at the beginning in which each script is executed once, so that a trial has figures of
+    /// every script: none if scripts have weights, or share transactions.
+    pub(super) fn first_turns(&self, group: usize) -> usize {
+        let weights = self.weights.iter().filter(|weight| **weight > 0);
+        let alike = weights.clone().min() == weights.clone().max();
+        if alike && group == 0 { weights.count() } else { 0 }
+    }
+
     /// Returns the number of the script for the next transaction.
     pub(super) fn choose(&self, prng: &mut script::Prng) -> usize {
         choose(&self.weights, prng)

@@ -501,3 +501,17 @@ fn the_plan_is_that_of_the_bound_values() {
         assert_eq!(measured.statements[0].plan, [plan]);
     }
 }
+
+#[test]
+fn a_short_trial_executes_each_statement_once_though_one_takes_longer_than_the_trial() {
+    let shop = Shop::new();
+    let settings = [
+        ("scripts", text(shop.file("q.sql", SLOW_AND_QUICK))),
+        ("transactions", 0.into()),
+        ("stop_after_ms", 1.into()),
+    ];
+    let metrics = shop.measured(&settings).metrics;
+    for name in ["slow", "quick"] {
+        assert!(metrics[&format!("executions.{name}")] >= 1.0, "{name}");
+    }
+}
