@@ -92,14 +92,17 @@ fn row_hint(fault: &Fault) -> String {
         Fault::Encoding { .. } => "set the encoding with --encoding, such as windows-1252",
         Fault::UnknownKey { .. } => "declare such keys with --type KEY=TYPE",
         Fault::Fields { has_blanks: true, .. } => {
-            "take blanks around fields and quotes away with --trim"
+            return "take blanks around fields and quotes away with --trim; nothing was loaded"
+                .to_owned();
         }
         Fault::Fields { found, expected, .. } if found < expected => {
             "correct the row; if the last lines are no rows, leave them out with --skip-lines 0,LINES; or fill short rows with --lenient"
         }
         Fault::Fields { .. } => "correct the row, or load its further values with --lenient",
         Fault::Quote { is_tab: true, .. } => {
-            "read quotes as they are with --quote none, or by the rules with --quote '\"'"
+            let remedy =
+                "read quotes as they are with --quote none, or by the rules with --quote '\"'";
+            return format!("{remedy}; nothing was loaded");
         }
         Fault::Quote { .. } => {
             "read quotes as they are with --lenient, or with --quote none if they have no meaning"

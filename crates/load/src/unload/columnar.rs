@@ -3,16 +3,20 @@
 use std::io;
 use std::sync::Arc;
 
-use arrow_array::builder::{BinaryBuilder, Float64Builder, Int64Builder, StringBuilder};
+use arrow_array::builder::{
+    BinaryBuilder, Date32Builder, Float64Builder, Int64Builder, StringBuilder,
+    TimestampSecondBuilder,
+};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use engine::{Connection, Value, ValueRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
+use values::calendar::day;
 
 use super::OutputFormat;
 use super::output::Output;
@@ -29,7 +33,10 @@ pub(super) const GROUP_BYTES: usize = 64 << 20;
 /// SQLite's storage classes, in the order in which they are counted.
 const CLASSES: [&str; 4] = ["integer", "real", "text", "blob"];
 
-/// Returns the types of the columns, by the storage classes of all values.
+/// The texts that the loader makes of dates and of times of a day: their length, and their form for SQLite.
+const DATES: [(usize, &str); 2] = [(10, "%Y-%m-%d"), (19, "%Y-%m-%dT%H:%M:%S")];
+
+/// Returns the types of the columns, by the storage classes of all values; texts that are all dates or times become such.
 pub(super) fn schema(
     connection: &Connection,
     input: &str,
@@ -38,19 +45,31 @@ pub(super) fn schema(
 ) -> Result<SchemaRef> {
     let count = |column: &Column| {
         let name = quoted(&column.name);
-        CLASSES
-            .map(|class| format!("count(*) FILTER (WHERE typeof({name}) = '{class}')"))
-            .join(", ")
+        let classes = CLASSES.map(|class| format!("typeof({name}) = '{class}'"));
+        let others = DATES.map(|(length, form)| {
+            format!(
+                "length({name}) <> {length} OR {name} <> ifnull(strftime('{form}', {name}), '')"
+            )
+        });
+        let counts = classes.iter().chain(&others);
+        let counts = counts.map(|which| format!("count(*) FILTER (WHERE {which})"));
+        counts.collect::<Vec<_>>().join(", ")
     };
     let counts: Vec<String> = columns.iter().map(count).collect();
     let sql = format!("SELECT {} FROM ({query})", counts.join(", "));
     let counts = connection.query_all(&sql)?.into_iter().next().unwrap_or_default();
-    let fields = columns.iter().zip(counts.chunks(CLASSES.len())).map(|(column, counts)| {
-        let has = |at: usize| !matches!(counts.get(at), Some(Value::Integer(0)) | None);
-        let data_type = data_type(column, [has(0), has(1), has(2), has(3)])
-            .map_err(|reason| LoadError::form(input, reason))?;
-        Ok(Field::new(&column.name, data_type, true))
-    });
+    let fields =
+        columns.iter().zip(counts.chunks(CLASSES.len() + DATES.len())).map(|(column, counts)| {
+            let has = |at: usize| !matches!(counts.get(at), Some(Value::Integer(0)) | None);
+            let data_type = match data_type(column, [has(0), has(1), has(2), has(3)]) {
+                Ok(DataType::Utf8) if has(2) && !has(4) => DataType::Date32,
+                Ok(DataType::Utf8) if has(2) && !has(5) => {
+                    DataType::Timestamp(TimeUnit::Second, None)
+                }
+                found => found.map_err(|reason| LoadError::form(input, reason))?,
+            };
+            Ok(Field::new(&column.name, data_type, true))
+        });
     Ok(Arc::new(Schema::new(fields.collect::<Result<Vec<Field>>>()?)))
 }
 
@@ -85,7 +104,22 @@ enum Builder {
     Integers(Int64Builder),
     Reals(Float64Builder),
     Texts(StringBuilder),
+    Days(Date32Builder),
+    Seconds(TimestampSecondBuilder),
     Blobs(BinaryBuilder),
+}
+
+/// Returns the day of a date, counted from 1970.
+fn days(text: &str) -> Option<i64> {
+    let part = |range: std::ops::Range<usize>| text.get(range)?.parse::<i64>().ok();
+    day(part(0..4)?, part(5..7)?, part(8..10)?)
+}
+
+/// Returns the second of a date with a time, counted from 1970.
+fn seconds(text: &str) -> Option<i64> {
+    let part = |range: std::ops::Range<usize>| text.get(range)?.parse::<i64>().ok();
+    let time = (part(11..13)? * 60 + part(14..16)?) * 60 + part(17..19)?;
+    Some(days(text)? * 86_400 + time)
 }
 
 impl Builder {
@@ -93,6 +127,8 @@ impl Builder {
         match data_type {
             DataType::Int64 => Builder::Integers(Int64Builder::new()),
             DataType::Float64 => Builder::Reals(Float64Builder::new()),
+            DataType::Date32 => Builder::Days(Date32Builder::new()),
+            DataType::Timestamp(..) => Builder::Seconds(TimestampSecondBuilder::new()),
             DataType::Utf8 => Builder::Texts(StringBuilder::new()),
             DataType::Binary => Builder::Blobs(BinaryBuilder::new()),
             _ => Builder::Nulls(0),
@@ -117,6 +153,14 @@ impl Builder {
                 return Ok(text.len());
             }
             (Builder::Texts(values), ValueRef::Null) => values.append_null(),
+            (Builder::Days(values), ValueRef::Text(text)) if days(text).is_some() => {
+                values.append_option(days(text).and_then(|day| i32::try_from(day).ok()));
+            }
+            (Builder::Days(values), ValueRef::Null) => values.append_null(),
+            (Builder::Seconds(values), ValueRef::Text(text)) if seconds(text).is_some() => {
+                values.append_option(seconds(text));
+            }
+            (Builder::Seconds(values), ValueRef::Null) => values.append_null(),
             (Builder::Blobs(values), ValueRef::Blob(bytes)) => {
                 values.append_value(bytes);
                 return Ok(bytes.len());
@@ -136,6 +180,8 @@ impl Builder {
             Builder::Integers(values) => Arc::new(values.finish()),
             Builder::Reals(values) => Arc::new(values.finish()),
             Builder::Texts(values) => Arc::new(values.finish()),
+            Builder::Days(values) => Arc::new(values.finish()),
+            Builder::Seconds(values) => Arc::new(values.finish()),
             Builder::Blobs(values) => Arc::new(values.finish()),
         }
     }

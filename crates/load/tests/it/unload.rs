@@ -208,6 +208,30 @@ fn a_column_of_several_types_is_named_where_the_format_has_one() {
 }
 
 #[test]
+fn dates_are_dates_and_come_back_as_they_were() {
+    let folder = tempfile::tempdir().unwrap();
+    database(&folder.path().join("a.db"))
+        .execute(
+            "CREATE TABLE t (d TEXT, s TEXT, x TEXT, n TEXT); INSERT INTO t VALUES \
+             ('2024-02-29', '1969-12-31T23:59:59', '2024-02-30', NULL), (NULL, NULL, '2024-01-01', NULL), \
+             ('0001-01-01', '9999-12-31T00:00:00', NULL, NULL)",
+        )
+        .unwrap();
+    let all = "SELECT * FROM t";
+    for name in ["a.parquet", "a.arrow"] {
+        let request = request(folder.path(), name);
+        let files = run(&request).unwrap().files;
+        let loaded = reload(folder.path(), &files, None);
+        assert_eq!(rows(&loaded, all), rows(&database(&request.database), all), "{name}");
+    }
+    let file = std::fs::File::open(folder.path().join("a.arrow")).unwrap();
+    let reader = arrow_ipc::reader::FileReader::try_new(file, None).unwrap();
+    let types: Vec<String> =
+        reader.schema().fields().iter().map(|field| field.data_type().to_string()).collect();
+    assert_eq!(types, ["Date32", "Timestamp(s)", "Utf8", "Utf8"]);
+}
+
+#[test]
 fn a_file_is_a_snapshot_while_others_write() {
     let folder = tempfile::tempdir().unwrap();
     let connection = database(&folder.path().join("a.db"));
