@@ -107,6 +107,9 @@ pub struct Strip {
     pub tone: Tone,
 }
 
+/// A column, and the cell that each thing has in it.
+pub type Filled<'a, T> = (Column, &'a dyn Fn(&T) -> Cell);
+
 impl Table {
     /// A table that is neither sorted nor abridged.
     pub fn new(
@@ -126,7 +129,7 @@ impl Table {
     pub fn of<T>(
         label: impl Into<String>,
         all: impl IntoIterator<Item = T>,
-        columns: &[(Column, &dyn Fn(&T) -> Cell)],
+        columns: &[Filled<'_, T>],
     ) -> Table {
         let row = |one: T| Row::new(columns.iter().map(|(_, cell)| cell(&one)));
         let headings = columns.iter().map(|(heading, _)| heading.clone());
