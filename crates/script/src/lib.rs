@@ -17,6 +17,6 @@ mod variables;
 pub use error::{EvaluationError, ScriptError};
 pub use expression::Expression;
 pub use random::Prng;
-pub use script::{Draw, Form, Need, Op, Popularity, Script, Statement, choose, parse, weighted};
+pub use script::{Deck, Draw, Form, Need, Op, Popularity, Script, Statement, parse, weighted};
 pub use sql::{Hint, Kind, Token, effect, hints, is_complete, tokens};
 pub use variables::{Names, PREDEFINED, Slot, Value, Variables};

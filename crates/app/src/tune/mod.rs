@@ -1,5 +1,6 @@
 //! A search for the fastest settings for a workload at a given safety.
 
+mod indexes;
 mod subject;
 
 use std::path::{Path, PathBuf};

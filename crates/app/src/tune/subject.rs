@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use lab::catalogue::Catalogue;
 use lab::experiment::Experiment;
@@ -12,7 +13,7 @@ use lab::plan::ad_hoc;
 use lab::tuning_plan::Advice;
 use trace::{Snapshot, Trace};
 
-use super::{Goal, TuneRequest};
+use super::{Goal, TuneRequest, indexes};
 use crate::error::Error;
 use crate::files::{absolute_level, built_in_library, work_folder};
 use crate::interface::Interface;
@@ -24,6 +25,12 @@ const BUILT_IN: [&str; 3] = ["tpcb-like", "simple-update", "select-only"];
 
 /// Trials of the current settings for which a script has time, if none is given.
 const TRIALS: f64 = 500.0;
+
+/// Executions of each of several statements in a trial, at least.
+const ROUNDS: u32 = 3;
+
+/// Time for the commit of a statement, at most.
+const COMMIT: Duration = Duration::from_millis(5);
 
 /// The shortest and the longest trial of a script where no time is given, in seconds.
 const TRIAL_S: std::ops::RangeInclusive<f64> = 0.2..=10.0;
@@ -37,6 +44,8 @@ pub(super) struct Subject {
     pub(super) database_bytes: Option<u64>,
     /// Changes of the indexes of its database.
     pub(super) indexes: Vec<Advice>,
+    /// The time in which each of its statements is executed once; zero if it is not known.
+    round: Duration,
     /// Settings that mean nothing for its statements.
     pub(super) idle: Vec<&'static str>,
 }
@@ -79,6 +88,7 @@ impl Subject {
             found: Settings::new(),
             database_bytes: None,
             indexes: Vec::new(),
+            round: Duration::ZERO,
             idle: Vec::new(),
         }
     }
@@ -104,9 +114,29 @@ impl Subject {
     /// database, which is changed.
     fn look_at_plans(&mut self, copy: &Path, statements: &[String]) -> Result<(), Error> {
         self.idle = bench::idle_settings(copy, statements)?;
-        let found = bench::schema_advice(copy, statements);
-        self.indexes = found.map_err(Error::unusable)?;
+        let known = indexes::known(copy, statements)?;
+        self.indexes.extend(known.advice);
+        self.round = known.round;
+        let others = bench::schema_advice(copy, statements);
+        self.indexes.extend(others.map_err(Error::unusable)?);
         Ok(())
+    }
+
+    /// Makes each of several statements count as much as another one, if nothing else is the goal, and trials so long that each is
+    /// executed several times.
+    fn count_each_statement(&mut self, request: &TuneRequest, statements: usize) {
+        let base = &mut self.experiment.base;
+        if let Some(Level::Int(milliseconds)) = base.get_mut("stop_after_ms")
+            && request.trial_s.is_none()
+        {
+            let commits = COMMIT * u32::try_from(statements).unwrap_or(u32::MAX);
+            let rounds = ROUNDS * (self.round + commits);
+            *milliseconds = (*milliseconds).max(rounds.as_millis() as i64);
+        }
+        if statements > 1 && request.goal == Goal::Throughput {
+            let others = [std::mem::replace(&mut self.experiment.metric, "typical_us".to_owned())];
+            self.experiment.secondary_metrics.extend(others);
+        }
     }
 
     fn may_be_written_anew(&self) -> bool {
@@ -146,6 +176,7 @@ fn of_script(request: &TuneRequest, path: Option<&Path>) -> Result<Subject, Erro
         let copied = bench::copy_database(&built_in_library()?, db, &copy);
         copied.map_err(Error::unusable)?;
         subject.look_at_plans(&copy, &statements)?;
+        subject.count_each_statement(request, statements.len());
     }
     Ok(subject)
 }

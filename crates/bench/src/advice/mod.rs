@@ -50,7 +50,6 @@ fn texts(connection: &Connection, sql: &str) -> Result<Vec<[String; 2]>, EngineE
     Ok(pairs.map(|row| row.map(|value| value.to_string())).collect())
 }
 
-/// Returns the words of a statement in lower case.
 fn words(sql: &str) -> BTreeSet<String> {
     let words = sql.split(|c: char| !c.is_alphanumeric() && c != '_');
     words.map(str::to_lowercase).collect()

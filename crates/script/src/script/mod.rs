@@ -108,28 +108,55 @@ pub fn weighted(text: &str) -> Result<(&str, u32), String> {
     Ok((name, weight.parse().map_err(wrong)?))
 }
 
-/// Returns the number of a script, chosen by its weight; the first where all weights are zero.
-#[inline]
-pub fn choose(weights: &[u32], prng: &mut Prng) -> usize {
-    match weights {
-        [] | [_] => 0,
-        several => choose_of_several(several, prng),
+/// Deals scripts in random order, each exactly as often as its weight says in every round. Drawn by chance alone, as pgbench does,
+/// a rare and slow script would decide by its number how fast a short trial is.
+#[derive(Clone, Debug)]
+pub struct Deck {
+    round: Vec<usize>,
+    left: usize,
+}
+
+/// The most executions in a round.
+const LONGEST_ROUND: u64 = 10_000;
+
+impl Deck {
+    /// Makes the deck of scripts with these weights, some of them above zero.
+    pub fn of(weights: &[u32]) -> Deck {
+        let common = weights.iter().fold(0, |a, b| divisor(a, u64::from(*b))).max(1);
+        let sum: u64 = weights.iter().map(|weight| u64::from(*weight) / common).sum();
+        let times = |weight: u32| match u64::from(weight) / common {
+            0 => 0,
+            share if sum > LONGEST_ROUND => (share * LONGEST_ROUND / sum).max(1),
+            share => share,
+        };
+        let scripts = weights.iter().enumerate();
+        let round = scripts.flat_map(|(script, weight)| (0..times(*weight)).map(move |_| script));
+        Deck { round: round.collect(), left: 0 }
+    }
+
+    /// Returns the number of the next script.
+    #[inline]
+    pub fn deal(&mut self, prng: &mut Prng) -> usize {
+        let [first] = self.round[..] else { return self.deal_one(prng) };
+        first
+    }
+
+    fn deal_one(&mut self, prng: &mut Prng) -> usize {
+        let Some(last) = self.round.len().checked_sub(1) else { return 0 };
+        if self.left == 0 {
+            self.left = self.round.len();
+        }
+        self.left -= 1;
+        // One step of a shuffle for each that is dealt.
+        let place = self.left.min(last);
+        let chosen = prng.up_to(place as u64) as usize;
+        self.round.swap(chosen, place);
+        self.round[place]
     }
 }
 
-fn choose_of_several(weights: &[u32], prng: &mut Prng) -> usize {
-    let all: u64 = weights.iter().copied().map(u64::from).sum();
-    if all == 0 {
-        return 0;
-    }
-    let mut left = prng.up_to(all - 1);
-    for (number, weight) in weights.iter().enumerate() {
-        match left.checked_sub(u64::from(*weight)) {
-            Some(less) => left = less,
-            None => return number,
-        }
-    }
-    0
+fn divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { divisor(b, a % b) }
 }
 
 #[cfg(test)]
@@ -145,15 +172,22 @@ mod tests {
     }
 
     #[test]
-    fn scripts_come_as_often_as_their_weights_say() {
-        let mut prng = Prng::new(5);
-        let mut counts = [0_u32; 3];
-        for _ in 0..10_000 {
-            counts[choose(&[3, 0, 1], &mut prng)] += 1;
+    fn scripts_come_as_often_as_their_weights_say_in_every_round() {
+        let mut prng = Prng::new(1);
+        let mut deck = Deck::of(&[20, 0, 10, 30]);
+        let mut orders = Vec::new();
+        for _ in 0..50 {
+            let mut round: Vec<usize> = (0..6).map(|_| deck.deal(&mut prng)).collect();
+            orders.push(round.clone());
+            round.sort_unstable();
+            assert_eq!(round, [0, 0, 2, 3, 3, 3]);
         }
-        // Six standard deviations are 260.
-        assert!(counts[0].abs_diff(7_500) < 260, "{counts:?}");
-        assert_eq!(counts[1], 0);
-        assert_eq!(choose(&[0, 0], &mut prng), 0);
+        orders.dedup();
+        assert!(orders.len() > 40, "the order is another one each time");
+        assert_eq!(Deck::of(&[5]).deal(&mut prng), 0);
+        assert_eq!(
+            Deck::of(&[1, 1_000_000]).round.iter().filter(|script| **script == 0).count(),
+            1
+        );
     }
 }

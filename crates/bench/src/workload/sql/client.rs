@@ -8,7 +8,7 @@ use engine::{Connection, Statement};
 use lab::level::{Settings, overlaid};
 use lab::seed::Seed;
 use lab::trial::Answer;
-use script::{Op, Prng, Slot, Value, Variables};
+use script::{Deck, Op, Prng, Slot, Value, Variables};
 
 use super::draw::Pools;
 use super::parameters::{Extent, Parameters, Preparing};
@@ -80,6 +80,8 @@ pub(super) struct ScriptClient<'c> {
     last: Option<Nanos>,
     /// The scripts of the transaction. The scripts of a group are chosen in advance.
     chosen: Vec<usize>,
+    /// The scripts, by their weights.
+    deck: Deck,
     /// The scripts in turn.
     turns: std::iter::Cycle<std::vec::IntoIter<usize>>,
     /// The next transactions that take scripts in turn.
@@ -127,6 +129,7 @@ impl<'c> ScriptClient<'c> {
             ),
             last: None,
             chosen: Vec::new(),
+            deck: workload.suite.deck(),
             turns: workload.suite.in_use().collect::<Vec<_>>().into_iter().cycle(),
             in_turn: match parameters.executions {
                 0 => workload.suite.first_turns(parameters.group),
@@ -390,7 +393,7 @@ impl Client for ScriptClient<'_> {
         self.chosen.clear();
         for _ in 0..self.workload.parameters.group.max(1) {
             let script = match self.in_turn {
-                0 => Some(self.workload.suite.choose(&mut self.prng)),
+                0 => Some(self.deck.deal(&mut self.prng)),
                 _ => self.turns.next(),
             };
             self.in_turn = self.in_turn.saturating_sub(1);

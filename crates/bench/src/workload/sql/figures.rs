@@ -47,6 +47,7 @@ fn note_parts(period: &Period, transactions: u64, measured: &mut Measured) {
     for report in period.reports.iter().flat_map(|report| &report.parts) {
         parts.entry(&report.name).or_insert_with(Part::new).add(report);
     }
+    note_typical(&parts, measured);
     let scripts = parts.values().filter(|part| part.counters.is_none()).count();
     let mut sum = StatementCounters::default();
     for (name, part) in &parts {
@@ -59,6 +60,17 @@ fn note_parts(period: &Period, transactions: u64, measured: &mut Measured) {
         }
     }
     sum.set_means(transactions, "", measured);
+}
+
+/// Notes the geometric mean over the statements of the mean latency of each, if all of several were executed: each counts as much
+/// as another one, however long it takes.
+fn note_typical(parts: &BTreeMap<&str, Part>, measured: &mut Measured) {
+    let statements = parts.values().filter(|part| part.counters.is_some());
+    let means: Vec<f64> = statements.map(|part| part.latency.mean_us()).collect();
+    if means.len() > 1 && means.iter().all(|mean| *mean > 0.0) {
+        let sum: f64 = means.iter().map(|mean| mean.ln()).sum();
+        set(measured, "typical_us", (sum / means.len() as f64).exp());
+    }
 }
 
 /// A script or a statement on all clients. A script of one statement has the name of the statement, whose report counts.

@@ -6,7 +6,7 @@ use std::path::Path;
 use engine::Connection;
 use lab::seed::Seed;
 use script::effect::{first_word, line_that_reaches_files};
-use script::{Form, Names, Script, Slot, choose, parse, weighted};
+use script::{Deck, Form, Names, Script, Slot, parse, weighted};
 
 use super::parameters::{Parameters, Unit};
 use super::pgbench;
@@ -205,9 +205,9 @@ impl Suite {
         if alike && group == 0 { weights.count() } else { 0 }
     }
 
-    /// Returns the number of the script for the next transaction.
-    pub(super) fn choose(&self, prng: &mut script::Prng) -> usize {
-        choose(&self.weights, prng)
+    /// Returns the scripts as a deck, by their weights.
+    pub(super) fn deck(&self) -> Deck {
+        Deck::of(&self.weights)
     }
 }
 

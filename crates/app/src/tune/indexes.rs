@@ -1,0 +1,66 @@
+//! Indexes as a change of the application, by the advisor of `explain`.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use engine::EngineError;
+use explain::advisor::{Advice as Indexes, advise};
+use explain::{Query, Subject, values};
+use lab::level::Level;
+use lab::tuning_plan::Advice;
+
+use crate::error::{Error, Result};
+
+/// Time for trying indexes.
+const TRIED: Duration = Duration::from_secs(20);
+
+/// What is known of statements before any trial.
+pub(super) struct Known {
+    /// The indexes that help them as a whole, as one change; none if there are none.
+    pub(super) advice: Option<Advice>,
+    /// The time in which each is executed once, without commits.
+    pub(super) round: Duration,
+}
+
+/// Executes these statements on a copy of the database, which is changed and changed back.
+///
+/// # Errors
+/// The copy is not a database, or the disk is full.
+pub(super) fn known(copy: &Path, statements: &[String]) -> Result<Known> {
+    let (indexes, round) = tried(copy, statements).map_err(Error::unusable)?;
+    Ok(Known { advice: advice(&indexes), round })
+}
+
+fn advice(indexes: &Indexes) -> Option<Advice> {
+    if indexes.made.is_empty() {
+        return None;
+    }
+    let named = indexes.made.iter().map(|made| made.on.as_str());
+    let noun = if indexes.made.len() == 1 { "an index on" } else { "indexes on" };
+    let mib = indexes.made.iter().map(|made| made.bytes).sum::<i64>() as f64 / f64::from(1 << 20);
+    let made = indexes.made.iter().map(|made| made.sql.as_str());
+    let sql: Vec<&str> =
+        made.chain(indexes.dropped.iter().map(|dropped| dropped.sql.as_str())).collect();
+    Some(Advice {
+        change: format!("{noun} {} of {mib:.1} MiB", named.collect::<Vec<&str>>().join(", ")),
+        settings: [("schema_change".to_owned(), Level::Text(sql.join(" ")))].into(),
+        sql: Some(sql.join("\n")),
+    })
+}
+
+fn tried(copy: &Path, statements: &[String]) -> Result<(Indexes, Duration), EngineError> {
+    let subject = Subject::open(copy, &[])?;
+    let connection = subject.connect()?;
+    let query = |(number, sql): (usize, &String)| {
+        // What cannot be prepared or has no values here is not tried.
+        let prepared = connection.prepare(sql).ok()?;
+        let values = values::draw(&connection, &subject.schema, &prepared, &[]).ok()?;
+        Some(Query { name: number.to_string(), sql: sql.clone(), weight: 1.0, values })
+    };
+    let queries: Vec<Query> = statements.iter().enumerate().filter_map(query).collect();
+    let mut round = Duration::ZERO;
+    for query in &queries {
+        round += subject.observe(query)?.time;
+    }
+    Ok((advise(&subject, &queries, Some(Instant::now() + TRIED))?, round))
+}
