@@ -32,10 +32,17 @@ pub struct Contribution {
     pub rounds: usize,
 }
 
+/// Returns whether one of these settings, named with `and` between them, decides how safe a commit is.
+pub(super) fn decides_safety(settings: &str) -> bool {
+    settings.split(" and ").any(|name| ["journal_mode", "synchronous"].contains(&name))
+}
+
 impl Contribution {
-    /// Returns whether the setting stays as it is: it was expected to bring something, and its own rounds do not show it.
+    /// Returns whether the setting stays as it is: it was expected to bring something, and its own rounds do not show it. What decides
+    /// how safe a commit is stays unless they show that it brings nothing.
     pub fn is_left_out(&self) -> bool {
-        self.detectable.is_finite() && self.ratio <= NOTHING.exp()
+        let brings_nothing = self.detectable.is_finite() && self.ratio <= NOTHING.exp();
+        brings_nothing || !decides_safety(&self.settings) && self.interval.low <= 1.0
     }
 
     /// Returns whether the setting is better or worse by more than noise.
@@ -129,8 +136,8 @@ mod tests {
 
     #[test]
     fn a_setting_without_a_gain_of_its_own_is_left_out() {
-        let of = |ratio: f64, detectable: f64| Contribution {
-            settings: "cache_size".to_owned(),
+        let of = |settings: &str, ratio: f64, detectable: f64| Contribution {
+            settings: settings.to_owned(),
             levels: Settings::new(),
             without: Variant::default(),
             ratio,
@@ -138,9 +145,13 @@ mod tests {
             detectable,
             rounds: 7,
         };
-        assert!(of(0.87, 0.1).is_left_out() && of(1.005, 0.1).is_left_out());
-        assert!(!of(1.05, 0.1).is_left_out() && !of(2.0, 0.1).is_left_out());
+        let (cache, mode) = ("cache_size", "journal_mode and synchronous");
+        assert!(of(cache, 0.87, 0.1).is_left_out() && of(cache, 1.005, 0.1).is_left_out());
+        assert!(of(cache, 1.05, 0.1).is_left_out(), "the interval holds 1");
+        assert!(!of(cache, 2.0, 0.1).is_left_out());
+        assert!(of(mode, 0.87, 0.1).is_left_out() && !of(mode, 1.05, 0.1).is_left_out());
         // One or two rounds show nothing.
-        assert!(!of(0.87, f64::INFINITY).is_left_out());
+        assert!(of(cache, 1.05, f64::INFINITY).is_left_out());
+        assert!(!of(mode, 0.87, f64::INFINITY).is_left_out());
     }
 }

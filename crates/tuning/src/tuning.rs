@@ -3,9 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::contribution::Advised;
-use super::contribution::Contribution;
-use super::contribution::compared;
+use super::contribution::{Advised, Contribution, compared, decides_safety};
 use super::result::{Interaction, SearchResult, Unchanged, interactions};
 use super::rounds::{Constrained, Moved, RoundFigures};
 use super::state::SearchState;
@@ -299,14 +297,13 @@ impl Tuning {
         tuning.variant(&self.search.planned().baseline_settings(), configuration)
     }
 
-    /// Returns the recommendation: the winner without the settings whose own rounds show no gain. The current settings if there
-    /// is none.
+    /// Returns the recommendation: the winner without the settings whose own rounds show no gain, or that have none. The current
+    /// settings if there is none.
     pub fn recommended(&mut self) -> Configuration {
         let Some(settled) = self.settled().cloned() else {
             return self.search.tuning().current.clone();
         };
-        let left_out = self.contributions().into_iter().filter(Contribution::is_left_out);
-        let left_out: Vec<String> = left_out.map(|contribution| contribution.settings).collect();
+        let left_out = self.left_out(&settled);
         let is_bounded = !self.search.tuning().constraints.is_empty();
         let expected = is_bounded.then(|| self.search.expectation()).flatten();
         let excess = |configuration: &[usize]| {
@@ -327,6 +324,20 @@ impl Tuning {
             }
         }
         recommended
+    }
+
+    /// Returns the settings of the winner that are not recommended. One that was not measured by itself is left out, unless it decides
+    /// how safe a commit is; if nothing else would be left, the one that is expected to bring most stays, and the rounds of the
+    /// recommendation are its own.
+    fn left_out(&mut self, settled: &SearchResult) -> Vec<String> {
+        let contributions = self.contributions();
+        let is_left_out = |name: &String| {
+            let measured = contributions.iter().find(|measured| measured.settings == *name);
+            measured.map_or(!decides_safety(name), Contribution::is_left_out)
+        };
+        let names: Vec<String> = settled.measured.iter().map(|(name, _)| name.clone()).collect();
+        let keeps_one = contributions.is_empty() && names.iter().all(is_left_out);
+        names.into_iter().skip(usize::from(keeps_one)).filter(is_left_out).collect()
     }
 
     /// Returns the run with the variants of the rounds that are reported: the current settings, what is recommended, and

@@ -10,6 +10,7 @@ use lab::level::Level;
 use lab::tuning_plan::Advice;
 
 use crate::error::{Error, Result};
+use crate::words::grouped;
 
 /// Time for trying indexes.
 const TRIED: Duration = Duration::from_secs(20);
@@ -26,7 +27,7 @@ pub(super) struct Known {
 ///
 /// # Errors
 /// The copy is not a database, or the disk is full.
-pub(super) fn known(copy: &Path, statements: &[String]) -> Result<Known> {
+pub(super) fn known(copy: &Path, statements: &[(String, String)]) -> Result<Known> {
     let (indexes, round) = tried(copy, statements).map_err(Error::unusable)?;
     Ok(Known { advice: advice(&indexes), round })
 }
@@ -44,20 +45,35 @@ fn advice(indexes: &Indexes) -> Option<Advice> {
     Some(Advice {
         change: format!("{noun} {} of {mib:.1} MiB", named.collect::<Vec<&str>>().join(", ")),
         settings: [("schema_change".to_owned(), Level::Text(sql.join(" ")))].into(),
+        counted: Some(counted(indexes)),
         sql: Some(sql.join("\n")),
     })
 }
 
-fn tried(copy: &Path, statements: &[String]) -> Result<(Indexes, Duration), EngineError> {
+/// Returns what the statements cost with all indexes that these make cheaper or dearer by more than a tenth.
+fn counted(indexes: &Indexes) -> String {
+    let changed = indexes.changes.iter().filter(|change| {
+        let (before, after) = (change.before.total() as f64, change.after.total() as f64);
+        (after - before).abs() > 0.1 * before
+    });
+    let steps = |steps: i64| grouped(steps.unsigned_abs());
+    let words = changed.map(|change| {
+        let (before, after) = (steps(change.before.steps), steps(change.after.steps));
+        format!("{} {before} → {after} steps", change.name)
+    });
+    words.collect::<Vec<String>>().join(", ")
+}
+
+fn tried(copy: &Path, statements: &[(String, String)]) -> Result<(Indexes, Duration), EngineError> {
     let subject = Subject::open(copy, &[])?;
     let connection = subject.connect()?;
-    let query = |(number, sql): (usize, &String)| {
+    let query = |(name, sql): &(String, String)| {
         // What cannot be prepared or has no values here is not tried.
         let prepared = connection.prepare(sql).ok()?;
         let values = values::draw(&connection, &subject.schema, &prepared, &[]).ok()?;
-        Some(Query { name: number.to_string(), sql: sql.clone(), weight: 1.0, values })
+        Some(Query { name: name.clone(), sql: sql.clone(), weight: 1.0, values })
     };
-    let queries: Vec<Query> = statements.iter().enumerate().filter_map(query).collect();
+    let queries: Vec<Query> = statements.iter().filter_map(query).collect();
     let mut round = Duration::ZERO;
     for query in &queries {
         round += subject.observe(query)?.time;

@@ -77,6 +77,11 @@ pub enum Goal {
 pub fn tune(request: &TuneRequest, ui: &dyn Interface) -> Result<Ended, Error> {
     let catalogue = drivers::catalogue(None)?;
     let mut subject = Subject::of(request, &catalogue, ui)?;
+    for advice in &subject.indexes {
+        if let Some(counted) = &advice.counted {
+            tell!(ui, "before any trial: {} would bring {counted}", advice.change);
+        }
+    }
     subject.experiment.base.extend(settings_of(&request.set));
     check_goal(request.goal, &subject.experiment)?;
     let tuning = tuning(request, &subject, ui)?;

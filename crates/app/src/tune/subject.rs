@@ -112,12 +112,13 @@ impl Subject {
 
     /// Looks for settings that mean nothing for the statements and for indexes that would help them, on a copy of the only
     /// database, which is changed.
-    fn look_at_plans(&mut self, copy: &Path, statements: &[String]) -> Result<(), Error> {
-        self.idle = bench::idle_settings(copy, statements)?;
-        let known = indexes::known(copy, statements)?;
+    fn look_at_plans(&mut self, copy: &Path, named: &[(String, String)]) -> Result<(), Error> {
+        let statements: Vec<String> = named.iter().map(|(_, sql)| sql.clone()).collect();
+        self.idle = bench::idle_settings(copy, &statements)?;
+        let known = indexes::known(copy, named)?;
         self.indexes.extend(known.advice);
         self.round = known.round;
-        let others = bench::schema_advice(copy, statements);
+        let others = bench::schema_advice(copy, &statements);
         self.indexes.extend(others.map_err(Error::unusable)?);
         Ok(())
     }
@@ -166,6 +167,7 @@ fn of_script(request: &TuneRequest, path: Option<&Path>) -> Result<Subject, Erro
     subject.add_files(request.database.as_slice())?;
     if path.is_none() && request.database.is_none() {
         let statements = bench::statements(&subject.experiment.base)?;
+        let statements: Vec<String> = statements.into_iter().map(|(_, sql)| sql).collect();
         let idle = bench::idle_settings_of_pgbench(&statements);
         subject.idle = idle.map_err(Error::unusable)?;
     }
@@ -210,12 +212,12 @@ fn directory(request: &TuneRequest) -> &Path {
     request.directories.first().map_or(Path::new("."), PathBuf::as_path)
 }
 
-/// One text of each normalised statement.
-fn texts(trace: &Trace) -> Result<Vec<String>, Error> {
+/// One text of each normalised statement, with a name for it.
+fn texts(trace: &Trace) -> Result<Vec<(String, String)>, Error> {
     let texts = trace.texts().map_err(Error::unusable)?;
     let mut seen = HashSet::new();
     let texts = texts.into_iter().filter(|text| seen.insert(text.normalised));
-    Ok(texts.map(|text| text.sql).collect())
+    Ok(texts.map(|text| (script::effect::label(&text.sql), text.sql)).collect())
 }
 
 /// The databases of a trace as they were when recording began, in a folder.

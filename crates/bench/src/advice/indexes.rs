@@ -60,6 +60,7 @@ fn unused(connection: &Connection, statements: &[String]) -> Result<Option<Advic
     let drops: Vec<String> =
         names.iter().map(|name| format!("DROP INDEX {};", quoted(name))).collect();
     Ok((!names.is_empty()).then(|| Advice {
+        counted: None,
         change: format!(
             "without the indexes that no statement of the workload uses: {}",
             names.join(", ")

@@ -30,7 +30,6 @@ pub fn advice(ground: &Ground<'_>) -> Vec<Advice> {
     let all = [
         (is_script && commits_by_itself(ground.base)).then(groups),
         is_script.then(|| clients(ground)),
-        (is_script && is_free(ground, "prepare")).then(prepared_each_time),
         (is_script_or_trace && ground.database_bytes.is_some()).then(vacuum),
     ];
     all.into_iter().flatten().flatten().collect()
@@ -55,10 +54,6 @@ fn words(sql: &str) -> BTreeSet<String> {
     words.map(str::to_lowercase).collect()
 }
 
-fn is_free(ground: &Ground<'_>, name: &str) -> bool {
-    !ground.base.contains_key(name)
-}
-
 fn groups() -> Vec<Advice> {
     let group = |executions: i64| {
         let change =
@@ -78,11 +73,6 @@ fn clients(ground: &Ground<'_>) -> Vec<Advice> {
     vec![advice_of(change, "clients", clients.into())]
 }
 
-fn prepared_each_time() -> Vec<Advice> {
-    let change = "statements prepared for each execution, not once".to_owned();
-    vec![advice_of(change, "prepare", "each".into())]
-}
-
 fn vacuum() -> Vec<Advice> {
     vec![Advice {
         sql: Some("VACUUM;".to_owned()),
@@ -91,7 +81,7 @@ fn vacuum() -> Vec<Advice> {
 }
 
 fn advice_of(change: String, name: &str, level: Level) -> Advice {
-    Advice { change, sql: None, settings: [(name.to_owned(), level)].into() }
+    Advice { change, sql: None, counted: None, settings: [(name.to_owned(), level)].into() }
 }
 
 #[cfg(test)]
@@ -112,17 +102,14 @@ mod tests {
     fn changes_are_those_that_the_workload_can_carry_out() {
         let update = |sql: &'static str| [("sql", Level::from(sql))];
         let autocommit = update("UPDATE t SET a = a + 1");
-        assert_eq!(
-            changes("sql", &autocommit, Some(1)),
-            ["group", "group", "clients", "prepare", "vacuum"]
-        );
+        assert_eq!(changes("sql", &autocommit, Some(1)), ["group", "group", "clients", "vacuum"]);
         for sql in ["BEGIN; UPDATE t SET a = 1; COMMIT", "SELECT 1"] {
             let changes = changes("sql", &update(sql), None);
-            assert_eq!(changes, ["clients", "prepare"], "{sql}");
+            assert_eq!(changes, ["clients"], "{sql}");
         }
         let given = |clients: i64| [("sql", "SELECT 1".into()), ("clients", clients.into())];
-        assert_eq!(changes("sql", &given(1), None), ["prepare"]);
-        assert_eq!(changes("sql", &given(2), None), ["clients", "prepare"]);
+        assert!(changes("sql", &given(1), None).is_empty());
+        assert_eq!(changes("sql", &given(2), None), ["clients"]);
         assert_eq!(changes("replay", &[], Some(1)), ["vacuum"]);
         assert!(changes("user-insert", &[], None).is_empty());
     }

@@ -87,6 +87,7 @@ fn advice(
         }
     }
     Ok((!names.is_empty()).then(|| Advice {
+        counted: None,
         change: format!("{} for {}", form.option, names.join(", ")),
         settings: [("schema_change".to_owned(), Level::Text(rebuilding.join(" ")))].into(),
         sql: Some(to_paste(&rebuilding)),

@@ -113,7 +113,7 @@ fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
     let missing = (!tuning.not_measured.is_empty()).then(|| {
         let names = tuning.not_measured.iter().map(Sentence::code);
         let lead =
-            Sentence::from("Not measured apart, for lack of time or because trials failed: ");
+            Sentence::from("Not recommended, because they were not measured by themselves for lack of time or trials failed: ");
         Block::paragraph(lead.and(joined(names, ", ")))
     });
     let blocks = [heading, Block::table(table), Block::small(how)];
@@ -137,8 +137,8 @@ const NONE_CONTRIBUTES: &str = "The search recommends the current settings: othe
 const NO_TIME: &str = "Not measured: no time was left.";
 
 /// Words for settings that were measured together only.
-const TOGETHER: &str = "Not measured: no time was left. The gain is that of all recommended settings together, and some of them \
-                        may bring nothing; a longer --time-limit measures each of them and leaves out what has no gain.";
+const TOGETHER: &str = "Not measured: no time was left. Settings that the search expects to bring something are recommended only after \
+                        rounds of their own; a longer --time-limit has time for them.";
 
 /// The judgement of figures from one or two rounds.
 const TOO_FEW: &str = "too few rounds";
@@ -278,7 +278,11 @@ fn advice(tuning: &TuningAnalysis) -> Vec<Block> {
     }
     let heading = Block::Heading("Changes of your application, apart from settings".to_owned());
     if tuning.advised.iter().all(|advised| advised.gain.is_none()) {
-        return vec![heading, Block::paragraph(NO_TIME)];
+        let words = counted_in_words(tuning).unwrap_or_else(|| NO_TIME.to_owned());
+        return [heading, Block::paragraph(words)]
+            .into_iter()
+            .chain(better_by_sql(tuning))
+            .collect();
     }
     let table = Table::of(
         "What changes of the application bring",
@@ -311,10 +315,10 @@ pub(super) fn in_application(tuning: &TuningAnalysis) -> Option<String> {
         let tried = plural(tried.count(), "change", "changes");
         format!("{tried} of the application tried, none found to be better.")
     } else {
-        "What changes of the application bring was not measured: no time was left.".to_owned()
+        "What changes of the application bring was not timed: no time was left.".to_owned()
     };
     let otherwise = (!tuning.advised.is_empty()).then_some(otherwise);
-    better_in_words(tuning).or(otherwise)
+    better_in_words(tuning).or_else(|| counted_in_words(tuning)).or(otherwise)
 }
 
 fn better_in_words(tuning: &TuningAnalysis) -> Option<String> {
@@ -327,15 +331,34 @@ fn better_in_words(tuning: &TuningAnalysis) -> Option<String> {
     (!named.is_empty()).then(|| format!("To change in the application: {named}."))
 }
 
+/// Changes that counts show to help, if they were not timed.
+fn is_only_counted(it: &&Advised) -> bool {
+    it.gain.is_none() && it.advice.counted.is_some()
+}
+
+fn counted_in_words(tuning: &TuningAnalysis) -> Option<String> {
+    let counted = tuning.advised.iter().filter(is_only_counted).filter_map(|change| {
+        Some(format!("{} ({})", change.advice.change, change.advice.counted.as_ref()?))
+    });
+    let counted = counted.collect::<Vec<_>>().join("; ");
+    (!counted.is_empty()).then(|| {
+        format!("To change in the application, by counts on a copy; no time was left to time it: {counted}.")
+    })
+}
+
 fn is_better(it: &&Advised) -> bool {
     it.gain.is_some_and(|gain| gain.detectable.is_finite() && gain.interval.low > 1.0)
 }
 
 /// The SQL of the changes that are better, to paste.
 fn better_by_sql(tuning: &TuningAnalysis) -> Option<Block> {
-    let with_gain = tuning.advised.iter().filter(is_better).filter_map(|change| {
-        let (sql, gain) = (change.advice.sql.as_ref()?, change.gain?);
-        let gain = figures::ratio(gain.ratio, gain.interval);
+    let helps = |change: &&Advised| is_better(change) || is_only_counted(change);
+    let with_gain = tuning.advised.iter().filter(helps).filter_map(|change| {
+        let sql = change.advice.sql.as_ref()?;
+        let gain = match change.gain {
+            Some(gain) => figures::ratio(gain.ratio, gain.interval),
+            None => change.advice.counted.clone()?,
+        };
         Some(format!("-- {}: {gain}\n{sql}", change.advice.change))
     });
     let text = with_gain.collect::<Vec<_>>().join("\n");
@@ -582,7 +605,12 @@ mod tests {
     #[test]
     fn a_change_of_the_application_is_judged_by_its_interval_and_stands_apart() {
         let change = |name: &str, interval: Option<(f64, f64)>| Advised {
-            advice: Advice { change: name.to_owned(), sql: None, settings: Settings::new() },
+            advice: Advice {
+                change: name.to_owned(),
+                sql: None,
+                counted: None,
+                settings: Settings::new(),
+            },
             gain: interval.map(|(low, high)| Gain {
                 ratio: f64::midpoint(low, high),
                 interval: Interval { low, high },

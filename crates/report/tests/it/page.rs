@@ -365,6 +365,7 @@ fn the_first_screen_of_a_search_says_what_to_change_in_the_application() {
             rounds: 7,
         });
         let advice = Advice {
+            counted: None,
             change: "10 executions in one transaction".to_owned(),
             sql: None,
             settings: Settings::new(),

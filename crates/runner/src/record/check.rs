@@ -101,6 +101,7 @@ mod tests {
             only_with: None,
         };
         let change = Advice {
+            counted: None,
             change: "ten in one".to_owned(),
             sql: None,
             settings: [("group".to_owned(), Level::Int(10))].into(),

@@ -142,13 +142,13 @@ pub(crate) fn leaves_begin_open(settings: &Settings) -> bool {
     })
 }
 
-/// Returns the statements of the scripts of these settings.
+/// Returns the names and texts of the statements of the scripts of these settings.
 ///
 /// # Errors
 /// A script cannot be read, or has a mistake.
-pub fn statements(settings: &Settings) -> Result<Vec<String>, TrialError> {
+pub fn statements(settings: &Settings) -> Result<Vec<(String, String)>, TrialError> {
     let (_, suite) = read(settings)?;
-    Ok(suite?.statements().map(|statement| statement.sql.clone()).collect())
+    Ok(suite?.statements().map(|it| (it.name.clone(), it.sql.clone())).collect())
 }
 
 /// Returns whether the scripts of these settings, if they can be read, write, and every statement is a transaction of its own.
