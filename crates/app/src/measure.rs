@@ -401,10 +401,10 @@ fn name_paths(experiment: &mut Experiment) {
 
 /// Returns the shortest end of a path that is the end of none of the others.
 fn short_name(path: &str, all: &[String]) -> String {
-    let starts = path.match_indices('/').map(|(at, _)| &path[at + 1..]);
+    let mut starts = path.match_indices('/').map(|(at, _)| &path[at + 1..]);
     let is_own =
         |end: &&str| all.iter().filter(|other| other.ends_with(&format!("/{end}"))).count() == 1;
-    starts.filter(is_own).last().unwrap_or(path).to_owned()
+    starts.rfind(is_own).unwrap_or(path).to_owned()
 }
 
 /// Adds a variant for each index.

@@ -41,8 +41,12 @@ impl Contribution {
     /// Returns whether the setting stays as it is: it was expected to bring something, and its own rounds do not show it. What decides
     /// how safe a commit is stays unless they show that it brings nothing.
     pub fn is_left_out(&self) -> bool {
-        let brings_nothing = self.detectable.is_finite() && self.ratio <= NOTHING.exp();
-        brings_nothing || !decides_safety(&self.settings) && self.interval.low <= 1.0
+        self.brings_nothing() || !decides_safety(&self.settings) && self.interval.low <= 1.0
+    }
+
+    /// Returns whether its rounds show no gain, and are enough to say so.
+    pub fn brings_nothing(&self) -> bool {
+        self.detectable.is_finite() && self.ratio <= NOTHING.exp()
     }
 
     /// Returns whether the setting is better or worse by more than noise.

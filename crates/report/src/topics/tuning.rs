@@ -146,8 +146,10 @@ const TOO_FEW: &str = "too few rounds";
 fn judgement_of_setting(it: &Contribution) -> String {
     if !it.detectable.is_finite() {
         TOO_FEW.to_owned()
-    } else if it.is_left_out() {
+    } else if it.brings_nothing() {
         "no gain here: left as it is".to_owned()
+    } else if it.is_left_out() {
+        format!("left as it is: {}", not_distinguishable(it.detectable))
     } else if it.is_found() {
         "better".to_owned()
     } else {

@@ -36,7 +36,7 @@ fn what_is_odd_in_a_file_is_said_with_the_option_that_helps() {
         ("words.tsv", "word\tgloss\napple\t\"banana\nfig\t\"x\"\n", "--quote none"),
         ("spaces.csv", "name, place\nAnn, \"Oslo, Norway\"\nBob, x\n", "--trim"),
         ("short.csv", "a,b,c\n1,2,3\nnotes\n", "--skip-lines 0,LINES"),
-        ("wide.csv", "a\0,\0b\0\n\01\0,\02\0\n\0", "--encoding utf-16le"),
+        ("wide.csv", "a\0,\0b\0\n\x001\0,\x002\0\n\0", "--encoding utf-16le"),
     ] {
         laboratory.write(name, text);
         let load = laboratory.pragmark(&["load", name, "a.db", "--table", "t"]);
