@@ -246,9 +246,7 @@ pub(crate) fn experiment(
 
 /// Turns `on` and `off` into booleans for settings that take them.
 fn convert_truths(experiment: &mut Experiment, catalogue: &Catalogue) {
-    let Some(workload) = catalogue.workload(&experiment.workload) else {
-        return;
-    };
+    let Some(workload) = catalogue.workload(&experiment.workload) else { return };
     let take = |name: &str, level: &mut Level| {
         if let Some(setting) = catalogue.setting(workload, name) {
             *level = setting.accepts.taken(level.clone());
@@ -270,9 +268,7 @@ fn name_journal_mode(
     catalogue: &Catalogue,
 ) -> Result<(), Error> {
     const NAME: &str = "journal_mode";
-    let [database] = subject.databases.as_slice() else {
-        return Ok(());
-    };
+    let [database] = subject.databases.as_slice() else { return Ok(()) };
     let is_in_wal_mode = bench::is_in_wal_mode(database)?;
     let named =
         |name: &str| experiment.base.contains_key(name) || experiment.factors.contains_key(name);

@@ -57,8 +57,7 @@ impl Candidate {
         let plain = plain.split('_').filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_");
         let is_free = |name: &String| schema.table_of_index(name).is_none();
         let numbered = (2..).map(|number| format!("{plain}_{number}"));
-        let mut names = std::iter::once(plain.clone()).chain(numbered);
-        names.find(is_free).unwrap_or(plain.clone())
+        std::iter::once(plain.clone()).chain(numbered).find(is_free).unwrap_or(plain.clone())
     }
 
     /// Returns whether an index with these terms serves every search that one with those of `self` serves.
@@ -258,8 +257,8 @@ pub fn call(sql: &str, all: &[Token<'_>], place: usize) -> Option<Call> {
         |token: &&Token<'_>| token.name().is_some() && !token.is("as") && !is_number(token);
     // An index must not depend on parameters, other tables or the present time.
     let is_fixed = inner.iter().all(|token| token.kind != Kind::Parameter && token.text != "'now'");
-    let text_arguments = inner.iter().filter(|token| !token.text.starts_with('\''));
-    let first = text_arguments.clone().find(is_column)?;
+    let first =
+        inner.iter().filter(|token| !token.text.starts_with('\'')).clone().find(is_column)?;
     let qualified = inner.iter().position(|token| token.start == first.start)?;
     let column = match inner.get(qualified + 1) {
         Some(dot) if dot.text == "." => inner.get(qualified + 2)?,

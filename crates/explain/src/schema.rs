@@ -189,8 +189,7 @@ impl Index {
 }
 
 fn is_virtual(sql: &str) -> bool {
-    let mut words = sql.split_whitespace().skip(1);
-    words.next().is_some_and(|word| word.eq_ignore_ascii_case("virtual"))
+    sql.split_whitespace().nth(1).is_some_and(|word| word.eq_ignore_ascii_case("virtual"))
 }
 
 fn text(value: &Value) -> String {

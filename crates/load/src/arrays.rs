@@ -189,9 +189,7 @@ impl<'c> SequentialKeys<'c> {
 
     /// Returns whether SQLite would assign these rows the keys that they have.
     fn fits(&mut self, rows: &Rows) -> Result<bool, EngineError> {
-        let Cells::Integer(keys) = &rows.cells()[self.alias] else {
-            return Ok(false);
-        };
+        let Cells::Integer(keys) = &rows.cells()[self.alias] else { return Ok(false) };
         if keys.null_count() > 0 {
             return Ok(false);
         }

@@ -99,9 +99,7 @@ fn available_memory() -> Option<usize> {
 
 /// A database keeps the page size that it has.
 pub(crate) fn check_page_size(connection: &Connection, request: &Request) -> Result<()> {
-    let Some(wanted) = request.page_size else {
-        return Ok(());
-    };
+    let Some(wanted) = request.page_size else { return Ok(()) };
     match connection.query_i64("PRAGMA main.page_size")? {
         size if size == i64::from(wanted) => Ok(()),
         size => Err(LoadError::Definition(format!(

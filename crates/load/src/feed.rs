@@ -134,9 +134,7 @@ pub(crate) struct Feed<'f> {
 impl Feed<'_> {
     /// Returns the next batch; its malformed rows have been dealt with.
     pub(crate) fn next(&mut self) -> Result<Option<Batch>> {
-        let Some(batch) = self.wait()? else {
-            return Ok(None);
-        };
+        let Some(batch) = self.wait()? else { return Ok(None) };
         let mut batch = batch?;
         for malformed in batch.malformed.drain(..) {
             self.rejects.reject(malformed)?;

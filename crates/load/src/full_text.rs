@@ -250,8 +250,8 @@ fn content(arguments: &[Token]) -> Option<Option<String>> {
     if arguments.is_empty() {
         return Some(None);
     }
-    let arguments = arguments.strip_prefix(&[Token::Mark('(')])?;
-    let arguments = arguments.strip_suffix(&[Token::Mark(')')])?;
+    let arguments =
+        arguments.strip_prefix(&[Token::Mark('(')])?.strip_suffix(&[Token::Mark(')')])?;
     let mut arguments = arguments.split(|token| *token == Token::Mark(','));
     let is_content = |argument: &&[Token]| match argument {
         // FTS5 knows its options by their first letters too.
@@ -270,9 +270,7 @@ fn content(arguments: &[Token]) -> Option<Option<String>> {
 /// Returns whether a trigger of this definition inserts into a table when rows are inserted.
 fn inserts_into(trigger: &str, table: &str) -> bool {
     let tokens = tokens(trigger);
-    let Some(on) = tokens.iter().position(|token| token.is("on")) else {
-        return false;
-    };
+    let Some(on) = tokens.iter().position(|token| token.is("on")) else { return false };
     let names_it =
         |pair: &[Token]| pair[0].is("into") && pair[1].name().is_some_and(|name| same(name, table));
     on > 0 && tokens[on - 1].is("insert") && tokens[on..].windows(2).any(names_it)
@@ -346,9 +344,7 @@ fn unquoted(text: &str, quote: char) -> (String, &str) {
     let mut name = String::new();
     let mut rest = text;
     loop {
-        let Some((part, more)) = rest.split_once(quote) else {
-            return (name + rest, "");
-        };
+        let Some((part, more)) = rest.split_once(quote) else { return (name + rest, "") };
         name += part;
         rest = match more.strip_prefix(quote) {
             Some(more) if quote != ']' => more,

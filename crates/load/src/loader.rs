@@ -63,9 +63,7 @@ pub fn load(
     let same_types = same_types.map(|reopen| move |_: &mut Observer<'_>| reopen.with_same_types());
     let mut summary = match load_skipping(library, source, request, observer, same_types) {
         Err(error) if error.is_of_type() => {
-            let Some(reopen) = reopen else {
-                return Err(error);
-            };
+            let Some(reopen) = reopen else { return Err(error) };
             let mut source = with_types_of_all_rows(reopen.clone(), observer)?;
             let again = |observer: &mut Observer<'_>| with_types_of_all_rows(reopen, observer);
             Summary {
@@ -504,8 +502,7 @@ impl Load<'_> {
 
     /// Returns the full-text index to be created; like other indexes, only new tables get one.
     fn full_text(&self) -> Option<&FullText> {
-        let full_text = self.request.table.full_text.as_ref();
-        full_text.filter(|_| self.request.mode != Mode::Append)
+        self.request.table.full_text.as_ref().filter(|_| self.request.mode != Mode::Append)
     }
 
     fn check(&self, connection: &Connection) -> Result<()> {

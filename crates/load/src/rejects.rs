@@ -119,11 +119,8 @@ impl Rejects {
     /// # Errors
     /// It cannot be written.
     pub(crate) fn sync(&mut self) -> Result<()> {
-        let (Some(writer), Some(path)) = (&mut self.writer, &self.path) else {
-            return Ok(());
-        };
-        let written = writer.flush().and_then(|()| writer.get_ref().sync());
-        written.map_err(LoadError::write(path))
+        let (Some(writer), Some(path)) = (&mut self.writer, &self.path) else { return Ok(()) };
+        writer.flush().and_then(|()| writer.get_ref().sync()).map_err(LoadError::write(path))
     }
 
     /// Moves the file to its place, over an older one. Without this call it is removed.
@@ -131,9 +128,7 @@ impl Rejects {
     /// # Errors
     /// It cannot be written.
     pub(crate) fn keep(&mut self) -> Result<()> {
-        let (Some(writer), Some(path)) = (self.writer.take(), &self.path) else {
-            return Ok(());
-        };
+        let (Some(writer), Some(path)) = (self.writer.take(), &self.path) else { return Ok(()) };
         let file = writer.into_inner().map_err(|error| {
             let source = std::io::Error::new(error.error().kind(), error.to_string());
             LoadError::write(path)(source)

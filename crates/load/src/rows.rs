@@ -90,15 +90,11 @@ impl RowReader {
     /// Advances to the next rows; false at the end.
     fn advance(&mut self) -> Result<bool> {
         while self.parts.is_empty() {
-            let Some(batch) = self.source.next()? else {
-                return Ok(false);
-            };
+            let Some(batch) = self.source.next()? else { return Ok(false) };
             self.parts =
                 convert_batch(self.source.name(), self.source.info().decimals_as, batch)?.into();
         }
-        let Some(mut batch) = self.parts.pop_front() else {
-            return Ok(false);
-        };
+        let Some(mut batch) = self.parts.pop_front() else { return Ok(false) };
         self.malformed.extend(batch.malformed.drain(..));
         self.rows = Some(Rows::of(&batch));
         self.numbers = batch.numbers;

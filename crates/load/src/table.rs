@@ -156,9 +156,7 @@ impl Table {
 
     /// Returns the column that is the rowid by another name, if one is.
     fn rowid_alias<'c>(&self, columns: &'c [Column]) -> Option<&'c Column> {
-        let [key] = &self.primary_key[..] else {
-            return None;
-        };
+        let [key] = &self.primary_key[..] else { return None };
         columns.iter().find(|column| {
             same(&column.name, key) && column.declared.eq_ignore_ascii_case("INTEGER")
         })

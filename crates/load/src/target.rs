@@ -207,8 +207,7 @@ fn free_name(connection: &Connection, wanted: &str) -> Result<String, EngineErro
     let taken = texts(connection, "SELECT name FROM sqlite_master", 0)?;
     let is_free = |name: &String| !taken.iter().any(|taken| same(taken, name));
     let numbered = (2_u64..).map(|number| format!("{wanted}_{number}"));
-    let mut names = std::iter::once(wanted.to_owned()).chain(numbered);
-    Ok(names.find(is_free).unwrap_or_default())
+    Ok(std::iter::once(wanted.to_owned()).chain(numbered).find(is_free).unwrap_or_default())
 }
 
 /// Returns the error of values that two rows have.

@@ -104,8 +104,7 @@ fn experiment(request: &ExactRequest, ui: &dyn Interface) -> Result<Experiment> 
 
 /// Returns the levels of a variant in words.
 fn name(variant: &Variant, labels: &Labels) -> String {
-    let levels = variant.levels.iter();
-    let names = levels.map(|(factor, level)| match labels.of(factor, level) {
+    let names = variant.levels.iter().map(|(factor, level)| match labels.of(factor, level) {
         Some(words) => words.to_owned(),
         None => level.to_string(),
     });

@@ -215,8 +215,7 @@ fn of_plans(analysis: &Analysis, plans: &Plans) -> Vec<Item> {
 
 /// The statements that sort each time although an index could have their order.
 fn sorting<'a>(analysis: &'a Analysis, plans: &'a Plans) -> impl Iterator<Item = Item> + 'a {
-    let statements = analysis.statements.iter();
-    statements.filter_map(|usage| {
+    analysis.statements.iter().filter_map(|usage| {
         let index = plans.sorting.get(&usage.sql)?;
         let sorts = plural(usage.sorts, "time", "times");
         let words = format!(" sorted its rows {sorts}. With an index on ");

@@ -172,8 +172,7 @@ fn is_built_in(engines: &[String], base: &Settings) -> bool {
 
 /// The engine as a factor where several are given.
 fn engines(names: &[String]) -> Result<Option<TunableSetting>, Error> {
-    let names = names.iter().map(|name| name_in_plan(name));
-    let levels = names.map(|name| Ok(Level::Text(name?)));
+    let levels = names.iter().map(|name| name_in_plan(name)).map(|name| Ok(Level::Text(name?)));
     let levels: Vec<Level> = levels.collect::<Result<_, Error>>()?;
     Ok((levels.len() > 1).then(|| TunableSetting {
         name: ENGINE.to_owned(),

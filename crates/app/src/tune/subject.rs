@@ -262,8 +262,7 @@ fn with_goal(request: &TuneRequest, mut experiment: Experiment, other: Option<&s
     };
     let also = [Some(experiment.metric.as_str()), other, Some("p99_us"), Some("db_bytes")];
     let limited = request.limits.iter().map(|limit| limit.metric.as_str());
-    let also = also.into_iter().flatten().chain(limited);
-    let also = also.filter(|name| *name != metric);
+    let also = also.into_iter().flatten().chain(limited).filter(|name| *name != metric);
     experiment.secondary_metrics = lab::level::distinct(also.map(str::to_owned));
     experiment.metric = metric;
     experiment

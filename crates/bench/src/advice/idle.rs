@@ -58,9 +58,7 @@ fn idle(connection: &Connection, statements: &[String]) -> Vec<&'static str> {
             writes |= !statement.is_read_only();
             explained()
         });
-        let Ok(program) = planned else {
-            return Vec::new();
-        };
+        let Ok(program) = planned else { return Vec::new() };
         operations.extend(program.iter().filter_map(|row| operation(row)));
     }
     let is_idle = |needed: &[&str]| !needed.iter().any(|operation| operations.contains(*operation));

@@ -45,13 +45,11 @@ fn has_plan(sql: &str) -> bool {
 fn texts(connection: &Connection, sql: &str) -> Result<Vec<[String; 2]>, EngineError> {
     let rows = connection.query_all(sql)?.into_iter();
     let pair = |row: Vec<Value>| <[Value; 2]>::try_from(row).ok();
-    let pairs = rows.filter_map(pair);
-    Ok(pairs.map(|row| row.map(|value| value.to_string())).collect())
+    Ok(rows.filter_map(pair).map(|row| row.map(|value| value.to_string())).collect())
 }
 
 fn words(sql: &str) -> BTreeSet<String> {
-    let words = sql.split(|c: char| !c.is_alphanumeric() && c != '_');
-    words.map(str::to_lowercase).collect()
+    sql.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_lowercase).collect()
 }
 
 fn groups() -> Vec<Advice> {

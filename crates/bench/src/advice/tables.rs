@@ -78,9 +78,7 @@ fn advice(
         if !statements.iter().any(is_named) {
             continue;
         }
-        let Some(statements) = rebuilt(connection, &name, &sql, form.option)? else {
-            continue;
-        };
+        let Some(statements) = rebuilt(connection, &name, &sql, form.option)? else { continue };
         if is_possible(connection, &statements.join(" "))? {
             names.push(name);
             rebuilding.extend(statements);
@@ -107,14 +105,11 @@ fn rebuilt(
     sql: &str,
     option: &str,
 ) -> Result<Option<Vec<String>>, EngineError> {
-    let Some(columns) = sql.find('(').map(|at| &sql[at..]) else {
-        return Ok(None);
-    };
+    let Some(columns) = sql.find('(').map(|at| &sql[at..]) else { return Ok(None) };
     let (own, new) = (quoted(name), quoted(REBUILT));
     let indexes =
         "SELECT tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL";
-    let indexes = texts(connection, indexes)?.into_iter();
-    let indexes = indexes.filter(|[table, _]| table == name);
+    let indexes = texts(connection, indexes)?.into_iter().filter(|[table, _]| table == name);
     let indexes = indexes.map(|[_, sql]| format!("{sql};"));
     let table = [
         format!("CREATE TABLE {new} {columns} {option};"),

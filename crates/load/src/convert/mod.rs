@@ -217,8 +217,7 @@ fn stored_decimals<T: DecimalType>(
             let text = text(value);
             // Of the sign, the point and 15 digits none is lost.
             let is_kept = text.len() <= 16 || keeps_digits(text.as_bytes());
-            let number = text.parse().ok().filter(|_| is_kept);
-            number.ok_or_else(|| lost(&text, "a REAL keeps"))
+            text.parse().ok().filter(|_| is_kept).ok_or_else(|| lost(&text, "a REAL keeps"))
         })?),
         Decimals::Text => {
             // A sign, a zero and a point besides the digits.

@@ -122,9 +122,7 @@ impl<'b> Encoder<'b> {
 
     /// Makes the records at once if all of them are short.
     fn narrow(&mut self) {
-        let Some(narrow) = &mut self.narrow else {
-            return;
-        };
+        let Some(narrow) = &mut self.narrow else { return };
         // The largest of each, without a way out, which would keep it from being several at a time.
         let (types, values) = self
             .lengths

@@ -81,8 +81,7 @@ impl Walk<'_> {
         let (length, of_length) = varint::get(bytes).ok_or_else(|| self.malformed())?;
         let length = usize::try_from(length).map_err(|_| self.malformed())?;
         let local = PayloadLimits::of_index(self.file.usable()).local(length);
-        let whole = bytes.get(..of_length + local);
-        let whole = whole.ok_or_else(|| self.malformed())?;
+        let whole = bytes.get(..of_length + local).ok_or_else(|| self.malformed())?;
         self.cell.clear();
         self.cell.extend_from_slice(whole);
         if local < length {

@@ -195,9 +195,7 @@ impl PageFile {
         if let Some(map) = &self.map {
             map.note_page(page, bytes);
         }
-        let ExistingPages::Kept(kept) = &self.made else {
-            return self.write_run(page, bytes);
-        };
+        let ExistingPages::Kept(kept) = &self.made else { return self.write_run(page, bytes) };
         kept.lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(NewPage { number: page, bytes: bytes.to_vec() });
@@ -278,9 +276,7 @@ impl PageFile {
 
     /// Syncs the pages added and returns the new contents of pages that SQLite has made.
     pub(super) fn finish_beyond(&self) -> Result<Vec<NewPage>> {
-        let ExistingPages::Kept(kept) = &self.made else {
-            return Ok(Vec::new());
-        };
+        let ExistingPages::Kept(kept) = &self.made else { return Ok(Vec::new()) };
         let kept = std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));
         for (number, bytes) in (self.map.iter()).flat_map(|map| map.behind(self.pages_before)) {
             self.write_run(number, Buffer::of_page(&bytes).bytes())?;

@@ -58,8 +58,7 @@ fn cuts<'r>(plan: &IndexPlan, runs: &'r [Run], ranges: usize) -> Vec<Entry<'r>> 
     // Each sample stands for as many bytes as lie between it and the next.
     let of_run = |run: &'r Run| {
         let bytes = run.bytes() / run.samples().len().max(1) as u64;
-        let samples = run.samples().iter();
-        samples.map(move |sample| (Entry::new(&sample.cell, &plan.descending), bytes))
+        run.samples().iter().map(move |sample| (Entry::new(&sample.cell, &plan.descending), bytes))
     };
     let mut samples: Vec<(Entry<'r>, u64)> = runs.iter().flat_map(of_run).collect();
     let compare = |one: Entry<'_>, other: Entry<'_>| one.compare(other, &plan.descending);
@@ -99,8 +98,7 @@ impl<'f> IndexWriter<'f> {
     ) -> (IndexWriter<'f>, Vec<Entry<'f>>) {
         let bytes: u64 = runs.iter().map(Run::bytes).sum();
         let cuts = cuts(plan, runs, threads.min((bytes / SMALL) as usize).max(1));
-        let in_files = runs.iter().filter(|run| run.is_in_file()).count();
-        let readers = in_files.max(1) * (cuts.len() + 1);
+        let readers = runs.iter().filter(|run| run.is_in_file()).count().max(1) * (cuts.len() + 1);
         let writer = IndexWriter {
             file,
             plan,
@@ -206,8 +204,7 @@ fn duplicate(plan: &IndexPlan, one: &[u8], other: &[u8]) -> LoadError {
         Some(Field::Integer(rowid)) => rowid,
         _ => 0,
     };
-    let fields = Fields::of(one).take(plan.key);
-    let values: Vec<String> = fields.map(|field| field.to_text()).collect();
+    let values: Vec<String> = Fields::of(one).take(plan.key).map(|field| field.to_text()).collect();
     let (input, values) = (String::new(), values.join(", "));
     if plan.columns.last() != Some(&IndexColumn::Rowid) {
         return LoadError::DuplicateKey { input, columns, values };

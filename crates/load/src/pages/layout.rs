@@ -307,9 +307,7 @@ fn table_order(connection: &Connection, target: &Target) -> Result<Vec<usize>, N
     let sql = format!("PRAGMA table_xinfo({})", quoted(&target.table));
     let mut order = Vec::new();
     for column in connection.query_all(&sql)? {
-        let Value::Text(name) = &column[1] else {
-            return refused("a column is not supported");
-        };
+        let Value::Text(name) = &column[1] else { return refused("a column is not supported") };
         if column.get(6) != Some(&Value::Integer(0)) {
             return refused(format!("the column {name} is generated"));
         }
@@ -326,10 +324,8 @@ fn table_order(connection: &Connection, target: &Target) -> Result<Vec<usize>, N
 
 /// Returns the largest rowid, unless the rowid cannot be named: columns may have its names.
 fn last_rowid(connection: &Connection, target: &Target) -> Result<Option<i64>, NoLayout> {
-    let is_taken = |name: &&str| {
-        let mut columns = target.columns.iter();
-        columns.any(|column| column.name.eq_ignore_ascii_case(name))
-    };
+    let is_taken =
+        |name: &&str| target.columns.iter().any(|column| column.name.eq_ignore_ascii_case(name));
     let alias = target.rowid_alias.map(|alias| &*target.columns[alias].name);
     let free = ["rowid", "_rowid_", "oid"].into_iter().find(|name| !is_taken(name));
     let Some(name) = alias.or(free) else {
@@ -359,9 +355,7 @@ fn rows(target: &Target, root: u32, order: &[usize]) -> Option<IndexPlan> {
 fn entries(connection: &Connection, root: u32) -> Result<u64, EngineError> {
     let (mut entries, mut page) = (1_u64, root);
     for _ in 0..DEEPEST {
-        let Some((cells, child)) = middle(connection, page)? else {
-            return Ok(0);
-        };
+        let Some((cells, child)) = middle(connection, page)? else { return Ok(0) };
         entries = entries.saturating_mul(cells);
         match child {
             Some(child) => page = child,
@@ -374,9 +368,7 @@ fn entries(connection: &Connection, root: u32) -> Result<u64, EngineError> {
 /// Returns the cells of a page of an index, and the child in its middle if it is an interior one.
 fn middle(connection: &Connection, page: u32) -> Result<Option<(u64, Option<u32>)>, EngineError> {
     let bytes = read_page(connection, page)?.unwrap_or_default();
-    let (Some(kind), Some(cells)) = (bytes.first(), u16_at(&bytes, 3)) else {
-        return Ok(None);
-    };
+    let (Some(kind), Some(cells)) = (bytes.first(), u16_at(&bytes, 3)) else { return Ok(None) };
     let middle = INTERIOR_HEADER + 2 * (cells / 2).min(cells.saturating_sub(1));
     let child = u16_at(&bytes, middle).and_then(|cell| u32_at(&bytes, cell));
     Ok(match kind {

@@ -160,9 +160,7 @@ impl<'f> Leaves<'f> {
     }
 
     fn close(&mut self) {
-        let Some(open) = self.open.take() else {
-            return;
-        };
+        let Some(open) = self.open.take() else { return };
         let page = self.level.buffer.page(open.index);
         write_header(page, INDEX_LEAF, self.pointers.len() / 2, open.content);
         let behind = LEAF_HEADER + self.pointers.len();
@@ -286,8 +284,7 @@ pub(super) fn stored_cells(
     let range = file.reserve(pages)?;
     let chains = memory.get_or_insert_with(|| Buffer::new(file.page_size(), pages));
     chains.clear(pages);
-    let cells = all().map(|entry| cell(file, entry, range, chains));
-    let cells = cells.collect();
+    let cells = all().map(|entry| cell(file, entry, range, chains)).collect();
     file.write(range, chains.bytes())?;
     Ok(cells)
 }

@@ -37,9 +37,7 @@ impl Numbering {
     /// Returns how many of the pages up to this one are left out.
     fn left_out(self, page: u64) -> u64 {
         let lock = u64::from(self.lock_page <= page);
-        let Some(group) = self.group else {
-            return lock;
-        };
+        let Some(group) = self.group else { return lock };
         let groups = match page.checked_sub(FIRST_OF_MAP) {
             Some(behind) => behind / group + 1,
             None => 0,
@@ -145,9 +143,7 @@ impl Map {
     pub(super) fn note(&self, entries: impl IntoIterator<Item = MapEntry>) {
         let mut pages = self.pages();
         for MapEntry { page, kind, parent } in entries {
-            let Some(number) = self.numbering.of(page) else {
-                continue;
-            };
+            let Some(number) = self.numbering.of(page) else { continue };
             let of_map = pages.entry(number).or_insert_with(|| vec![0; self.page_size]);
             let at = OF_PAGE * (page - number - 1) as usize;
             of_map[at] = kind as u8;

@@ -81,9 +81,7 @@ impl<'r> Merged<'r> {
     /// Goes on to the entry after it.
     #[inline]
     pub(super) fn advance(&mut self) -> Result<()> {
-        let Some(mut winner) = self.losers.first().copied() else {
-            return Ok(());
-        };
+        let Some(mut winner) = self.losers.first().copied() else { return Ok(()) };
         self.cursors[winner].advance(self.descending)?;
         let mut node = (winner + self.cursors.len()) / 2;
         while node > 0 {

@@ -272,9 +272,7 @@ impl<'w> WorkerPool<'w> {
         loop {
             // A lock that another worker's panic has poisoned still guards a sound receiver.
             let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok(job) = job else {
-                break;
-            };
+            let Ok(job) = job else { break };
             if job.number != expected {
                 // Rows of other batches come between: the open page must end here.
                 packer.close();

@@ -79,9 +79,7 @@ impl Key {
             let turned = descending.get(column) == Some(&true);
             Some(if turned { prefix.reversed() } else { prefix })
         };
-        let Some(first) = prefix(0) else {
-            return Key::default();
-        };
+        let Some(first) = prefix(0) else { return Key::default() };
         let second = if first.is_exact { prefix(1) } else { None };
         Key {
             first: first.bits,
@@ -227,9 +225,7 @@ pub(super) fn is_record(bytes: &[u8], columns: usize) -> bool {
         let types = bytes.get(length..usize::try_from(header).ok()?)?;
         Some((types, bytes.len() - header as usize))
     });
-    let Some((mut types, values)) = of_header else {
-        return false;
-    };
+    let Some((mut types, values)) = of_header else { return false };
     let (mut count, mut wanted) = (0, 0_u64);
     while let Some((serial_type, length)) = varint::get(types) {
         types = &types[length..];
@@ -254,9 +250,7 @@ fn signed(bytes: &[u8]) -> i64 {
 /// what is missing at its end is 0.
 #[inline]
 pub(super) fn bytes_from(record: &[u8], from: usize) -> Option<u64> {
-    let (Field::Text(value) | Field::Blob(value)) = Fields::of(record).next()? else {
-        return None;
-    };
+    let (Field::Text(value) | Field::Blob(value)) = Fields::of(record).next()? else { return None };
     let rest = value.get(from..).filter(|rest| !rest.is_empty())?;
     Some(first_eight(rest))
 }

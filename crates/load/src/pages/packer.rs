@@ -114,9 +114,7 @@ impl<'f> Packer<'f> {
     /// room or that is too long for a leaf.
     #[inline]
     fn fill(&mut self, block: &Encoder<'_>, first: usize, rowids: &[i64]) -> usize {
-        let Some(open) = &mut self.open else {
-            return first;
-        };
+        let Some(open) = &mut self.open else { return first };
         let mut filling = Filling {
             page: self.buffer.page(open.index),
             content: open.content,
@@ -209,9 +207,7 @@ impl<'f> Packer<'f> {
 
     /// Ends the open leaf.
     pub(super) fn close(&mut self) {
-        let Some(open) = self.open.take() else {
-            return;
-        };
+        let Some(open) = self.open.take() else { return };
         let page = self.buffer.page(open.index);
         write_header(page, TABLE_LEAF, self.pointers.len(), open.content);
         let pointers = self.pointers.as_flattened();

@@ -228,9 +228,7 @@ impl Spill {
 
     /// Moves a run that is in memory into the file.
     pub(super) fn keep(&mut self, run: Run) -> Result<Run> {
-        let RunData::Memory(cells) = &run.cells else {
-            return Ok(run);
-        };
+        let RunData::Memory(cells) = &run.cells else { return Ok(run) };
         let (file, first) = (self.file()?, self.end);
         (file.file).write_all_at(cells, first).map_err(|source| file.unwritable(source))?;
         self.end += cells.len() as u64;
@@ -330,9 +328,7 @@ impl Bytes<'_> {
 
     #[cold]
     fn read_on(&mut self, at: usize) -> Result<Option<(usize, usize)>> {
-        let Bytes::File(window) = self else {
-            return Ok(None);
-        };
+        let Bytes::File(window) = self else { return Ok(None) };
         window.buffer.copy_within(at..window.filled, 0);
         window.filled -= at;
         loop {

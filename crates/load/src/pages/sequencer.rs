@@ -126,9 +126,7 @@ impl<'t> Sequencer<'t> {
 
     /// Returns the rowids of a batch: the column that is the rowid by another name, or the next ones.
     fn rowids(&mut self, cells: &[Cells], rows: usize) -> Result<Rowids, String> {
-        let Some(alias) = self.target.rowid_alias else {
-            return self.next_rowids(rows);
-        };
+        let Some(alias) = self.target.rowid_alias else { return self.next_rowids(rows) };
         if let Cells::Integer(values) = &cells[alias]
             && self.must_sort(values)
         {

@@ -85,9 +85,7 @@ pub(super) fn groups(children: &[Child], usable: usize) -> Vec<Range<usize>> {
 
 /// Fills a page with children.
 fn fill(page: &mut [u8], children: &[Child], usable: usize) {
-    let Some((rightmost, others)) = children.split_last() else {
-        return;
-    };
+    let Some((rightmost, others)) = children.split_last() else { return };
     let cells = others.iter().map(|child| {
         let mut key = Vec::with_capacity(varint::LONGEST);
         varint::push(&mut key, child.key as u64);
@@ -126,14 +124,10 @@ impl RightEdge {
         let mut levels = Vec::new();
         let mut page = root;
         loop {
-            let Some(bytes) = read_page(connection, page)? else {
-                return Ok(None);
-            };
+            let Some(bytes) = read_page(connection, page)? else { return Ok(None) };
             match bytes.first() {
                 Some(&TABLE_INTERIOR) if levels.len() < DEEPEST => {
-                    let Some((children, rightmost)) = children(&bytes) else {
-                        return Ok(None);
-                    };
+                    let Some((children, rightmost)) = children(&bytes) else { return Ok(None) };
                     levels.push(Level { page, children, rightmost });
                     page = rightmost;
                 }

@@ -112,13 +112,9 @@ impl Source for BatchSource<'_> {
 
     fn next(&mut self) -> Result<Option<Batch>> {
         let name = &self.info.name;
-        let more = |_| {
-            let batch = self.batches.next().transpose();
-            batch.map_err(|error| LoadError::form(name, error))
-        };
-        let Some(batch) = self.parts.next(more)? else {
-            return Ok(None);
-        };
+        let more =
+            |_| self.batches.next().transpose().map_err(|error| LoadError::form(name, error));
+        let Some(batch) = self.parts.next(more)? else { return Ok(None) };
         let (found, expected) = (batch.rows.num_columns(), self.info.columns.len());
         if found != expected {
             let reason = format!("a batch has {found} columns, the schema {expected}");
@@ -184,9 +180,7 @@ impl Parts {
             Some(batch) => Some(batch),
             None => more(self.rows)?,
         };
-        let Some(batch) = batch else {
-            return Ok(None);
-        };
+        let Some(batch) = batch else { return Ok(None) };
         let (rows, rest) = divided(batch);
         self.rest = rest;
         let first = self.rows + 1;

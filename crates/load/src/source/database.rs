@@ -115,9 +115,7 @@ impl Source for DatabaseSource {
 
     fn next(&mut self) -> Result<Option<Batch>> {
         self.begin(ReadOptions::default());
-        let Some(batches) = &self.batches else {
-            return Ok(None);
-        };
+        let Some(batches) = &self.batches else { return Ok(None) };
         let batch = batches.next();
         if !matches!(batch, Ok(Some(_))) {
             self.batches = None;

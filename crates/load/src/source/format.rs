@@ -68,8 +68,7 @@ pub(super) fn beginning(path: &Path) -> Result<Vec<u8>> {
 
 /// Returns whether the name of a file has one of these endings, before `.gz` or `.zst`.
 pub(super) fn has_name(path: &Path, endings: &[&str]) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let name = name.to_ascii_lowercase();
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
     endings.iter().any(|ending| name.ends_with(ending))
 }

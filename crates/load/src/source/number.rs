@@ -27,9 +27,7 @@ pub(crate) fn is_blank(byte: &u8) -> bool {
 pub(crate) fn is_number_to_sqlite(text: &[u8]) -> bool {
     let begin = text.iter().position(|byte| !is_blank(byte));
     let end = text.iter().rposition(|byte| !is_blank(byte));
-    let (Some(begin), Some(end)) = (begin, end) else {
-        return false;
-    };
+    let (Some(begin), Some(end)) = (begin, end) else { return false };
     match &text[begin..=end] {
         [b'+', b'-', ..] => false,
         [b'+', unsigned @ ..] => is_number(unsigned),
@@ -265,9 +263,7 @@ fn significant(digits: &[u8]) -> &[u8] {
 /// Returns whether a number has no exponent, or one as programs write it, with one digit before a decimal point or a sign:
 /// `1.5E7` and `1e-7`, but neither `12E3` nor `1E5`, which may be codes.
 pub(crate) fn has_usual_exponent(text: &[u8]) -> bool {
-    let Some(at) = text.iter().position(|byte| matches!(byte, b'e' | b'E')) else {
-        return true;
-    };
+    let Some(at) = text.iter().position(|byte| matches!(byte, b'e' | b'E')) else { return true };
     let mantissa = text[..at].strip_prefix(b"-").unwrap_or(&text[..at]);
     let has_sign = matches!(text.get(at + 1), Some(b'+' | b'-'));
     let has_point = mantissa.get(1) == Some(&b'.');
@@ -394,9 +390,7 @@ mod tests {
     }
 
     fn check(connection: &Connection, text: &str) -> Result<bool, TestCaseError> {
-        let Some(value) = decimal(text.as_bytes()) else {
-            return Ok(false);
-        };
+        let Some(value) = decimal(text.as_bytes()) else { return Ok(false) };
         prop_assert_eq!(value.to_bits(), text.parse::<f64>().unwrap().to_bits(), "{}", text);
         // SQLite has no negative zero in texts.
         let expected = by_sqlite(connection, text);

@@ -31,10 +31,8 @@ fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = LoadError::open(folder);
     let entries: Result<Vec<_>, _> = std::fs::read_dir(folder).map_err(&unreadable)?.collect();
     let paths = entries.map_err(&unreadable)?.into_iter().map(|entry| entry.path());
-    let is_hidden = |path: &Path| {
-        let name = path.file_name().unwrap_or_default();
-        name.as_encoded_bytes().starts_with(b".")
-    };
+    let is_hidden =
+        |path: &Path| path.file_name().unwrap_or_default().as_encoded_bytes().starts_with(b".");
     let mut files: Vec<PathBuf> = paths.filter(|path| path.is_file() && !is_hidden(path)).collect();
     files.sort();
     if files.is_empty() {

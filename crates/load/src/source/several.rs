@@ -142,9 +142,7 @@ impl SeveralSource {
 
     /// Goes on to the next input; false at the end.
     fn advance(&mut self) -> Result<bool> {
-        let Some(part) = self.inputs.get_mut(self.next) else {
-            return Ok(false);
-        };
+        let Some(part) = self.inputs.get_mut(self.next) else { return Ok(false) };
         self.next += 1;
         let source = match part.opened.take() {
             Some(source) => source,
@@ -174,9 +172,7 @@ impl SeveralSource {
 
 impl Current {
     fn next(&mut self) -> Result<Option<Batch>> {
-        let Some(batch) = self.source.next()? else {
-            return Ok(None);
-        };
+        let Some(batch) = self.source.next()? else { return Ok(None) };
         let numbers = &batch.numbers;
         let count = batch.rows.num_rows() + numbers.left_out.len();
         self.rows = numbers.first + count as u64 - 1;

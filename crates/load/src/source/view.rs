@@ -147,9 +147,7 @@ impl Source for View {
     }
 
     fn next(&mut self) -> Result<Option<Batch>> {
-        let Some(mut batch) = self.source.next()? else {
-            return Ok(None);
-        };
+        let Some(mut batch) = self.source.next()? else { return Ok(None) };
         if self.is_same {
             return Ok(Some(batch));
         }

@@ -304,8 +304,7 @@ impl Files<'_> {
             None => return Ok(()),
         };
         self.rows = 0;
-        let ended = output.and_then(Output::finish);
-        let ended = ended.map_err(LoadError::write(self.place.path()))?;
+        let ended = output.and_then(Output::finish).map_err(LoadError::write(self.place.path()))?;
         self.place.end(ended);
         Ok(())
     }

@@ -76,8 +76,7 @@ impl UnloadArgs {
             let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
             OutputForm::of_name(&name)
         };
-        let form = self.format.or_else(|| output.as_ref().and_then(of_name));
-        let form = form.ok_or_else(|| {
+        let form = self.format.or_else(|| output.as_ref().and_then(of_name)).ok_or_else(|| {
             Error::mistake("the format is not clear")
                 .hint("name it: --format csv, jsonl or parquet")
         })?;

@@ -38,9 +38,7 @@ const RANGE: &str = "smallest–largest";
 
 /// The table of statements, whether answers are equal, and the plans; nothing where the work is not the user's SQL.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
-    let Some(baseline) = subject.experiment.variants.first() else {
-        return Vec::new();
-    };
+    let Some(baseline) = subject.experiment.variants.first() else { return Vec::new() };
     if baseline.statements.is_empty() || baseline.unmeasured() {
         return Vec::new();
     }
@@ -77,9 +75,7 @@ fn executed<'a>(subject: &Subject<'a>) -> Vec<Executed<'a>> {
 
 /// Returns the median time of each statement of the only variant; none if there are several variants or no statements.
 pub(super) fn medians(subject: &Subject<'_>) -> Option<Sentence> {
-    let [only] = subject.experiment.variants.as_slice() else {
-        return None;
-    };
+    let [only] = subject.experiment.variants.as_slice() else { return None };
     let medians = only.statements.iter().filter_map(|statement| {
         let median = only.summaries.get(&format!("{}.{}", METRICS[0], statement.name))?.median;
         Some(Sentence::code(&statement.name).words(" ").figure(figures::figure(median, METRICS[0])))
@@ -90,9 +86,7 @@ pub(super) fn medians(subject: &Subject<'_>) -> Option<Sentence> {
 
 /// Returns whether each transaction of a measurement is one statement, whose figures say the same.
 pub(super) fn are_transactions(subject: &Subject<'_>) -> bool {
-    let Some(baseline) = subject.experiment.variants.first() else {
-        return false;
-    };
+    let Some(baseline) = subject.experiment.variants.first() else { return false };
     let median = |metric: &str| baseline.summaries.get(metric).map(|summary| summary.median);
     let statements = baseline.statements.iter();
     let executions = statements.filter_map(|it| median(&format!("executions.{}", it.name)));
@@ -105,8 +99,7 @@ pub(super) fn are_transactions(subject: &Subject<'_>) -> bool {
 /// A row for each statement and variant, with medians over trials.
 fn table(subject: &Subject<'_>, statements: &[Executed<'_>]) -> Table {
     let variants = &subject.experiment.variants;
-    let measured = variants.iter().filter(|variant| !variant.unmeasured());
-    let measured = measured.count();
+    let measured = variants.iter().filter(|variant| !variant.unmeasured()).count();
     let rows: Vec<(&StatementRecord, usize)> = statements
         .iter()
         .flat_map(|it| {
@@ -183,9 +176,7 @@ fn median(variant: &VariantAnalysis, metric: &str, statement: &str) -> Option<f6
 
 /// The time of a statement compared with the baseline's.
 fn ratio(variant: &VariantAnalysis, statement: &str) -> Cell {
-    let Some(effect) = variant.statement_effects.get(statement) else {
-        return Cell::number(None);
-    };
+    let Some(effect) = variant.statement_effects.get(statement) else { return Cell::number(None) };
     let estimate = &effect.estimate;
     let show = |centre| figures::ratio(centre, estimate.interval);
     let cell = Cell::figure(Some(estimate.centre), show);
@@ -232,8 +223,7 @@ pub(super) fn in_the_mix(subject: &Subject<'_>) -> Vec<Sentence> {
                 .figure(figures::percent(share))
                 .words(" of the time, by its executions and their median: the figures of the whole may be mostly its own.")
         });
-    let sentences = differing.into_iter().map(|variant| times(subject, variant));
-    sentences.chain(longest).collect()
+    differing.into_iter().map(|variant| times(subject, variant)).chain(longest).collect()
 }
 
 /// The statements whose time differs with a variant.
@@ -354,8 +344,7 @@ fn plans(subject: &Subject<'_>, statements: &[Executed<'_>]) -> Vec<Block> {
 
 /// The plans of a statement with the variants that have them.
 fn plans_of<'a>(subject: &Subject<'a>, name: &str) -> Vec<(&'a [String], Vec<usize>)> {
-    let variants = subject.experiment.variants.iter().enumerate();
-    let plans = variants.flat_map(|(index, variant)| {
+    let plans = subject.experiment.variants.iter().enumerate().flat_map(|(index, variant)| {
         let own = variant.statements.iter().filter(|statement| statement.name == name);
         own.map(move |statement| (statement.plan.as_slice(), index))
     });

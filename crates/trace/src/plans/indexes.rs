@@ -32,8 +32,7 @@ pub fn missing(
     let searched = plan.iter().filter(|line| line.trim_start().starts_with("SEARCH "));
     let number = searched.filter_map(|line| {
         let (_, rest) = line.split_once(CANDIDATE)?;
-        let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
-        digits.parse::<usize>().ok()
+        rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<usize>().ok()
     });
     number.into_iter().find_map(|number| candidates.get(number)).cloned()
 }

@@ -114,8 +114,7 @@ fn from(sql: &str) -> Option<(String, Option<String>)> {
 
 /// Returns the last part of a name with dots, without quotes; `None` for anything else.
 fn bare(name: &str) -> Option<String> {
-    let last = name.rsplit('.').next()?;
-    let last = last.trim_matches(['"', '`', '[', ']']);
+    let last = name.rsplit('.').next()?.trim_matches(['"', '`', '[', ']']);
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     let begins = last.starts_with(|c: char| c.is_alphabetic() || c == '_');
     (begins && last.chars().all(is_name)).then(|| last.to_owned())

@@ -64,8 +64,7 @@ impl Pools {
         let mut pools = Vec::new();
         for (number, script) in suite.scripts.iter().enumerate() {
             for (draw, line) in draws(script, suite, (&schema, connection), set)? {
-                let values = columns.values(&draw.table, &draw.column);
-                let values = values.map_err(|why| {
+                let values = columns.values(&draw.table, &draw.column).map_err(|why| {
                     at(script, line, format!("{why}{}", schema.suggestion(&draw)))
                 })?;
                 pools.push(Pool {

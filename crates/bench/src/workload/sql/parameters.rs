@@ -170,8 +170,7 @@ impl Parameters {
     /// Checks the rules between parameters.
     pub(super) fn check(&self, settings: &Settings) -> Result<(), TrialError> {
         let locking = settings.get("locking_mode").and_then(Level::as_text);
-        let own = [&self.scripts, &self.sql];
-        let own = own.iter().filter(|given| given.is_some()).count();
+        let own = [&self.scripts, &self.sql].iter().filter(|given| given.is_some()).count();
         let why = if own + usize::from(self.builtin.is_some()) > 1 {
             "scripts, sql and builtin exclude one another"
         } else if self.database.is_some() && own == 0 {

@@ -149,8 +149,7 @@ impl<'c> PreparedStatement<'c> {
 
     /// Returns the values of its parameters, in order; none before it is prepared for the first time.
     pub(super) fn values(&self, variables: &Variables) -> Vec<engine::Value> {
-        let bindings = self.bindings.iter().flatten();
-        bindings.map(|(_, slot)| value(variables, *slot)).collect()
+        self.bindings.iter().flatten().map(|(_, slot)| value(variables, *slot)).collect()
     }
 
     /// Ends the prepared statement, after adding its counters.

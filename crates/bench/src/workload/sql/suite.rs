@@ -31,9 +31,7 @@ pub(super) struct Suite {
 /// # Errors
 /// `ATTACH` or `VACUUM INTO`, with the file and the line.
 pub(super) fn refuse_other_files(file: &str, line: usize, sql: &str) -> Result<(), TrialError> {
-    let Some(further) = line_that_reaches_files(sql) else {
-        return Ok(());
-    };
+    let Some(further) = line_that_reaches_files(sql) else { return Ok(()) };
     Err(TrialError::Script {
         file: file.to_owned(),
         line: line + further - 1,
@@ -136,9 +134,7 @@ impl Suite {
     pub(super) fn resolve(&mut self, connection: &Connection) -> Result<(), TrialError> {
         for (number, script) in self.scripts.iter().enumerate() {
             for (index, statement) in script.statements.iter().enumerate() {
-                let Some(prefix) = &statement.gset else {
-                    continue;
-                };
+                let Some(prefix) = &statement.gset else { continue };
                 let prepared = connection.prepare(&statement.sql);
                 let refused =
                     |error| StatementError::Engine(error).at(&script.file, statement.line);
@@ -193,8 +189,7 @@ impl Suite {
 
     /// Returns the numbers of the scripts that are executed, because their weight is not 0.
     pub(super) fn in_use(&self) -> impl Iterator<Item = usize> + Clone {
-        let weights = self.weights.iter().enumerate();
-        weights.filter(|(_, weight)| **weight > 0).map(|(number, _)| number)
+        self.weights.iter().enumerate().filter(|(_, weight)| **weight > 0).map(|(number, _)| number)
     }
 
     /// Returns the number of transactions at the beginning in which each script is executed once, so that a trial has figures of

@@ -80,8 +80,7 @@ fn text(text: impl Into<String>) -> Level {
 }
 
 fn statement<'m>(measured: &'m Measured, name: &str) -> &'m StatementRecord {
-    let mut statements = measured.statements.iter();
-    statements.find(|statement| statement.name == name).unwrap()
+    measured.statements.iter().find(|statement| statement.name == name).unwrap()
 }
 
 const QUERIES: &str = "-- name: find_user^

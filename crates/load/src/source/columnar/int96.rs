@@ -116,9 +116,7 @@ impl Needs {
     }
 
     fn see(&mut self, value: &Int96) {
-        let [low, high, day] = *value.data() else {
-            return;
-        };
+        let [low, high, day] = *value.data() else { return };
         let of_day = i64::from(high) << 32 | i64::from(low);
         // The library takes the day for a signed number.
         let nanoseconds = (i128::from(day.cast_signed()) - EPOCH) * DAY + i128::from(of_day);

@@ -72,9 +72,7 @@ impl Batches {
         let inside = metadata.checked_add(body).filter(|length| {
             begin.checked_add(*length as u64).is_some_and(|end| end <= self.length)
         });
-        let Some(length) = inside else {
-            return Err(damaged("a block is longer than the file"));
-        };
+        let Some(length) = inside else { return Err(damaged("a block is longer than the file")) };
         let mut bytes = vec![0; length];
         self.file.seek(SeekFrom::Start(begin))?;
         self.file.read_exact(&mut bytes)?;
@@ -114,9 +112,7 @@ fn footer(file: &mut File, length: u64) -> Result<Vec<u8>, ArrowError> {
 }
 
 fn schema_of(footer: &Footer<'_>) -> Result<SchemaRef, ArrowError> {
-    let Some(schema) = footer.schema() else {
-        return Err(damaged("its footer has no schema"));
-    };
+    let Some(schema) = footer.schema() else { return Err(damaged("its footer has no schema")) };
     if !schema.endianness().equals_to_target_endianness() {
         return Err(damaged("it has the byte order of another architecture"));
     }
@@ -139,9 +135,7 @@ fn check_compressed_lengths(block: &[u8], metadata: usize) -> Result<(), ArrowEr
         }
         _ => message.header_as_record_batch(),
     };
-    let Some(batch) = batch.filter(|batch| batch.compression().is_some()) else {
-        return Ok(());
-    };
+    let Some(batch) = batch.filter(|batch| batch.compression().is_some()) else { return Ok(()) };
     let body = &block[metadata..];
     for buffer in batch.buffers().into_iter().flatten() {
         let begin = usize::try_from(buffer.offset()).unwrap_or(usize::MAX);

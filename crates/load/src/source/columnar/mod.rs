@@ -99,8 +99,7 @@ fn parquet(
         columns = ProjectionMask::roots(metadata.parquet_schema(), roots.iter().copied());
         schema = Arc::new(schema.project(&roots).map_err(|error| LoadError::form(&name, error))?);
     }
-    let groups = of_file.row_groups().iter();
-    let bytes: i64 = groups.map(|group| group.total_byte_size()).sum();
+    let bytes: i64 = of_file.row_groups().iter().map(|group| group.total_byte_size()).sum();
     // According to the file, which is too few where values are repeated.
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     let rows_of_file = usize::try_from(rows).unwrap_or(usize::MAX);
@@ -128,9 +127,7 @@ fn with_all_years(
     metadata: ArrowReaderMetadata,
     roots: &[usize],
 ) -> Result<ArrowReaderMetadata> {
-    let Some(schema) = int96::schema(name, file, &metadata, roots)? else {
-        return Ok(metadata);
-    };
+    let Some(schema) = int96::schema(name, file, &metadata, roots)? else { return Ok(metadata) };
     let options = ArrowReaderOptions::new().with_schema(schema);
     ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options)
         .map_err(|error| LoadError::form(name, error))
@@ -204,9 +201,7 @@ impl Source for ColumnarSource {
     fn next(&mut self) -> Result<Option<Batch>> {
         let name = &*self.info.name;
         let batch = self.parts.next(|rows| {
-            let Some(batch) = guarded(name, || Ok(self.batches.next()))? else {
-                return Ok(None);
-            };
+            let Some(batch) = guarded(name, || Ok(self.batches.next()))? else { return Ok(None) };
             self.read += 1;
             // A batch fails as a whole, and the library does not say at which of its rows.
             batch.map(Some).map_err(|error| {

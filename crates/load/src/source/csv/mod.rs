@@ -380,13 +380,9 @@ impl Reader {
         let mut rows = 0;
         for row in numbers {
             fields.clear();
-            let Some(record) = records.next(&mut fields) else {
-                break;
-            };
+            let Some(record) = records.next(&mut fields) else { break };
             rows += 1;
-            let Record::Whole(range) = record else {
-                continue;
-            };
+            let Record::Whole(range) = record else { continue };
             if self.fit(bytes, &mut fields, 0..range.end).is_err() {
                 continue;
             }

@@ -267,8 +267,7 @@ impl<'r> Block<'r> {
     /// A column, parsed if every text is what the affinity wants and parsing gives what SQLite would
     /// have made of it; otherwise texts, which SQLite's affinity then turns into the same.
     fn column(&self, column: usize, rows: usize) -> Result<ArrayRef, TypeMismatch> {
-        let typing = self.reader.typing.get(column).copied();
-        let typing = typing.unwrap_or(Typing::Declared);
+        let typing = self.reader.typing.get(column).copied().unwrap_or(Typing::Declared);
         let number = self.reader.number;
         let parsed = match (self.reader.affinities.get(column), typing, number) {
             (Some(Affinity::Integer | Affinity::Numeric), _, Some(form)) => {
@@ -329,8 +328,7 @@ impl<'r> Block<'r> {
 
     fn fields(&self, column: usize) -> impl Iterator<Item = Field> {
         let columns = self.reader.names.len();
-        let fields = self.fields.get(column..).unwrap_or_default();
-        fields.iter().step_by(columns).copied()
+        self.fields.get(column..).unwrap_or_default().iter().step_by(columns).copied()
     }
 
     fn integers(

@@ -193,9 +193,7 @@ impl<'b> Records<'b> {
 
     /// Returns the record, or a broken one if a field in quotes holds a line end and a delimiter.
     fn checked(&self, record: Record, listed: usize, fields: &mut Vec<Field>) -> Record {
-        let Record::Whole(range) = record else {
-            return record;
-        };
+        let Record::Whole(range) = record else { return record };
         let spans_rows = |field: &Field| {
             let text = &self.bytes[field.range()];
             let end = memchr::memchr2(b'\n', b'\r', text);
@@ -371,9 +369,7 @@ pub(crate) fn cut(bytes: &[u8], dialect: Dialect) -> usize {
     let last_line_end = |range: Range<usize>| {
         memchr::memrchr2(b'\n', b'\r', &bytes[range.clone()]).map(|at| range.start + at + 1)
     };
-    let Some(quote) = dialect.quote else {
-        return last_line_end(0..bytes.len()).unwrap_or(0);
-    };
+    let Some(quote) = dialect.quote else { return last_line_end(0..bytes.len()).unwrap_or(0) };
     let unquoted = unquoted(bytes, quote, &dialect);
     unquoted.into_iter().rev().find_map(last_line_end).unwrap_or(0)
 }
@@ -404,9 +400,7 @@ fn unquoted(bytes: &[u8], quote: u8, dialect: &Dialect) -> Vec<Range<usize>> {
 
 /// Returns whether the end of a stretch outside of quotes lies in a comment.
 fn is_in_comment(bytes: &[u8], stretch: Range<usize>, comment: Option<u8>) -> bool {
-    let Some(comment) = comment else {
-        return false;
-    };
+    let Some(comment) = comment else { return false };
     let begin = match memchr::memrchr2(b'\n', b'\r', &bytes[stretch.clone()]) {
         Some(at) => stretch.start + at + 1,
         // A line cannot begin behind a quoted field.

@@ -82,9 +82,7 @@ impl Dated {
 
     /// Returns the next batch, with the texts of each row where Arrow names each distinct one once.
     fn read(&mut self) -> Result<Option<Batch>> {
-        let Some(mut batch) = self.source.next()? else {
-            return Ok(None);
-        };
+        let Some(mut batch) = self.source.next()? else { return Ok(None) };
         let columns = batch.rows.columns().iter().zip(&self.columns);
         if !columns.clone().any(is_gathered) {
             return Ok(Some(batch));
@@ -285,9 +283,7 @@ impl Source for Dated {
             Some(batch) => Some(batch),
             None => self.read()?,
         };
-        let Some(batch) = batch else {
-            return Ok(None);
-        };
+        let Some(batch) = batch else { return Ok(None) };
         self.decide([&batch])?;
         self.converted(batch).map(Some)
     }

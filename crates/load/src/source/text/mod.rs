@@ -305,9 +305,7 @@ impl<F: TextFormat> Batches<F> {
             if let Some(batch) = self.ready.pop_front() {
                 return Ok(Some(batch));
             }
-            let Some(answer) = self.answer() else {
-                return Ok(None);
-            };
+            let Some(answer) = self.answer() else { return Ok(None) };
             let (parsed, bytes_read) = answer.map_err(|error| self.named(error))?;
             let before = self.numbers;
             self.numbers += parsed.numbers;
@@ -417,9 +415,7 @@ fn read(
 fn parse(waiting: &Mutex<Receiver<Job>>, format: &impl TextFormat) {
     loop {
         let job = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(job) = job else {
-            return;
-        };
+        let Ok(job) = job else { return };
         let answer = format.parse(&job.bytes).map(|parsed| (parsed, job.bytes_read));
         // If the receiver is gone, the load has ended, and no block will follow.
         let _ = job.answer.send(answer);
@@ -490,9 +486,7 @@ impl<F: TextFormat> Source for TextSource<F> {
 
     fn next(&mut self) -> Result<Option<Batch>> {
         self.begin(ReadOptions::default());
-        let Some(batches) = &mut self.batches else {
-            return Ok(None);
-        };
+        let Some(batches) = &mut self.batches else { return Ok(None) };
         let batch = batches.next();
         if !matches!(batch, Ok(Some(_))) {
             self.batches = None;
