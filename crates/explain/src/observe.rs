@@ -9,8 +9,8 @@ use engine::{
 
 use crate::subject::{Query, Subject, bind};
 
-/// Instructions after which an execution is stopped: some seconds.
-pub const MOST_STEPS: u32 = 400_000_000;
+/// Instructions after which an execution is stopped: about two seconds.
+pub const MOST_STEPS: u32 = 100_000_000;
 
 /// The largest database, in pages, whose pages are told apart by table and index: for that each tree is walked.
 const MOST_PAGES: i64 = 100_000;
@@ -60,6 +60,11 @@ impl Cost {
     /// Returns steps and pages as one number.
     pub fn total(&self) -> i64 {
         self.steps + STEPS_OF_PAGE * self.pages
+    }
+
+    /// Returns whether the execution was stopped, so that it costs more.
+    pub fn is_partial(&self) -> bool {
+        self.steps >= i64::from(MOST_STEPS)
     }
 }
 
@@ -129,7 +134,10 @@ impl Subject {
     ) -> Result<Observation, EngineError> {
         connection.execute("SAVEPOINT observed")?;
         let observed = self.execute_once(connection, sql, values);
-        connection.execute("ROLLBACK TO observed; RELEASE observed")?;
+        // A statement that was stopped while it wrote has ended the transaction.
+        if connection.in_transaction() {
+            connection.execute("ROLLBACK TO observed; RELEASE observed")?;
+        }
         observed
     }
 
@@ -182,7 +190,7 @@ impl Subject {
     /// undone.
     ///
     /// # Errors
-    /// SQLite's; an execution of more than `most` instructions is stopped and counted as far as it came.
+    /// SQLite's; an execution of more than `most` or [`MOST_STEPS`] instructions is stopped and counted as far as it came.
     pub fn cost(
         &self,
         connection: &Connection,
@@ -192,7 +200,7 @@ impl Subject {
         connection.execute("SAVEPOINT counted")?;
         let counted = (|| {
             let mut statement = connection.prepare(&query.sql)?;
-            connection.limit_steps(most)?;
+            connection.limit_steps(most.min(MOST_STEPS))?;
             let before = accesses(connection)?;
             for values in &query.values {
                 statement.clear_bindings()?;
@@ -208,7 +216,7 @@ impl Subject {
                 pages: accesses_since(connection, before)? / executions,
             })
         })();
-        // Index builds are not statements of the user.
+        // Making an index may take more.
         connection.limit_steps(u32::MAX)?;
         connection.execute("ROLLBACK TO counted; RELEASE counted")?;
         counted

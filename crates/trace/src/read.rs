@@ -328,7 +328,7 @@ impl Trace {
     /// # Errors
     /// When the trace cannot be read.
     pub fn long_value(&self, number: i64) -> Result<Value> {
-        self.value_of("SELECT content FROM blob WHERE id = ?", number)
+        self.value_of(LONG_VALUE, number)
     }
 
     fn text_of(&self, sql: &str, id: i64) -> Result<String> {
@@ -336,15 +336,16 @@ impl Trace {
     }
 
     fn value_of(&self, sql: &str, id: i64) -> Result<Value> {
-        let read = || {
-            let mut statement = self.database.prepare(sql)?;
-            statement.bind_i64(1, id)?;
-            Ok(match statement.step()? {
-                Step::Row => statement.column_value(0),
-                Step::Done => Value::Null,
-            })
-        };
-        self.named(read())
+        self.named(self.read_value(sql, id))
+    }
+
+    pub(crate) fn read_value(&self, sql: &str, id: i64) -> Result<Value, EngineError> {
+        let mut statement = self.database.prepare(sql)?;
+        statement.bind_i64(1, id)?;
+        Ok(match statement.step()? {
+            Step::Row => statement.column_value(0),
+            Step::Done => Value::Null,
+        })
     }
 
     pub(crate) fn database(&self) -> &Database {
@@ -441,6 +442,9 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// The bytes of the header of a database.
 const HEADER: usize = 100;
+
+/// The query for a long value by its number.
+pub(crate) const LONG_VALUE: &str = "SELECT content FROM blob WHERE id = ?";
 
 /// Returns whether a database is whole, as far as its size can show it. Of an encrypted one it cannot.
 pub fn is_whole(path: &Path) -> io::Result<bool> {

@@ -8,7 +8,7 @@ use engine::{EngineError, Statement, Step, Value};
 use serde_json::Value as Json;
 
 use crate::content::{Content, Table};
-use crate::read::{integer, optional, text};
+use crate::read::{LONG_VALUE, integer, optional, text};
 use crate::schema::state as bits;
 use crate::{EndOfDatabase, Result, Text, Trace, TraceError};
 
@@ -24,6 +24,19 @@ impl Trace {
             normalised: integer(&row[1]),
             sql: text(&row[2]),
         })
+    }
+
+    /// Returns the values of an event as they were bound.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub fn bound_values(&self, event: i64) -> Result<Values> {
+        let text = self.values(event)?;
+        if text.is_empty() {
+            return Ok(Values::Bound(Vec::new()));
+        }
+        let long = |number| self.read_value(LONG_VALUE, number);
+        self.named(values(&text, &mut Blobs::default(), long))
     }
 
     /// Returns the tickets of commits that no event has as its own, because a statement made several.
@@ -45,9 +58,7 @@ impl Trace {
     ) -> Result<(), E> {
         let sql = format!("SELECT {} FROM event ORDER BY id", COLUMNS);
         let mut blobs = Blobs::default();
-        let stored = RefCell::new(
-            self.named(self.database.prepare("SELECT content FROM blob WHERE id = ?"))?,
-        );
+        let stored = RefCell::new(self.named(self.database.prepare(LONG_VALUE))?);
         let long = |id: i64| stored_value(&mut stored.borrow_mut(), id);
         let mut statement = self.named(self.database.prepare(&sql))?;
         while self.named(statement.step())? == Step::Row {
@@ -222,6 +233,7 @@ pub(crate) fn call(
     })
 }
 
+/// Returns the values that a JSON array holds; `read` reads a long value.
 fn values(
     text: &str,
     blobs: &mut Blobs,

@@ -111,7 +111,10 @@ fn work(it: &Explained) -> Vec<Block> {
 }
 
 fn effect(before: Cost, after: Cost) -> String {
-    let steps = |cost: Cost| grouped(cost.steps.unsigned_abs());
+    let steps = |cost: Cost| {
+        let more = if cost.is_partial() { "more than " } else { "" };
+        format!("{more}{}", grouped(cost.steps.unsigned_abs()))
+    };
     format!("{} → {} steps", steps(before), steps(after))
 }
 
@@ -182,7 +185,7 @@ fn untried(advice: &Advice) -> Option<Block> {
 
 fn nothing(it: &Explained) -> &'static str {
     if it.observation.is_partial {
-        "It was stopped before its end, so no index was tried."
+        "It was stopped before its end, and no index that was tried lets it come there."
     } else {
         "Nothing is wrong: no index that was tried makes it cheaper."
     }

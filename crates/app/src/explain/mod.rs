@@ -3,6 +3,7 @@
 mod document;
 mod recorded;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -73,25 +74,44 @@ pub fn explain(request: &ExplainRequest) -> Result<Document, Error> {
         copied.map_err(Error::unusable)?;
     }
     let subject = Subject::open(&copy, &request.extensions).map_err(of_engine)?;
-    let queries: Result<Vec<(Query, Vec<String>)>, Error> = statements
-        .into_iter()
-        .map(|statement| with_values(&subject, statement, &request.values))
-        .collect();
-    let queries = queries?;
-    let mut all = Vec::new();
-    for (query, parameters) in queries {
-        let observation =
-            subject.observe(&query).map_err(|error| in_statement(&query.name, error))?;
-        all.push(Explained { query, parameters, observation, faults: Vec::new() });
+    let is_recording = matches!(request.what, What::Trace(_, None));
+    let (mut all, mut left_out, mut names) = (Vec::new(), Vec::new(), HashSet::new());
+    for mut statement in statements {
+        while !names.insert(statement.name.clone()) {
+            statement.name += "'";
+        }
+        let name = statement.name.clone();
+        match observed(&subject, statement, &request.values) {
+            Ok(explained) => all.push(explained),
+            // A recording may hold what only its application can execute.
+            Err(error) if is_recording => left_out.push((name, error.message().to_owned())),
+            Err(error) => return Err(error),
+        }
     }
-    let complete = all.iter().filter(|it| !it.observation.is_partial);
-    let tried: Vec<Query> = complete.map(|it| it.query.clone()).collect();
+    // What is stopped while it writes ends the transaction in which indexes are tried.
+    let can_be_tried = |it: &&Explained| !(it.observation.is_partial && it.observation.is_write);
+    let tried: Vec<Query> = all.iter().filter(can_be_tried).map(|it| it.query.clone()).collect();
     let deadline = Instant::now() + TRIED;
-    let advice = advise(&subject, &tried, Some(deadline)).map_err(of_engine)?;
+    let mut advice = advise(&subject, &tried, Some(deadline)).map_err(of_engine)?;
+    advice.failed.extend(left_out);
     for it in &mut all {
         it.faults = faults(&subject, &it.query, &it.observation, &advice).map_err(of_engine)?;
     }
     Ok(document::document(title, &all, &advice))
+}
+
+/// Executes a statement and observes it.
+fn observed(
+    subject: &Subject,
+    statement: Statement,
+    given: &[(String, String)],
+) -> Result<Explained, Error> {
+    let (mut query, parameters) = with_values(subject, statement, given)?;
+    let observation = subject.observe(&query).map_err(|error| in_statement(&query.name, error))?;
+    if observation.is_partial {
+        query.values.truncate(1);
+    }
+    Ok(Explained { query, parameters, observation, faults: Vec::new() })
 }
 
 /// A statement with its recorded values, if there are any.
@@ -104,7 +124,12 @@ struct Statement {
 
 /// Returns the statements of texts. One of them alone needs no name.
 fn named(texts: &[String]) -> Result<Vec<Statement>, Error> {
-    of_text("the statement", &texts.join(";\n"))
+    let mut all = Vec::new();
+    for (number, text) in texts.iter().enumerate() {
+        let name = format!("statement {}", number + 1);
+        all.extend(of_text(if texts.len() == 1 { "the statement" } else { &name }, text)?);
+    }
+    Ok(all)
 }
 
 fn of_files(files: &[PathBuf]) -> Result<Vec<Statement>, Error> {
@@ -177,7 +202,9 @@ fn in_statement(name: &str, error: EngineError) -> Error {
         None
     };
     match sqlite.kind() {
-        ErrorKind::Other => Error::mistake(format!("{name}: {message}")).hint_if(hint),
+        ErrorKind::Other | ErrorKind::Constraint => {
+            Error::mistake(format!("{name}: {message}")).hint_if(hint)
+        }
         _ => Error::unusable(format!("{name}: {message}")),
     }
 }

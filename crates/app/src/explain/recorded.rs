@@ -2,10 +2,8 @@
 
 use std::path::Path;
 
-use engine::Value;
-use serde_json::Value as Json;
 use trace::analysis::{Analyser, StatementUse};
-use trace::{Trace, TraceError};
+use trace::{Trace, TraceError, Values};
 
 use super::Statement;
 use crate::error::Error;
@@ -45,31 +43,21 @@ pub(super) fn statements(
     Ok(statements)
 }
 
+/// Returns a statement with the values of its latest execution, as far as the trace has them.
 fn statement(trace: &Trace, number: usize, usage: &StatementUse) -> Result<Statement, TraceError> {
-    let values = trace.values(usage.latest.event)?;
-    let values: Vec<Json> = serde_json::from_str(&values).unwrap_or_default();
-    Ok(Statement {
-        name: format!("statement {number}"),
-        sql: trace.statement(usage.latest.statement)?,
-        weight: usage.count as f64,
-        values: Some(vec![values.iter().map(value).collect()]),
-    })
+    let (mut sql, mut values) = (trace.statement(usage.latest.statement)?, None);
+    match trace.bound_values(usage.latest.event)? {
+        Values::Bound(bound) => {
+            values = Some(vec![bound.iter().map(|value| value.value().clone()).collect()]);
+        }
+        Values::Expanded(text) => sql = text,
+        Values::Missing(_) => {}
+    }
+    Ok(Statement { name: format!("statement {number}"), sql, weight: usage.count as f64, values })
 }
 
 /// Returns whether a statement is one that SQLite plans.
 fn has_plan(sql: &str) -> bool {
     let word = script::effect::first_word(sql);
     ["select", "with", "values", "insert", "replace", "update", "delete"].contains(&word.as_str())
-}
-
-/// Returns the value that a recorded one stands for; NULL for a long one, which the trace has elsewhere.
-fn value(json: &Json) -> Value {
-    match json {
-        Json::Number(number) => match number.as_i64() {
-            Some(integer) => Value::Integer(integer),
-            None => number.as_f64().map_or(Value::Null, Value::Real),
-        },
-        Json::String(text) => Value::Text(text.clone()),
-        _ => Value::Null,
-    }
 }

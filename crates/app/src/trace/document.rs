@@ -20,6 +20,10 @@ const QUOTED: usize = 80;
 /// How many rows of the timeline are printed.
 const TIMES: usize = 12;
 
+/// Words on the indexes that are named.
+const TRIES: &str = "The indexes above are those of plans, statement by statement. `pragmark explain` with this trace tries indexes on \
+                     the recorded database, with what other statements pay for them.";
+
 /// Returns everything that a trace shows as a document.
 pub(super) fn document(path: &Path, traffic: &Traffic) -> Document {
     let sections = [
@@ -83,13 +87,18 @@ fn about(traffic: &Traffic) -> Vec<Sentence> {
 }
 
 fn findings(traffic: &Traffic) -> Option<Section> {
-    let blocks = Block::list(items(&traffic.analysis, &traffic.plans))
+    let mut blocks = Block::list(items(&traffic.analysis, &traffic.plans))
         .map(|list| vec![list])
         .unwrap_or_else(|| {
             vec![Block::paragraph(
                 "Nothing exceeded the thresholds of pragmark; the tables have all figures.",
             )]
         });
+    let taken = traffic.snapshots.iter().filter(|snapshot| snapshot.state == "taken");
+    let has_index = !traffic.plans.missing.is_empty() || !traffic.plans.sorting.is_empty();
+    if taken.count() == 1 && has_index {
+        blocks.push(Block::small(Sentence::marked(TRIES)));
+    }
     let title = "What deserves a look";
     Some(Section::new("findings", Kind::Highlights, title, blocks))
 }

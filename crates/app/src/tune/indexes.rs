@@ -67,16 +67,19 @@ fn counted(indexes: &Indexes) -> String {
 fn tried(copy: &Path, statements: &[(String, String)]) -> Result<(Indexes, Duration), EngineError> {
     let subject = Subject::open(copy, &[])?;
     let connection = subject.connect()?;
-    let query = |(name, sql): &(String, String)| {
-        // What cannot be prepared or has no values here is not tried.
-        let prepared = connection.prepare(sql).ok()?;
-        let values = values::draw(&connection, &subject.schema, &prepared, &[]).ok()?;
-        Some(Query { name: name.clone(), sql: sql.clone(), weight: 1.0, values })
-    };
-    let queries: Vec<Query> = statements.iter().filter_map(query).collect();
-    let mut round = Duration::ZERO;
-    for query in &queries {
-        round += subject.observe(query)?.time;
+    let (mut queries, mut round) = (Vec::new(), Duration::ZERO);
+    for (name, sql) in statements {
+        // What cannot be executed here is not tried: values may be missing, or break a constraint.
+        let Ok(prepared) = connection.prepare(sql) else { continue };
+        let drawn = values::draw(&connection, &subject.schema, &prepared, &[]);
+        let Ok(values) = drawn else { continue };
+        let query = Query { name: name.clone(), sql: sql.clone(), weight: 1.0, values };
+        if let Ok(seen) = subject.observe(&query)
+            && !seen.is_partial
+        {
+            round += seen.time;
+            queries.push(query);
+        }
     }
     Ok((advise(&subject, &queries, Some(Instant::now() + TRIED))?, round))
 }

@@ -7,6 +7,8 @@ const FAULTY: [(&str, &[&str]); 14] = [
     (
         "Filter",
         &[
+            "SELECT o.id, c.name FROM customers c JOIN orders o ON o.customer_id = c.id WHERE c.id = :id",
+            "SELECT title FROM products WHERE price = :price AND category = 'cat3'",
             "SELECT id, total FROM orders WHERE customer_id = :customer_id",
             "SELECT * FROM items WHERE product_id = ?",
             "SELECT count(*) FROM customers WHERE country = 'DE' AND name = :name",
@@ -17,6 +19,8 @@ const FAULTY: [(&str, &[&str]); 14] = [
     (
         "Function",
         &[
+            "SELECT id FROM orders WHERE abs(total) = 733",
+            "SELECT id FROM products p WHERE trim(p.title) = 'Product 31'",
             "SELECT id FROM customers WHERE lower(email) = 'user77@example.com'",
             "SELECT id FROM customers c WHERE upper(c.name) = 'NAME 77'",
             "SELECT total FROM orders WHERE date(created_at) = '2024-03-01'",
@@ -27,6 +31,7 @@ const FAULTY: [(&str, &[&str]); 14] = [
     (
         "Collation",
         &[
+            "UPDATE customers SET country = 'US' WHERE name = 'NAME 12' COLLATE NOCASE",
             "SELECT id FROM customers WHERE email = 'user77@example.com' COLLATE NOCASE",
             "SELECT id FROM customers WHERE name = 'name 77' COLLATE NOCASE",
             "SELECT id FROM products WHERE sku LIKE 'SKU0012%'",
@@ -37,6 +42,9 @@ const FAULTY: [(&str, &[&str]); 14] = [
     (
         "Affinity",
         &[
+            "SELECT count(*) FROM orders o JOIN legacy l ON o.total = l.code WHERE o.status = 'open'",
+            "SELECT l.note FROM products p JOIN legacy l ON l.code = p.price WHERE p.id < 40",
+            "SELECT e.day FROM events e JOIN legacy l ON l.code = e.customer_id WHERE e.id < 20",
             "SELECT o.id, l.note FROM orders o JOIN legacy l ON l.code = o.customer_id WHERE o.id < 30",
             "SELECT l.note FROM items i JOIN legacy l ON i.product_id = l.code WHERE i.order_id = :order_id",
         ],
@@ -54,6 +62,8 @@ const FAULTY: [(&str, &[&str]); 14] = [
     (
         "Position",
         &[
+            "SELECT kind FROM events WHERE day = '2024-05-05' AND kind = 'paid'",
+            "DELETE FROM events WHERE day = '2024-06-06'",
             "SELECT id FROM events WHERE day = :day",
             "SELECT id, kind FROM events WHERE day > '2025-02-18'",
             "SELECT count(*) FROM events WHERE day BETWEEN '2024-05-01' AND '2024-05-02'",
@@ -69,11 +79,26 @@ const FAULTY: [(&str, &[&str]); 14] = [
             "SELECT * FROM items ORDER BY qty, product_id LIMIT 10",
         ],
     ),
-    ("Group", &["SELECT product_id, sum(qty) FROM items GROUP BY product_id"]),
-    ("Direction", &["SELECT id FROM orders ORDER BY status, created_at DESC LIMIT 10"]),
+    (
+        "Group",
+        &[
+            "SELECT DISTINCT product_id FROM items",
+            "SELECT customer_id, count(*) FROM orders GROUP BY customer_id",
+            "SELECT product_id, sum(qty) FROM items GROUP BY product_id",
+        ],
+    ),
+    (
+        "Direction",
+        &[
+            "SELECT id FROM events ORDER BY customer_id DESC, day LIMIT 10",
+            "SELECT id, customer_id FROM events ORDER BY customer_id, day DESC LIMIT 5",
+            "SELECT id FROM orders ORDER BY status, created_at DESC LIMIT 10",
+        ],
+    ),
     (
         "AutomaticIndex",
         &[
+            "SELECT c.id, e.id FROM customers c LEFT JOIN events e ON e.kind = c.name",
             "SELECT c.name, p.title FROM customers c JOIN products p ON p.title = c.name",
             "SELECT p.id, c.id FROM products p LEFT JOIN customers c ON c.name = p.title",
         ],
@@ -82,6 +107,7 @@ const FAULTY: [(&str, &[&str]); 14] = [
     (
         "Offset",
         &[
+            "SELECT id, total FROM orders ORDER BY id LIMIT 20 OFFSET 7000",
             "SELECT id FROM orders ORDER BY id LIMIT 10 OFFSET 5000",
             "SELECT * FROM customers LIMIT 5 OFFSET 1500",
         ],
@@ -97,6 +123,7 @@ const FAULTY: [(&str, &[&str]); 14] = [
     (
         "Wildcard",
         &[
+            "SELECT count(*) FROM legacy WHERE note LIKE '%99'",
             "SELECT id FROM products WHERE title LIKE '%400'",
             "SELECT id FROM customers WHERE email LIKE '%77@example.com'",
             "SELECT id FROM customers WHERE name GLOB '*77'",

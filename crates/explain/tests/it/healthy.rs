@@ -2,7 +2,7 @@
 
 use super::{SHOP, causes, explained, subject};
 
-const HEALTHY: [&str; 24] = [
+const HEALTHY: [&str; 60] = [
     "SELECT * FROM customers WHERE id = :id",
     "SELECT id FROM customers WHERE email = :email",
     "SELECT * FROM products WHERE sku = ?",
@@ -27,6 +27,42 @@ const HEALTHY: [&str; 24] = [
     "SELECT sku FROM products WHERE sku > 'SKU00100' ORDER BY sku LIMIT 10",
     "INSERT INTO items(order_id, product_id, qty) VALUES (:order_id, 3, 1)",
     "SELECT code FROM legacy WHERE code = :code",
+    "SELECT * FROM orders WHERE id = :id",
+    "SELECT total FROM orders WHERE id IN (1, 20, 300)",
+    "SELECT name FROM customers WHERE email = :email AND country = 'DE'",
+    "SELECT min(id), max(id) FROM customers",
+    "SELECT id FROM orders WHERE status = 'open' AND created_at = :created_at",
+    "SELECT day FROM events WHERE customer_id = :customer_id ORDER BY day",
+    "SELECT day FROM events WHERE customer_id = :customer_id ORDER BY day DESC LIMIT 3",
+    "SELECT id FROM events WHERE customer_id = :customer_id AND day > '2024-06-01'",
+    "SELECT count(*) FROM events WHERE customer_id = :customer_id",
+    "SELECT note FROM legacy WHERE code = '77'",
+    "SELECT note FROM legacy WHERE code IN ('1', '2')",
+    "SELECT title FROM products WHERE id BETWEEN 5 AND 9",
+    "SELECT title, price FROM products WHERE sku = 'SKU00077'",
+    "SELECT sku FROM products ORDER BY sku LIMIT 5",
+    "SELECT email FROM customers ORDER BY email DESC LIMIT 5",
+    "SELECT o.total FROM customers c JOIN orders o ON o.id = c.id WHERE c.email = :email",
+    "SELECT i.qty FROM items i WHERE i.order_id IN (5, 6, 7)",
+    "SELECT sum(qty) FROM items WHERE order_id = :order_id",
+    "SELECT 1 FROM customers WHERE id = 9 UNION ALL SELECT 2 FROM orders WHERE id = 9",
+    "SELECT * FROM (SELECT id FROM orders WHERE id < 10) WHERE id > 3",
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10) SELECT i FROM n",
+    "SELECT upper(name) FROM customers WHERE id = 3",
+    "SELECT lower(email) FROM customers WHERE email = :email",
+    "SELECT id FROM customers WHERE email LIKE 'User77@%' AND id = 77",
+    "SELECT count(*) FROM (SELECT 1 FROM items WHERE order_id = :order_id)",
+    "UPDATE orders SET status = 'sent' WHERE id = :id",
+    "UPDATE products SET stock = stock - 1 WHERE sku = :sku",
+    "UPDATE items SET qty = qty + 1 WHERE order_id = :order_id",
+    "DELETE FROM customers WHERE email = :email",
+    "DELETE FROM legacy WHERE code = :code",
+    "REPLACE INTO legacy VALUES ('5', 'five')",
+    "INSERT INTO events(customer_id, day, kind) VALUES (:customer_id, date('now'), 'paid')",
+    "INSERT INTO legacy VALUES ('new', 'note') ON CONFLICT(code) DO UPDATE SET note = 'again'",
+    "INSERT INTO orders(customer_id, status, total) SELECT id, 'open', 0 FROM customers WHERE id = 5",
+    "VALUES (1), (2)",
+    "SELECT date('now'), random()",
 ];
 
 #[test]

@@ -1,6 +1,6 @@
 //! The work of each loop.
 
-use super::{SHOP, explained, subject};
+use super::{SHOP, explained, query, subject};
 
 #[test]
 fn each_loop_has_its_rows_and_its_part_of_the_time() {
@@ -39,4 +39,17 @@ fn a_sort_has_its_rows() {
     let subject = subject(folder.path(), SHOP);
     let seen = explained(&subject, "SELECT id FROM orders ORDER BY total").observation;
     assert_eq!(seen.sorted, Some(8000));
+}
+
+#[test]
+fn a_statement_without_an_end_is_stopped_and_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), "CREATE TABLE t(x)");
+    let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)";
+    let read = query(&subject, "read", &format!("{numbers} SELECT count(*) FROM n"));
+    let seen = subject.observe(&read).unwrap();
+    assert!(seen.is_partial && seen.cost.is_partial());
+    let write = query(&subject, "write", &format!("INSERT INTO t {numbers} SELECT i FROM n"));
+    assert!(subject.observe(&write).unwrap().is_partial);
+    assert_eq!(subject.connect().unwrap().query_i64("SELECT count(*) FROM t").unwrap(), 0);
 }

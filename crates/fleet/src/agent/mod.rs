@@ -55,7 +55,9 @@ struct Agent<'a> {
     runs: BTreeMap<String, Joined>,
     /// Runs that it has refused.
     refused: HashSet<String>,
-    /// The sequence number of the last change of a run that it has seen.
+    /// When the storage of the runs was made, which tells it from another one.
+    storage: Option<i128>,
+    /// The sequence number of the last change of a run that it has seen there.
     seen: u64,
     looked: Option<Instant>,
     /// When it made sure last that it is alone with its name, and that its runs are still there.
@@ -94,6 +96,7 @@ pub fn serve(
         say,
         runs: BTreeMap::new(),
         refused: HashSet::new(),
+        storage: None,
         seen: 0,
         looked: None,
         checked: Instant::now(),
@@ -199,9 +202,9 @@ impl Agent<'_> {
             return Ok(());
         }
         // A server with other storage counts from 1 again. Seeing a run twice does no harm.
-        let last = self.server.latest(RUNS, ALL)?;
-        if last.is_none_or(|stored| stored.sequence < self.seen) {
-            self.seen = 0;
+        let storage = self.server.created(RUNS)?;
+        if storage != self.storage {
+            (self.storage, self.seen) = (storage, 0);
         }
         while let Some(stored) = self.server.first(RUNS, ALL, self.seen + 1)? {
             self.seen = stored.sequence;

@@ -52,7 +52,7 @@ fn several_statements_get_indexes_for_all_of_them() {
     laboratory
         .pragmark(&["inspect", "app.db", "--queries", "queries.sql"])
         .exits(0)
-        .says(&["orders(user_id, day)", "no statistics"]);
+        .says(&["orders(user_id, day)", "busy_timeout"]);
 }
 
 #[test]

@@ -40,7 +40,7 @@ const COMMANDS: [&[&str]; 3] = [
         "--out",
         "run",
     ],
-    &["doctor"],
+    &["explain", "SELECT 1"],
 ];
 
 /// Each command refuses the database with these words, and leaves everything as it is.
