@@ -50,7 +50,7 @@ pub enum StatementCounter {
 ///
 /// ```compile_fail,E0597
 /// # use pragmark_engine::{Connection, EngineError};
-/// # fn bind(connection: &Connection) -> Result<()> {
+/// # fn bind(connection: &Connection) -> Result<(), EngineError> {
 /// let mut statement = connection.prepare("SELECT ?")?;
 /// {
 ///     let text = String::from("too short a life");
@@ -199,7 +199,7 @@ impl<'c, 'd> Statement<'c, 'd> {
     ///
     /// ```
     /// # use pragmark_engine::{Connection, EngineError};
-    /// # fn insert(connection: &Connection, mut fill: impl FnMut(&mut Vec<String>)) -> Result<()> {
+    /// # fn insert(connection: &Connection, mut fill: impl FnMut(&mut Vec<String>)) -> Result<(), EngineError> {
     /// let mut insert = connection.prepare("INSERT INTO t VALUES (?)")?;
     /// let mut batch = Vec::new();
     /// for _ in 0..10 {

@@ -378,7 +378,7 @@ fn the_first_screen_of_a_search_says_what_to_change_in_the_application() {
     for (gain, words) in [
         (Some(3.0), "To change in the application: 10 executions in one transaction (×3.0"),
         (Some(1.0), "1 change of the application tried, none found to be better."),
-        (None, "was not measured: no time was left"),
+        (None, "was not timed: no time was left"),
     ] {
         assert!(with(gain).contains(words), "{words}: {}", with(gain));
     }
