@@ -82,7 +82,7 @@ const FAULTY: [(&str, &[&str]); 14] = [
     (
         "Group",
         &[
-            "SELECT DISTINCT product_id FROM items",
+            "SELECT product_id, max(qty) FROM items GROUP BY product_id",
             "SELECT customer_id, count(*) FROM orders GROUP BY customer_id",
             "SELECT product_id, sum(qty) FROM items GROUP BY product_id",
         ],
@@ -90,8 +90,8 @@ const FAULTY: [(&str, &[&str]); 14] = [
     (
         "Direction",
         &[
-            "SELECT id FROM events ORDER BY customer_id DESC, day LIMIT 10",
-            "SELECT id, customer_id FROM events ORDER BY customer_id, day DESC LIMIT 5",
+            "SELECT id FROM orders ORDER BY status DESC, created_at LIMIT 10",
+            "SELECT id, status FROM orders ORDER BY status, created_at DESC LIMIT 5",
             "SELECT id FROM orders ORDER BY status, created_at DESC LIMIT 10",
         ],
     ),

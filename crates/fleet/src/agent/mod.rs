@@ -55,9 +55,7 @@ struct Agent<'a> {
     runs: BTreeMap<String, Joined>,
     /// Runs that it has refused.
     refused: HashSet<String>,
-    /// When the storage of the runs was made, which tells it from another one.
-    storage: Option<i128>,
-    /// The sequence number of the last change of a run that it has seen there.
+    /// The sequence number of the last change of a run that it has seen.
     seen: u64,
     looked: Option<Instant>,
     /// When it made sure last that it is alone with its name, and that its runs are still there.
@@ -96,7 +94,6 @@ pub fn serve(
         say,
         runs: BTreeMap::new(),
         refused: HashSet::new(),
-        storage: None,
         seen: 0,
         looked: None,
         checked: Instant::now(),
@@ -202,9 +199,9 @@ impl Agent<'_> {
             return Ok(());
         }
         // A server with other storage counts from 1 again. Seeing a run twice does no harm.
-        let storage = self.server.created(RUNS)?;
-        if storage != self.storage {
-            (self.storage, self.seen) = (storage, 0);
+        let last = self.server.latest(RUNS, ALL)?;
+        if last.is_none_or(|stored| stored.sequence < self.seen) {
+            self.seen = 0;
         }
         while let Some(stored) = self.server.first(RUNS, ALL, self.seen + 1)? {
             self.seen = stored.sequence;
@@ -226,8 +223,12 @@ impl Agent<'_> {
         use FleetError::{Damaged, NoStream, Refused};
         match done {
             Err(error @ (Damaged { .. } | NoStream { .. } | Refused { .. })) => {
-                self.runs.remove(run);
+                let was_joined = self.runs.remove(run).is_some();
                 self.machine.forget(run);
+                if was_joined && matches!(error, NoStream { .. }) {
+                    // A server with other storage may have stored as many changes meanwhile.
+                    self.seen = 0;
+                }
                 (self.say)(AgentEvent::Gave { run: run.to_owned(), why: error.to_string() });
                 Ok(())
             }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::consumer::pull;
-use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::jetstream::kv::{Config, Entry, Operation, Store};
 use async_nats::jetstream::stream::{LastRawMessageErrorKind, RawMessageErrorKind, Stream};
 use bytes::Bytes;
@@ -28,22 +27,6 @@ impl Server {
                 Err(error) => match error.kind() {
                     RawMessageErrorKind::NoMessageFound => Ok(None),
                     RawMessageErrorKind::JetStream(error) => none_if_missing(&error),
-                    _ => Err(Unanswered::Silent),
-                },
-            }
-        })
-    }
-
-    /// Returns when a stream was created, in nanoseconds since 1970; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// As for [`Server::patiently`].
-    pub(crate) fn created(&self, stream: &str) -> Result<Option<i128>> {
-        self.patiently("look for a stream", async || {
-            match self.jetstream.get_stream(stream).await {
-                Ok(stream) => Ok(Some(stream.cached_info().created.unix_timestamp_nanos())),
-                Err(error) => match error.kind() {
-                    GetStreamErrorKind::JetStream(error) => none_if_missing(&error),
                     _ => Err(Unanswered::Silent),
                 },
             }
@@ -146,7 +129,7 @@ impl Stored {
     }
 }
 
-fn none_if_missing<T>(error: &async_nats::jetstream::Error) -> Result<Option<T>, Unanswered> {
+fn none_if_missing(error: &async_nats::jetstream::Error) -> Result<Option<Stored>, Unanswered> {
     match error.error_code() {
         ErrorCode::NO_MESSAGE_FOUND | ErrorCode::STREAM_NOT_FOUND => Ok(None),
         _ => Err(Unanswered::of(&error.to_string())),
