@@ -19,7 +19,11 @@ pub(super) fn statements(
     let snapshots = trace.snapshots()?;
     let taken: Vec<_> = snapshots.iter().filter(|snapshot| snapshot.state == "taken").collect();
     let [snapshot] = taken[..] else {
-        let message = format!("{}: {} databases were recorded", path.display(), taken.len());
+        let recorded = match taken.len() {
+            0 => "no database had contents when recording began".to_owned(),
+            several => format!("{several} databases were recorded"),
+        };
+        let message = format!("{}: {recorded}", path.display());
         return Err(Error::unusable(message).hint(
             "name one database and its statements: `pragmark explain --db app.db queries.sql`",
         ));

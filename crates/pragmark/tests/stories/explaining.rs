@@ -5,6 +5,7 @@ use std::sync::Arc;
 use engine::{Connection, Library, OpenFlags, Source};
 
 use crate::laboratory::Laboratory;
+use crate::recording::{RECORD, with_program};
 
 const SLOW: &str =
     "SELECT id, total FROM orders WHERE user_id = :user_id ORDER BY day DESC LIMIT 20";
@@ -53,6 +54,30 @@ fn several_statements_get_indexes_for_all_of_them() {
         .pragmark(&["inspect", "app.db", "--queries", "queries.sql"])
         .exits(0)
         .says(&["orders(user_id, day)", "busy_timeout"]);
+}
+
+const READS: &str = r#"
+import sqlite3
+c = sqlite3.connect("app.db")
+for user in range(5):
+    c.execute("SELECT id, total FROM orders WHERE user_id = ? ORDER BY day DESC LIMIT 20", (user,)).fetchall()
+c.execute("SELECT id FROM orders WHERE day = ?", ("x" * 100,)).fetchall()
+c.close()
+"#;
+
+#[test]
+fn a_recorded_statement_is_explained_with_its_values() {
+    let Some(laboratory) = with_program(READS) else { return };
+    shop(&laboratory);
+    laboratory.pragmark(&RECORD).exits(0);
+    laboratory.pragmark(&["explain", "app.trace"]).exits(0).says(&[
+        "orders(user_id, day)",
+        "statement 1",
+        "With ?1 = 4.",
+        "With ?1 = 'xxxxx",
+    ]);
+    let one = ["explain", "app.trace", "--statement", "99"];
+    laboratory.pragmark(&one).exits(2).complains(&["2 statements, numbered from 1"]);
 }
 
 #[test]

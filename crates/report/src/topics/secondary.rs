@@ -18,10 +18,14 @@ use crate::words::{by_rank, metric_heading};
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let experiment = subject.experiment;
     let named = &subject.planned.experiment.secondary_metrics;
-    // The statements have these times.
+    // The statements have these times; a transaction of a replay may have several of them.
     let is_of_statements = |metric: &str| {
         let is_time = ["p50_us", "p99_us"].contains(&metric);
-        is_time && experiment.is_measured_by_command() && statements::are_transactions(subject)
+        let is_each = experiment.measures() != Measures::Replay;
+        is_time
+            && is_each
+            && experiment.is_measured_by_command()
+            && statements::are_transactions(subject)
     };
     let named = named.iter().filter(|metric| !is_in_bindings(experiment, metric));
     let named = named.filter(|metric| !is_of_statements(metric));

@@ -41,11 +41,13 @@ for name, further in [("app.db", ""), ("migrated.db", "CREATE INDEX users_email 
     app.executemany("INSERT INTO orders VALUES (?, ?, 'paid')", [(n, n) for n in range(1, 51)])
     app.commit()
 database("old.db", "CREATE TABLE people(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO people VALUES (1, 'Ada');")
-database("shop.db", "CREATE TABLE prices(id INTEGER PRIMARY KEY, price REAL); INSERT INTO prices VALUES (1, 2.5);")
+ORDERS = "CREATE TABLE orders(id INTEGER PRIMARY KEY, customer_id INTEGER, state TEXT, created_at TEXT); INSERT INTO orders VALUES (1, 1, 'late', '2026-01-01');"
+database("shop.db", "CREATE TABLE prices(id INTEGER PRIMARY KEY, price REAL); INSERT INTO prices VALUES (1, 2.5);", ORDERS)
 database("people.db", "CREATE TABLE people(id INTEGER, name TEXT, email TEXT); INSERT INTO people VALUES (1, 'Ada', 'ada@example.com');")
 
 BY_EMAIL = "-- name: by_email\nSELECT * FROM users WHERE email = :email;\n"
 write("queries.sql", BY_EMAIL + "-- name: older\nUPDATE users SET age = age + 1 WHERE email = :email;\n")
+write("my_orders.sql", "SELECT id FROM orders WHERE customer_id = :customer_id ORDER BY created_at DESC LIMIT 20;\n")
 write("base.sql", BY_EMAIL)
 write("new.sql", BY_EMAIL.replace("*", "id, email, age"))
 write("orders.sql", "INSERT INTO orders(user, status) VALUES (1, 'new');\n")

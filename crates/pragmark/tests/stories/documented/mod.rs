@@ -65,6 +65,10 @@ const WAYS: &[(&str, Way)] = &[
     ("--schedule ", AsWritten),
     ("--continue ", Not("it continues a search: stories/tuning")),
     ("pragmark tune tpcb-like --time-limit 10m", Not("it takes ten minutes")),
+    (
+        "pragmark explain app.trace",
+        Not("its database was new when recording began: stories/explaining"),
+    ),
     ("pragmark tune app.trace", With("--time-limit 3s")),
     ("pragmark tune ", With("--time-limit 3s --seconds 20ms")),
     ("pragmark measure --trace", With("--rounds 2 --no-tiers")),
@@ -160,6 +164,7 @@ case "$1" in
   *" --append"*) ;;
   *"pragmark load "*) rm -f people.db ;;
   *"to-script "*) rm -f work.* ;;
+  *"pragmark unload "*) set -- $1; rm -f "$4" ;;
   *"pragmark new "*) rm -f my-question.toml ;;
   *" --out "*) out=${1##* --out }; rm -rf "${out%% *}" ;;
 esac
