@@ -24,7 +24,7 @@ impl Connection {
     /// Returns the program of a statement with how often each instruction was executed.
     ///
     /// # Errors
-    /// SQLite's; [`EngineError::Unsupported`] where pointers cannot be bound.
+    /// SQLite's; [`EngineError::Unsupported`](crate::EngineError::Unsupported) where pointers cannot be bound.
     pub fn program(&self, statement: &Statement<'_, '_>) -> Result<Vec<Instruction>> {
         let bind = self.handle.api().bind_pointer;
         let bind = bind.ok_or(unsupported("binding of pointers", "sqlite3_bind_pointer"))?;

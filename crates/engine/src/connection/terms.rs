@@ -89,7 +89,7 @@ impl Questions {
     /// Begins a schema in a connection that serves nothing else.
     ///
     /// # Errors
-    /// [`EngineError::Unsupported`] for SQLite before 3.22.
+    /// [`EngineError::Unsupported`](crate::EngineError::Unsupported) for SQLite before 3.22.
     pub fn new(connection: Connection) -> Result<Questions> {
         let notes = Rc::new(RefCell::new(Vec::new()));
         register(&connection.handle, Rc::clone(&notes))?;

@@ -44,7 +44,7 @@ impl Statement<'_, '_> {
     /// Returns the nodes of the plan with their work, in the order of the program.
     ///
     /// # Errors
-    /// [`EngineError::Unsupported`] where the engine does not count.
+    /// [`EngineError::Unsupported`](crate::EngineError::Unsupported) where the engine does not count.
     pub fn scan_nodes(&self) -> Result<Vec<ScanNode>> {
         let status = self.api.stmt_scanstatus_v2;
         let status =

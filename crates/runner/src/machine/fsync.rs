@@ -25,7 +25,7 @@ const REPEATED_WRITES: u32 = 40;
 /// The same for the time: a tenth of a second, so that blocks of short trials do not take much longer.
 const REPEATED_LIMIT: Duration = Duration::from_millis(100);
 
-/// Returns a short probe within a run, like [`probe`]: the median in nanoseconds.
+/// Returns a short probe within a run, like `probe`: the median in nanoseconds.
 ///
 /// # Errors
 /// When the directory is missing, not writable or full, or a write or sync fails.
