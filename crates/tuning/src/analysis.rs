@@ -145,12 +145,14 @@ impl TuningAnalysis {
         let constraints = tuning.constrained();
         let advised = tuning.advised();
         let noise = tuning.search().forecast().map(|forecast| forecast.noise);
-        let unchanged = tuning.left_as_they_are();
+        let mut unchanged = tuning.left_as_they_are();
         let (interactions, trade_off) = (tuning.interactions(), tuning.trade_off());
         let search = tuning.search();
         let tried = search.tried();
         let plan = search.tuning();
         let settings = |configuration: &[usize]| plan.space.settings(configuration);
+        let (then, now) = (settings(&recommended), settings(&plan.current));
+        unchanged.retain(|setting| then.get(&setting.setting) == now.get(&setting.setting));
         let unusable = tried.iter().filter(|trial| trial.outcome == SearchOutcome::Unusable);
         TuningAnalysis {
             experiment: search.planned().key.clone(),

@@ -336,7 +336,15 @@ impl Tuning {
             measured.map_or(!decides_safety(name), Contribution::is_left_out)
         };
         let names: Vec<String> = settled.measured.iter().map(|(name, _)| name.clone()).collect();
-        let keeps_one = contributions.is_empty() && names.iter().all(is_left_out);
+        // What differs and cannot be left out, such as a journal mode without which it would not be safe enough, stays anyway.
+        let current = &self.search.tuning().current;
+        let can_go = |factor: usize| {
+            let mut without = settled.measured.iter().map(|(_, without)| without[factor]);
+            without.any(|level| level != settled.winner[factor])
+        };
+        let differs = |factor: &usize| settled.winner[*factor] != current[*factor];
+        let all_can_go = (0..current.len()).filter(differs).all(can_go);
+        let keeps_one = contributions.is_empty() && all_can_go && names.iter().all(is_left_out);
         names.into_iter().skip(usize::from(keeps_one)).filter(is_left_out).collect()
     }
 
