@@ -42,7 +42,7 @@ const MARGIN: i64 = 2;
 pub struct Advice {
     /// Indexes to make, the one that brings most first.
     pub made: Vec<MadeIndex>,
-    /// Indexes that are redundant then, or that no statement uses.
+    /// Indexes that are redundant then.
     pub dropped: Vec<DroppedIndex>,
     /// What ANALYZE alone brings, if the planner then chooses better plans.
     pub analyzed: Option<Vec<Change>>,
@@ -52,6 +52,16 @@ pub struct Advice {
     pub untried: usize,
     /// Statements that cannot be executed here, with the reason.
     pub failed: Vec<(String, String)>,
+}
+
+impl Advice {
+    /// Returns the statements that carry it out. Everything was counted with statistics, so they end with ANALYZE.
+    pub fn sql(&self) -> Vec<String> {
+        let made = self.made.iter().map(|made| made.sql.clone());
+        let dropped = self.dropped.iter().map(|dropped| dropped.sql.clone());
+        let is_counted = !self.made.is_empty() || self.analyzed.is_some();
+        made.chain(dropped).chain(is_counted.then(|| "ANALYZE;".to_owned())).collect()
+    }
 }
 
 /// An index that helps.
@@ -65,7 +75,9 @@ pub struct MadeIndex {
     pub sql: String,
     /// Its size on the copy, in bytes.
     pub bytes: i64,
-    /// What the statements cost whose cost it changed, before and after it.
+    /// The number of its step. Indexes of one step were tried together, and may help only together.
+    pub step: usize,
+    /// What the statements cost whose cost its step changed, before and after it.
     pub changes: Vec<Change>,
 }
 
@@ -310,9 +322,12 @@ impl Work<'_> {
             }
             let mut gains = Vec::new();
             for group in &left {
-                gains.push(self.gain(group)?);
+                gains.push(if self.is_late() { Gain::default() } else { self.gain(group)? });
             }
-            let Some(number) = best(&left, &gains) else { break };
+            let Some(number) = best(&left, &gains) else {
+                advice.untried += if self.is_late() { left.len() } else { 0 };
+                break;
+            };
             let chosen = left.remove(number);
             // What begins alike would do the same work a little better.
             let begins_alike = |candidate: &Candidate| {
@@ -375,6 +390,7 @@ impl Work<'_> {
             self.make(candidate, &names[names.len() - 1])?;
         }
         self.set_costs(self.costs_with(&chosen)?);
+        let step = advice.made.last().map_or(0, |made| made.step + 1);
         for (index, name) in chosen.into_iter().zip(names) {
             let schema = &self.subject.schema;
             let size = format!(
@@ -385,6 +401,7 @@ impl Work<'_> {
                 on: format!("{}({})", schema::name(&index.table), index.terms(schema)),
                 sql: format!("{};", index.create(schema, &name)),
                 bytes: self.connection.query_i64(&size)?,
+                step,
                 changes: changed(self.changes_since(&before)),
                 index,
             });

@@ -45,11 +45,8 @@ impl Candidate {
     /// Returns a name by its table and columns that no index of the schema has.
     pub fn name(&self, schema: &Schema) -> String {
         let table = schema.table(&self.table);
-        let word = |part: &Part| match (&part.of, table) {
-            (PartOf::Column(number), Some(table)) => table.columns[*number].name.clone(),
-            (PartOf::Expression(text), _) => text.clone(),
-            _ => String::new(),
-        };
+        // With collation and direction, so that two candidates have two names.
+        let word = |part: &Part| table.map_or(String::new(), |table| table.sql_of(part));
         let words: Vec<String> = self.parts.iter().map(word).collect();
         let joined = format!("{}_by_{}", self.table, words.join("_"));
         let letters = joined.chars().map(|c| if c.is_alphanumeric() { c } else { '_' });

@@ -115,8 +115,8 @@ pub enum Cause {
 /// What mends a fault.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remedy {
-    /// The index of this number in the advice.
-    Index(usize),
+    /// The indexes of this step of the advice.
+    Indexes(usize),
     /// `ANALYZE`, with the cost before and after.
     Analyze(Cost, Cost),
     /// Another text, which was tried and gives the same rows.
@@ -148,10 +148,13 @@ pub fn faults(
     let seen = Seen { subject, query, observation, tokens: significant(&query.sql) };
     let mut faults: Vec<Fault> = Vec::new();
     faults.extend(seen.statistics(advice));
-    let made = advice.made.iter().enumerate();
-    for (number, made) in made.filter(|(_, made)| helps(made, query)) {
-        let causes = seen.causes(made).into_iter();
-        faults.extend(causes.map(|cause| Fault { cause, remedy: Remedy::Index(number) }));
+    for made in advice.made.iter().filter(|made| helps(made, query)) {
+        for cause in seen.causes(made) {
+            let fault = Fault { cause, remedy: Remedy::Indexes(made.step) };
+            if !faults.contains(&fault) {
+                faults.push(fault);
+            }
+        }
     }
     faults.extend(seen.rewritten()?);
     faults.extend(seen.untried(advice));
@@ -250,7 +253,8 @@ impl Seen<'_> {
             let (index, column) = (index.name.clone(), column.name.clone());
             return Some(Cause::Position { index, column });
         }
-        if self.tokens.iter().any(|token| token.is("or")) {
+        let leads = |index: &Index| index.parts.first().is_some_and(|part| part.of == first.of);
+        if self.is_in_or(&column.name) && !table.indexes.iter().any(leads) {
             return Some(Cause::Or);
         }
         let filter = self.filter(table);
@@ -298,6 +302,19 @@ impl Seen<'_> {
             visited: node.and_then(|node| node.visited).unwrap_or(0),
             kept: node.and_then(|node| node.kept),
         }
+    }
+
+    /// Returns whether the text compares the column on one side of an OR.
+    fn is_in_or(&self, column: &str) -> bool {
+        let is_column =
+            |token: &Token<'_>| token.name().is_some_and(|name| name.eq_ignore_ascii_case(column));
+        let places = (0..self.tokens.len()).filter(|place| is_column(&self.tokens[*place]));
+        let mut near = places.map(|place| {
+            // `OR alias.column`, and `column = value OR`.
+            let (before, after) = (place.saturating_sub(3), (place + 5).min(self.tokens.len()));
+            &self.tokens[before..after]
+        });
+        near.any(|tokens| tokens.iter().any(|token| token.is("or")))
     }
 
     /// Returns whether the text compares the column with something.

@@ -6,11 +6,12 @@ use ::explain::advisor::{Advice, Change};
 use ::explain::faults::{Cause, Fault, Remedy};
 use ::explain::observe::{Cost, Node, Observation};
 use engine::Value;
+use lab::metric::Unit;
 use report::document::{
     Bar, Bars, Block, Cell, Chart, Code, Column, Document, Item, Kind, Plot, Row, Section,
-    Sentence, Table, Tone,
+    Sentence, Table, Tone, joined,
 };
-use report::figures::{percent, significant};
+use report::figures::{percent, significant, with_unit};
 
 use super::{Explained, file_name};
 use crate::trace::time;
@@ -72,9 +73,11 @@ fn answer(it: &Explained, advice: &Advice) -> Section {
 /// Returns what helps several statements as a whole.
 fn together(all: &[Explained], advice: &Advice) -> Section {
     let mut blocks = Vec::new();
-    blocks.push(to_paste(advice).unwrap_or_else(|| {
-        Block::paragraph("No index that was tried makes the statements cheaper as a whole.")
-    }));
+    if advice.made.is_empty() {
+        let none = "No index that was tried makes the statements cheaper as a whole.";
+        blocks.push(Block::paragraph(none));
+    }
+    blocks.extend(to_paste(advice));
     blocks.push(changes(all, &advice.changes));
     let failed = advice.failed.iter();
     let failed = failed.map(|(name, why)| Item::doubt(None, format!("{name} was left out: {why}")));
@@ -119,21 +122,21 @@ fn effect(before: Cost, after: Cost) -> String {
 }
 
 fn size(bytes: i64) -> String {
-    let kib = bytes as f64 / 1024.0;
-    if kib < 1024.0 { format!("{kib:.0} KiB") } else { format!("{:.1} MiB", kib / 1024.0) }
+    with_unit(bytes as f64, Unit::Bytes)
 }
 
-/// Returns the SQL of the advice.
-fn to_paste(advice: &Advice) -> Option<Block> {
-    let made = advice.made.iter().map(|made| made.sql.clone());
-    let dropped = advice
-        .dropped
-        .iter()
-        .map(|dropped| format!("{} -- {} serves instead", dropped.sql, dropped.instead));
-    // New indexes need statistics as much as the tables do.
-    let analyzed = advice.analyzed.iter().map(|_| "ANALYZE;".to_owned());
-    let lines: Vec<String> = made.chain(dropped).chain(analyzed).collect();
-    (!lines.is_empty()).then(|| Block::Code(Code { language: "sql", text: lines.join("\n") }))
+/// Returns the SQL of the advice, and why indexes go.
+fn to_paste(advice: &Advice) -> Vec<Block> {
+    let lines = advice.sql();
+    let code = Block::Code(Code { language: "sql", text: lines.join("\n") });
+    let redundant = advice.dropped.iter().map(|dropped| {
+        Block::small(Sentence::marked(&format!(
+            "`{}` serves instead of `{}`.",
+            dropped.instead, dropped.name
+        )))
+    });
+    let blocks: Vec<Block> = std::iter::once(code).chain(redundant).collect();
+    if lines.is_empty() { Vec::new() } else { blocks }
 }
 
 /// Returns the table of all statements, with what each costs before and after.
@@ -293,8 +296,8 @@ fn cause(cause: &Cause) -> Sentence {
             "Without statistics, SQLite chooses a plan that costs more.".to_owned()
         }
         Cause::Filter { table, visited, kept } => {
-            let wanted = kept.as_ref().map_or("a few".to_owned(), count);
-            format!("{} rows of `{table}` are read to find {wanted}.", count(visited))
+            let wanted = kept.as_ref().map(|kept| format!(" to find {}", count(kept)));
+            format!("{} rows of `{table}` are read{}.", count(visited), wanted.unwrap_or_default())
         }
         Cause::Function { call } => {
             format!("No index has `{call}`, so it is computed for every row.")
@@ -348,14 +351,16 @@ fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
         format!("{}, {} → {} pages.", effect(before, after), pages(before), pages(after))
     };
     match remedy {
-        Remedy::Index(number) => {
-            let Some(made) = advice.made.get(*number) else { return Sentence::default() };
-            let change = made.changes.iter().find(|change| change.name == it.query.name);
+        Remedy::Indexes(step) => {
+            let made: Vec<_> = advice.made.iter().filter(|made| made.step == *step).collect();
+            let noun = if made.len() == 1 { " With an index on " } else { " With indexes on " };
+            let names = joined(made.iter().map(|made| Sentence::code(made.on.clone())), " and ");
+            let bytes = made.iter().map(|made| made.bytes).sum();
+            let mut changes = made.iter().flat_map(|made| &made.changes);
+            let change = changes.find(|change| change.name == it.query.name);
             let counted = change.map(|change| counted(change.before, change.after));
-            Sentence::default()
-                .words(" With an index on ")
-                .and_code(made.on.clone())
-                .words(format!(" ({}): {}", size(made.bytes), counted.unwrap_or_default()))
+            let words = format!(" ({}): {}", size(bytes), counted.unwrap_or_default());
+            Sentence::default().words(noun).and(names).words(words)
         }
         Remedy::Analyze(before, after) => Sentence::default()
             .words(" With ")

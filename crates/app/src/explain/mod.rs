@@ -77,8 +77,12 @@ pub fn explain(request: &ExplainRequest) -> Result<Document, Error> {
     let is_recording = matches!(request.what, What::Trace(_, None));
     let (mut all, mut left_out, mut names) = (Vec::new(), Vec::new(), HashSet::new());
     for mut statement in statements {
+        let own = statement.name.clone();
+        // Statements of one line have one name.
+        let mut number = 1;
         while !names.insert(statement.name.clone()) {
-            statement.name += "'";
+            number += 1;
+            statement.name = format!("{own} ({number})");
         }
         let name = statement.name.clone();
         match observed(&subject, statement, &request.values) {

@@ -7,7 +7,9 @@ use engine::EngineError;
 use explain::advisor::{Advice as Indexes, advise};
 use explain::{Query, Subject, values};
 use lab::level::Level;
+use lab::metric::Unit;
 use lab::tuning_plan::Advice;
+use report::figures::with_unit;
 
 use crate::error::{Error, Result};
 use crate::words::grouped;
@@ -38,12 +40,10 @@ fn advice(indexes: &Indexes) -> Option<Advice> {
     }
     let named = indexes.made.iter().map(|made| made.on.as_str());
     let noun = if indexes.made.len() == 1 { "an index on" } else { "indexes on" };
-    let mib = indexes.made.iter().map(|made| made.bytes).sum::<i64>() as f64 / f64::from(1 << 20);
-    let made = indexes.made.iter().map(|made| made.sql.as_str());
-    let sql: Vec<&str> =
-        made.chain(indexes.dropped.iter().map(|dropped| dropped.sql.as_str())).collect();
+    let bytes = indexes.made.iter().map(|made| made.bytes).sum::<i64>() as f64;
+    let (size, sql) = (with_unit(bytes, Unit::Bytes), indexes.sql());
     Some(Advice {
-        change: format!("{noun} {} of {mib:.1} MiB", named.collect::<Vec<&str>>().join(", ")),
+        change: format!("{noun} {} of {size}", named.collect::<Vec<&str>>().join(", ")),
         settings: [("schema_change".to_owned(), Level::Text(sql.join(" ")))].into(),
         counted: Some(counted(indexes)),
         sql: Some(sql.join("\n")),

@@ -1,7 +1,8 @@
 //! Indexes for whole workloads.
 
-use super::{SHOP, query, subject};
+use super::{SHOP, causes, explained, query, subject};
 use pragmark_explain::advisor::advise;
+use pragmark_explain::faults::{Cause, Fault, Remedy};
 
 fn made(schema: &str, statements: &[(&str, f64)]) -> (Vec<String>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
@@ -53,4 +54,46 @@ fn an_index_that_costs_writers_more_than_it_saves_is_not_advised() {
     assert!(seldom.is_empty(), "{seldom:?}");
     let (often, _) = made(SHOP, &[(read, 100.0), (write, 0.1)]);
     assert_eq!(often, ["customers(created_at)"]);
+}
+
+#[test]
+fn indexes_that_help_only_together_are_one_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), SHOP);
+    let sql = "SELECT id FROM orders WHERE customer_id = :a OR total = :b";
+    let explained = explained(&subject, sql);
+    let steps: Vec<usize> = explained.advice.made.iter().map(|made| made.step).collect();
+    assert_eq!(steps, [0, 0]);
+    let or = Fault { cause: Cause::Or, remedy: Remedy::Indexes(0) };
+    assert_eq!(explained.faults, [or]);
+    let sql = explained.advice.sql();
+    assert_eq!(sql.len(), 3);
+    assert_eq!(sql[2], "ANALYZE;", "it was counted with statistics");
+}
+
+#[test]
+fn an_or_elsewhere_in_the_statement_is_not_the_cause() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), SHOP);
+    let sql = "SELECT id FROM orders WHERE (status = 'open' OR status = 'sent') AND id > 0 AND customer_id = 7";
+    let explained = explained(&subject, sql);
+    assert!(
+        !causes(&explained).contains(&"Or".to_owned()),
+        "{:?} {:?}",
+        explained.faults,
+        explained.advice.sql()
+    );
+}
+
+#[test]
+fn indexes_of_one_column_with_two_collations_have_two_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), SHOP);
+    let binary = query(&subject, "binary", "SELECT id FROM customers WHERE name = 'Name 7'");
+    let other = "SELECT id FROM customers WHERE name = 'name 7' COLLATE NOCASE";
+    let advice = advise(&subject, &[binary, query(&subject, "nocase", other)], None).unwrap();
+    let sql: std::collections::BTreeSet<String> = advice.sql().into_iter().collect();
+    assert_eq!(sql.len(), 3, "{sql:?}");
+    let names = sql.iter().filter_map(|sql| sql.split(' ').nth(2));
+    assert_eq!(names.collect::<std::collections::BTreeSet<_>>().len(), 2, "{sql:?}");
 }
