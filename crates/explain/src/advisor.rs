@@ -97,8 +97,6 @@ pub struct DroppedIndex {
 pub struct Change {
     /// The statement.
     pub name: String,
-    /// Its weight.
-    pub weight: f64,
     /// Its cost before.
     pub before: Cost,
     /// Its cost after.
@@ -195,7 +193,6 @@ impl Work<'_> {
     fn changes_since(&self, before: &[Cost]) -> Vec<Change> {
         let changes = self.queries.iter().zip(before).map(|((query, after), before)| Change {
             name: query.name.clone(),
-            weight: query.weight,
             before: *before,
             after: *after,
         });

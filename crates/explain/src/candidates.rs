@@ -58,7 +58,7 @@ impl Candidate {
     }
 
     /// Returns whether an index with these terms serves every search that one with those of `self` serves.
-    pub fn is_served_by(&self, parts: &[Part]) -> bool {
+    fn is_served_by(&self, parts: &[Part]) -> bool {
         parts.len() >= self.parts.len() && parts[..self.parts.len()] == self.parts[..]
     }
 }
@@ -217,14 +217,12 @@ impl<'s> Planner<'s> {
 }
 
 /// A call of a function on a column.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+struct Call {
     /// Its text, without the name of a table before the column.
-    pub text: String,
-    /// The column.
-    pub column: String,
+    text: String,
+    column: String,
     /// Whether it is compared with something or sorted by.
-    pub is_compared: bool,
+    is_compared: bool,
 }
 
 /// Functions with the same value each time, so that an index may have them.
@@ -232,7 +230,7 @@ const DETERMINISTIC: &str = "lower upper substr substring length trim ltrim rtri
     unixepoch time json_extract coalesce ifnull instr replace hex round cast";
 
 /// Returns the call of a function on a column whose name is the token at this place.
-pub fn call(sql: &str, all: &[Token<'_>], place: usize) -> Option<Call> {
+fn call(sql: &str, all: &[Token<'_>], place: usize) -> Option<Call> {
     let function = all[place].text.to_lowercase();
     if all[place].kind != Kind::Word
         || !DETERMINISTIC.split(' ').any(|name| name == function)
@@ -240,15 +238,7 @@ pub fn call(sql: &str, all: &[Token<'_>], place: usize) -> Option<Call> {
     {
         return None;
     }
-    let mut depth = 0;
-    let end = (place + 1..all.len()).find(|at| {
-        depth += match all[*at].text {
-            "(" => 1,
-            ")" => -1,
-            _ => 0,
-        };
-        depth == 0
-    })?;
+    let end = closing(all, place + 1)?;
     let inner = &all[place + 2..end];
     let is_column =
         |token: &&Token<'_>| token.name().is_some() && !token.is("as") && !is_number(token);
@@ -360,4 +350,17 @@ fn distinct(connection: &Connection, table: &Table) -> Vec<f64> {
     let mut distinct: Vec<f64> = row.iter().map(number).collect();
     distinct.resize(table.columns.len(), 0.0);
     distinct
+}
+
+/// Returns the place of the parenthesis that closes the one at this place.
+pub(crate) fn closing(all: &[Token<'_>], open: usize) -> Option<usize> {
+    let mut depth = 0;
+    (open..all.len()).find(|place| {
+        depth += match all[*place].text {
+            "(" => 1,
+            ")" => -1,
+            _ => 0,
+        };
+        depth == 0
+    })
 }

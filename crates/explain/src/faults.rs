@@ -4,6 +4,7 @@ use engine::{EngineError, Step, Value};
 use script::{Kind, Token, tokens};
 
 use crate::advisor::{Advice, MadeIndex};
+use crate::candidates::closing;
 use crate::observe::{Cost, MOST_STEPS, Observation};
 use crate::schema::{Index, Part, PartOf, Schema, Table};
 use crate::subject::{Query, Subject, bind};
@@ -536,17 +537,4 @@ fn is_text(kind: &str) -> bool {
     let kind = kind.to_ascii_uppercase();
     let has = |words: &[&str]| words.iter().any(|word| kind.contains(word));
     !has(&["INT"]) && has(&["CHAR", "CLOB", "TEXT"])
-}
-
-/// Returns the place of the parenthesis that closes the one at this place.
-fn closing(all: &[Token<'_>], open: usize) -> Option<usize> {
-    let mut depth = 0;
-    (open..all.len()).find(|place| {
-        depth += match all[*place].text {
-            "(" => 1,
-            ")" => -1,
-            _ => 0,
-        };
-        depth == 0
-    })
 }

@@ -1,6 +1,6 @@
 //! The work of one execution of a statement, loop by loop.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use engine::{
@@ -47,8 +47,6 @@ pub struct Observation {
 pub struct Cost {
     /// Instructions of SQLite's virtual machine.
     pub steps: i64,
-    /// Steps forward in scans of whole tables.
-    pub scan_steps: i64,
     /// Pages that it asked the cache for.
     pub pages: i64,
 }
@@ -172,11 +170,7 @@ impl Subject {
             rows,
             changes: connection.total_changes() - changes,
             time,
-            cost: Cost {
-                steps: counter(StatementCounter::VmSteps),
-                scan_steps: counter(StatementCounter::FullScanSteps),
-                pages,
-            },
+            cost: Cost { steps: counter(StatementCounter::VmSteps), pages },
             sorted,
             auto_index_rows: counter(StatementCounter::AutoIndexRows),
             spilled: u64::try_from(spilled).unwrap_or(0),
@@ -212,7 +206,6 @@ impl Subject {
             let counter = |counter| statement.counter(counter) / executions;
             Ok(Cost {
                 steps: counter(StatementCounter::VmSteps),
-                scan_steps: counter(StatementCounter::FullScanSteps),
                 pages: accesses_since(connection, before)? / executions,
             })
         })();
@@ -225,10 +218,7 @@ impl Subject {
 
 /// Returns how many of the places of the file that were read belong to each table and index; all under an empty name for a
 /// large database.
-fn pages(
-    connection: &Connection,
-    read: &BTreeMap<i64, u64>,
-) -> Result<Vec<(String, u64)>, EngineError> {
+fn pages(connection: &Connection, read: &BTreeSet<i64>) -> Result<Vec<(String, u64)>, EngineError> {
     let size = connection.query_i64("PRAGMA page_size")?;
     if connection.query_i64("PRAGMA page_count")? > MOST_PAGES {
         return Ok(vec![(String::new(), read.len() as u64)]);
@@ -236,7 +226,7 @@ fn pages(
     let mut pages: BTreeMap<String, u64> = BTreeMap::new();
     for row in connection.query_all("SELECT pageno, name FROM dbstat")? {
         if let [Value::Integer(page), name] = row.as_slice()
-            && read.contains_key(&((page - 1) * size))
+            && read.contains(&((page - 1) * size))
         {
             *pages.entry(name.to_string()).or_default() += 1;
         }

@@ -11,8 +11,6 @@ pub struct Schema {
     pub tables: Vec<Table>,
     /// The statements that make views and triggers.
     pub others: Vec<String>,
-    /// The names of virtual tables.
-    pub virtual_tables: Vec<String>,
 }
 
 /// A table.
@@ -91,7 +89,7 @@ impl Schema {
         for row in &rows {
             let [kind, name, sql] = [0, 1, 2].map(|column| text(&row[column]));
             match kind.as_str() {
-                "table" if is_virtual(&sql) => schema.virtual_tables.push(name),
+                "table" if is_virtual(&sql) => {}
                 "table" => schema.tables.push(Table::read(connection, name)?),
                 _ => schema.others.push(sql),
             }

@@ -1,6 +1,6 @@
 //! A copy of the database, and the statements to look at.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -69,16 +69,16 @@ impl Subject {
         &self.library
     }
 
-    /// Returns how often each place of the database file was read since the last call.
-    pub(crate) fn page_reads(&self) -> BTreeMap<i64, u64> {
+    /// Returns the places of the database file that were read since the last call.
+    pub(crate) fn page_reads(&self) -> BTreeSet<i64> {
         let mut reads = self.vfs.observer().0.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *reads)
     }
 }
 
-/// Counts the reads of the database file, by their place in it.
+/// Notes the places of the database file that are read.
 #[derive(Default)]
-struct PageReads(Mutex<BTreeMap<i64, u64>>);
+struct PageReads(Mutex<BTreeSet<i64>>);
 
 impl Observer for PageReads {
     fn observe(&self, event: &Event<'_>) {
@@ -87,8 +87,7 @@ impl Observer for PageReads {
             return;
         };
         if event.kind == FileKind::Database {
-            let mut reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            *reads.entry(offset).or_default() += 1;
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(offset);
         }
     }
 

@@ -28,15 +28,15 @@ pub(super) fn document(of: &Path, all: &[Explained], advice: &Advice) -> Documen
         }
         several => {
             let (faulty, sound): (Vec<&Explained>, Vec<&Explained>) =
-                several.iter().partition(|it| !it.faults.is_empty());
+                several.iter().partition(|explained| !explained.faults.is_empty());
             let each = faulty.iter().enumerate().map(|(number, it)| {
                 let blocks =
                     [vec![summary(&it.observation)], faults(it, advice), work(it)].concat();
                 section(&format!("statement-{}", number + 1), &it.query.name, Kind::Chapter, blocks)
             });
-            let sound = sound.iter().flat_map(|it| {
-                [vec![Block::Heading(it.query.name.clone()), summary(&it.observation)], work(it)]
-                    .concat()
+            let sound = sound.iter().flat_map(|explained| {
+                let heading = Block::Heading(explained.query.name.clone());
+                [vec![heading, summary(&explained.observation)], work(explained)].concat()
             });
             let title = "Statements that have what they need";
             let sound = section("sound", title, Kind::Folded, sound.collect());
@@ -142,10 +142,11 @@ fn to_paste(advice: &Advice) -> Vec<Block> {
 /// Returns the table of all statements, with what each costs before and after.
 fn changes(all: &[Explained], changes: &[Change]) -> Block {
     let number = |value: i64| Cell::figure(Some(value as f64), |value| grouped(value as u64));
-    let rows = all.iter().map(|it| {
-        let name = Cell::new(it.query.name.clone());
-        let time = Cell::figure(Some(it.observation.time.as_nanos() as f64), time);
-        let Some(change) = changes.iter().find(|change| change.name == it.query.name) else {
+    let rows = all.iter().map(|explained| {
+        let (query, seen) = (&explained.query, &explained.observation);
+        let name = Cell::new(query.name.clone());
+        let time = Cell::figure(Some(seen.time.as_nanos() as f64), time);
+        let Some(change) = changes.iter().find(|change| change.name == query.name) else {
             return Row::new([name, time]);
         };
         let ratio = change.after.total() as f64 / change.before.total().max(1) as f64;

@@ -24,7 +24,7 @@ const MOST_TEXT: u64 = 16 << 20;
 /// Time for trying indexes.
 const TRIED: Duration = Duration::from_secs(20);
 
-/// What is explained.
+/// A request for explanations.
 #[derive(Clone, Debug)]
 pub struct ExplainRequest {
     /// The statements.
@@ -93,8 +93,11 @@ pub fn explain(request: &ExplainRequest) -> Result<Document, Error> {
         }
     }
     // What is stopped while it writes ends the transaction in which indexes are tried.
-    let can_be_tried = |it: &&Explained| !(it.observation.is_partial && it.observation.is_write);
-    let tried: Vec<Query> = all.iter().filter(can_be_tried).map(|it| it.query.clone()).collect();
+    let can_be_tried = |explained: &&Explained| {
+        !(explained.observation.is_partial && explained.observation.is_write)
+    };
+    let tried: Vec<Query> =
+        all.iter().filter(can_be_tried).map(|explained| explained.query.clone()).collect();
     let deadline = Instant::now() + TRIED;
     let mut advice = advise(&subject, &tried, Some(deadline)).map_err(of_engine)?;
     advice.failed.extend(left_out);

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use trace::analysis::{Analyser, StatementUse};
+use trace::plans::is_planned;
 use trace::{Trace, TraceError, Values};
 
 use super::Statement;
@@ -35,7 +36,7 @@ pub(super) fn statements(
     let statement = |(place, usage): (usize, &StatementUse)| statement(&trace, place + 1, usage);
     let chosen = analysis.statements.iter().enumerate().filter(|(place, usage)| match number {
         Some(number) => number == place + 1,
-        None => has_plan(&usage.sql),
+        None => is_planned(&usage.sql),
     });
     let statements: Result<Vec<Statement>, TraceError> = chosen.map(statement).collect();
     let statements = statements?;
@@ -58,10 +59,4 @@ fn statement(trace: &Trace, number: usize, usage: &StatementUse) -> Result<State
         Values::Missing(_) => {}
     }
     Ok(Statement { name: format!("statement {number}"), sql, weight: usage.count as f64, values })
-}
-
-/// Returns whether a statement is one that SQLite plans.
-fn has_plan(sql: &str) -> bool {
-    let word = script::effect::first_word(sql);
-    ["select", "with", "values", "insert", "replace", "update", "delete"].contains(&word.as_str())
 }

@@ -17,7 +17,7 @@ use crate::words::grouped;
 /// Time for trying indexes.
 const TRIED: Duration = Duration::from_secs(20);
 
-/// What is known of statements before any trial.
+/// Facts about statements that need no trial.
 pub(super) struct Known {
     /// The indexes that help them as a whole, as one change; none if there are none.
     pub(super) advice: Option<Advice>,

@@ -150,7 +150,7 @@ type Step<'a> = (Example, Option<&'a StatementUse>);
 
 /// Returns whether SQLite makes plans for statements with this normalised text. Of some PRAGMAs it explains nothing but
 /// an error.
-fn is_planned(sql: &str) -> bool {
+pub fn is_planned(sql: &str) -> bool {
     let word = sql.split(|c: char| !c.is_ascii_alphabetic()).next();
     let word = word.unwrap_or_default().to_ascii_uppercase();
     let planned = ["SELECT", "WITH", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE"];
