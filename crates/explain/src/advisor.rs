@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use engine::{Connection, EngineError, ErrorKind};
+use script::effect::{literal, quoted};
 
 use crate::candidates::{Candidate, Planner};
 use crate::observe::Cost;
+use crate::schema;
 use crate::schema::{Part, Table};
 use crate::subject::{Query, Subject};
-use crate::{quoted, schema};
 
 /// The most indexes that are advised.
 const MOST: usize = 5;
@@ -390,10 +391,8 @@ impl Work<'_> {
         let step = advice.made.last().map_or(0, |made| made.step + 1);
         for (index, name) in chosen.into_iter().zip(names) {
             let schema = &self.subject.schema;
-            let size = format!(
-                "SELECT ifnull(sum(pgsize), 0) FROM dbstat WHERE name = '{}'",
-                name.replace('\'', "''")
-            );
+            let text = literal(&name);
+            let size = format!("SELECT ifnull(sum(pgsize), 0) FROM dbstat WHERE name = {text}");
             advice.made.push(MadeIndex {
                 on: format!("{}({})", schema::name(&index.table), index.terms(schema)),
                 sql: format!("{};", index.create(schema, &name)),

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use engine::{Connection, EngineError, OpenFlags, Question, Questions, Term, TermKind, Value};
+use script::effect::quoted;
 use script::{Kind, Token, tokens};
 
-use crate::quoted;
 use crate::schema::{BINARY, Part, PartOf, Schema, Table, name};
 use crate::subject::{Query, Subject};
 

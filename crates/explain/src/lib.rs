@@ -16,8 +16,3 @@ mod subject;
 pub mod values;
 
 pub use subject::{Query, Subject};
-
-/// Returns a name in quotes.
-pub fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}

@@ -1,8 +1,7 @@
 //! Tables and indexes of a database.
 
 use engine::{Connection, EngineError, Value};
-
-use crate::quoted;
+use script::effect::quoted;
 
 /// Tables and indexes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

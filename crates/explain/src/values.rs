@@ -1,9 +1,9 @@
 //! Values for the parameters of a statement, taken from the columns that they are compared with.
 
 use engine::{Connection, Statement, Value};
+use script::effect::quoted;
 use script::{Hint, Kind, Token, hints, tokens};
 
-use crate::quoted;
 use crate::schema::{Schema, Table};
 
 /// Rows of a page, for `LIMIT ?`.

@@ -10,7 +10,7 @@ use lab::tuning_plan::Advice;
 use super::tables::forms;
 use super::{has_plan, texts};
 use crate::error::TrialError;
-use crate::examination::quoted;
+use script::effect::quoted;
 
 /// Returns changes of the schema that may help these statements, from a copy of the database, which is changed: the removal
 /// of indexes that no statement uses, and other forms of the tables.

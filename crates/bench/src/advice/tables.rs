@@ -5,7 +5,7 @@ use lab::level::Level;
 use lab::tuning_plan::Advice;
 
 use super::{texts, words};
-use crate::examination::quoted;
+use script::effect::quoted;
 
 /// The name of a table while it is rebuilt.
 const REBUILT: &str = "pragmark_rebuilt";

@@ -18,7 +18,8 @@ use lab::experiment::nearest;
 use self::disguise::Disguise;
 use self::source::{Form, Original, OwnTable, Table};
 use crate::error::{Result, TrialError};
-use crate::examination::{copied, literal, quoted, words};
+use crate::examination::{copied, words};
+use script::effect::{literal, quoted};
 
 /// Contents of an anonymized copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use engine::{Connection, EngineError, Value};
 
-use crate::examination::{literal, quoted, text};
+use crate::examination::text;
+use script::effect::{literal, quoted};
 
 /// The original database, read.
 pub(super) struct Original<'c> {

@@ -1,7 +1,8 @@
 //! Indexes that repeat another, and foreign keys without an index.
 
+use super::Finding;
 use super::schema::{ForeignKey, Index, Schema, Table};
-use super::{Finding, quoted};
+use script::effect::quoted;
 
 /// Indexes that another index, or the table itself, can replace.
 pub(super) fn redundant(schema: &Schema) -> Vec<Finding> {

@@ -3,7 +3,8 @@
 use engine::{Connection, EngineError, Value};
 
 use super::schema::{Schema, Table};
-use super::{Finding, Space, quoted};
+use super::{Finding, Space};
+use script::effect::quoted;
 
 /// Rows that are looked at to see in which order keys came.
 const SAMPLE: usize = 1_000;

@@ -191,13 +191,3 @@ fn number(value: &Value) -> i64 {
         _ => 0,
     }
 }
-
-/// Returns a name as an identifier of SQL.
-pub(crate) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-/// Returns a text as a literal of SQL.
-pub(crate) fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
-}

@@ -2,7 +2,8 @@
 
 use engine::{Connection, EngineError, Value};
 
-use super::{literal, number, text};
+use super::{number, text};
+use script::effect::literal;
 
 /// Tables and indexes of the user.
 pub(super) struct Schema {

@@ -189,6 +189,16 @@ pub fn depends_on_chance(sql: &str) -> bool {
     })
 }
 
+/// Returns a name as an identifier in quotes.
+pub fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// Returns a text as a literal.
+pub fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

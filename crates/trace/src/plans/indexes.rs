@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use script::effect::{literal, quoted};
+
 use crate::analysis::{Analysis, StatementUse, scans_much};
 use crate::plans::{MissingIndex, SchemaCopy, UnusedIndex};
 use crate::{Trace, TraceError};
@@ -131,14 +133,6 @@ fn index_of(line: &str) -> Option<&str> {
     let (_, rest) =
         line.split_once(" USING INDEX ").or_else(|| line.split_once(" USING COVERING INDEX "))?;
     Some(rest.rsplit_once(" (").map_or(rest, |(name, _)| name))
-}
-
-pub(super) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
 }
 
 /// The fewest steps in full scans from which on a search is named.

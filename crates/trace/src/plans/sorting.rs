@@ -1,9 +1,10 @@
 //! Indexes with which statements would not sort.
 
-use super::indexes::{candidates, has_column, quoted};
+use super::indexes::{candidates, has_column};
 use super::{MissingIndex, SortingIndex};
 use crate::analysis::StatementUse;
 use crate::plans::SchemaCopy;
+use script::effect::quoted;
 
 /// The fewest sorts about which anything is said.
 const SORTS: u64 = 20;

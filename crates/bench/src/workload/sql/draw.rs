@@ -6,6 +6,7 @@ use std::path::Path;
 use engine::{Connection, EngineError, Value};
 use lab::experiment::nearest;
 use lab::seed::Seed;
+use script::effect::quoted;
 use script::{Draw, Hint, Popularity, Prng, Script, Slot, Variables};
 use serde::{Deserialize, Serialize};
 
@@ -227,10 +228,6 @@ impl Schema {
         };
         near.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
     }
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// Columns whose values were taken, so that each is read once.
