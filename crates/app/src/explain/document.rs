@@ -114,11 +114,13 @@ fn work(it: &Explained) -> Vec<Block> {
 }
 
 fn effect(before: Cost, after: Cost) -> String {
-    let steps = |cost: Cost| {
-        let more = if cost.is_partial() { "more than " } else { "" };
-        format!("{more}{}", grouped(cost.steps.unsigned_abs()))
-    };
-    format!("{} → {} steps", steps(before), steps(after))
+    format!("{} → {} steps", at_least(before, before.steps), at_least(after, after.steps))
+}
+
+/// Returns a count of an execution, which is more if it was stopped.
+fn at_least(cost: Cost, count: i64) -> String {
+    let more = if cost.is_partial() { "more than " } else { "" };
+    format!("{more}{}", grouped(count.unsigned_abs()))
 }
 
 fn size(bytes: i64) -> String {
@@ -348,7 +350,7 @@ fn cause(cause: &Cause) -> Sentence {
 /// Returns what mends it, with what was counted.
 fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
     let counted = |before: Cost, after: Cost| {
-        let pages = |cost: Cost| grouped(cost.pages.unsigned_abs());
+        let pages = |cost: Cost| at_least(cost, cost.pages);
         format!("{}, {} → {} pages.", effect(before, after), pages(before), pages(after))
     };
     match remedy {
