@@ -3,7 +3,6 @@
 mod document;
 mod recorded;
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -75,15 +74,8 @@ pub fn explain(request: &ExplainRequest) -> Result<Document, Error> {
     }
     let subject = Subject::open(&copy, &request.extensions).map_err(of_engine)?;
     let is_recording = matches!(request.what, What::Trace(_, None));
-    let (mut all, mut left_out, mut names) = (Vec::new(), Vec::new(), HashSet::new());
-    for mut statement in statements {
-        let own = statement.name.clone();
-        // Statements of one line have one name.
-        let mut number = 1;
-        while !names.insert(statement.name.clone()) {
-            number += 1;
-            statement.name = format!("{own} ({number})");
-        }
+    let (mut all, mut left_out) = (Vec::new(), Vec::new());
+    for statement in statements {
         let name = statement.name.clone();
         match observed(&subject, statement, &request.values) {
             Ok(explained) => all.push(explained),
@@ -144,8 +136,7 @@ fn of_files(files: &[PathBuf]) -> Result<Vec<Statement>, Error> {
     for file in files {
         crate::measure::refuse_other_than_sql(file)?;
         let text = read_text("the file of statements", file, MOST_TEXT)?;
-        let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        all.extend(of_text(&name.unwrap_or_default(), &text)?);
+        all.extend(of_text(&file.with_extension("").display().to_string(), &text)?);
     }
     Ok(all)
 }

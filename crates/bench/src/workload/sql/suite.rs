@@ -1,11 +1,11 @@
 //! The scripts of a trial, read from their files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use engine::Connection;
 use lab::seed::Seed;
-use script::effect::{first_word, line_that_reaches_files};
+use script::effect::{first_word, line_that_reaches_files, names, written};
 use script::{Deck, Form, Names, Script, Slot, parse, weighted};
 
 use super::parameters::{Parameters, Unit};
@@ -86,7 +86,18 @@ impl Suite {
         if suite.in_use().next().is_none() {
             return Err(TrialError::Mistake("the weights of all scripts are 0".to_owned()));
         }
+        suite.spread_chance();
         Ok(suite)
+    }
+
+    /// Marks the statements that read tables into which others write by chance: no two of their answers need be equal either.
+    fn spread_chance(&mut self) {
+        let by_chance = self.statements().filter(|statement| statement.volatile);
+        let tables: BTreeSet<String> =
+            by_chance.flat_map(|statement| written(&statement.sql)).collect();
+        for statement in self.scripts.iter_mut().flat_map(|script| &mut script.statements) {
+            statement.volatile |= names(&statement.sql).iter().any(|name| tables.contains(name));
+        }
     }
 
     fn add(&mut self, file: &str, text: &str, weight: u32, form: Form) -> Result<(), TrialError> {

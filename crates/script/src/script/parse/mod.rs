@@ -333,8 +333,10 @@ impl Draft {
         parameters: Vec<(String, Slot)>,
         gset: Option<String>,
     ) {
+        let of_line = self.script.statements.iter().filter(|known| known.line == line).count();
         let name = match (&self.name, self.script.statements.len()) {
             (Some(name), 0) => name.clone(),
+            _ if of_line > 0 => format!("{}:{line}.{}", self.script.name, of_line + 1),
             _ => format!("{}:{line}", self.script.name),
         };
         self.push(Op::Run(self.script.statements.len()), line);

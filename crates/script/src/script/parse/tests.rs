@@ -227,3 +227,17 @@ fn the_three_spellings_name_queries() {
         assert_eq!(name(comment), wanted, "{comment}");
     }
 }
+
+#[test]
+fn statements_of_one_line_have_names_of_their_own() {
+    let text = "SELECT 1; SELECT 2;\nSELECT 3; SELECT 4";
+    for form in [Form::Statements, Form::Transaction] {
+        let scripts = parse("a.sql", "a", text, form, &mut Names::default()).unwrap();
+        let names: Vec<&str> = scripts
+            .iter()
+            .flat_map(|script| &script.statements)
+            .map(|it| it.name.as_str())
+            .collect();
+        assert_eq!(names, ["a:1", "a:1.2", "a:2", "a:2.2"]);
+    }
+}
