@@ -7,19 +7,8 @@ use std::process::{Command, Output};
 
 /// The files of the recorder.
 const SOURCES: [&str; 13] = [
-    "code.c",
-    "commits.c",
-    "configure.c",
-    "doors.c",
-    "file.c",
-    "hooks.c",
-    "library.c",
-    "scan.c",
-    "secrets.c",
-    "shape.c",
-    "snapshot.c",
-    "texts.c",
-    "values.c",
+    "code.c", "commits.c", "configure.c", "doors.c", "file.c", "hooks.c", "library.c", "scan.c",
+    "secrets.c", "shape.c", "snapshot.c", "texts.c", "values.c",
 ];
 
 fn main() {

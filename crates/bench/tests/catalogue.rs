@@ -52,25 +52,10 @@ fn a_record_tells_from_its_name_what_a_workload_measures() {
 /// Every text as `name contents`, once. A new text that is executed or names a file must not be declared as a plain
 /// `String`: agents of a fleet would accept it from everybody.
 const TEXTS: &[&str] = &[
-    "database Database",
-    "engine Engine",
-    "engine_options Plain",
-    "extension Extension",
-    "models Plain",
-    "prefix Plain",
-    "query Sql",
-    "schema_change Sql",
-    "script File",
-    "scripts WeightedFiles",
-    "setup File",
-    "sql Sql",
-    "text_columns Plain",
-    "text_encoding Plain",
-    "text_file File",
-    "text_queries Sql",
-    "text_table Plain",
-    "tokenizer Plain",
-    "trace File",
+    "database Database", "engine Engine", "engine_options Plain", "extension Extension",
+    "models Plain", "prefix Plain", "query Sql", "schema_change Sql", "script File",
+    "scripts WeightedFiles", "setup File", "sql Sql", "text_columns Plain", "text_encoding Plain",
+    "text_file File", "text_queries Sql", "text_table Plain", "tokenizer Plain", "trace File",
 ];
 
 #[test]

@@ -264,16 +264,8 @@ fn accesses_since(connection: &Connection, before: i64) -> Result<i64, EngineErr
 
 /// Instructions that take a row which has met all conditions.
 const TAKING: [&str; 10] = [
-    "ResultRow",
-    "SorterInsert",
-    "Sequence",
-    "AggStep",
-    "AggStep1",
-    "IdxInsert",
-    "RowSetAdd",
-    "Delete",
-    "Insert",
-    "Yield",
+    "ResultRow", "SorterInsert", "Sequence", "AggStep", "AggStep1", "IdxInsert", "RowSetAdd",
+    "Delete", "Insert", "Yield",
 ];
 
 fn tree(nodes: &[ScanNode], cycles: Option<i64>, program: &[Instruction]) -> Vec<Node> {

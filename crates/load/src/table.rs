@@ -287,13 +287,7 @@ mod tests {
     #[test]
     fn a_type_that_is_more_than_a_type_is_refused() {
         for bad in [
-            "TEXT PRIMARY KEY",
-            "INT)",
-            "X); DROP TABLE t --",
-            "INT(a)",
-            "(1)",
-            "INT DEFAULT",
-            "1X",
+            "TEXT PRIMARY KEY", "INT)", "X); DROP TABLE t --", "INT(a)", "(1)", "INT DEFAULT", "1X",
         ] {
             let mut table = Table::new("t");
             table.types = vec![Column::new("id", bad)];

@@ -597,13 +597,8 @@ mod tests {
         .unwrap();
         let names: Vec<String> = chosen.pragmas().into_iter().map(|(name, _)| name).collect();
         let expected = [
-            "busy_timeout",
-            "page_size",
-            "auto_vacuum",
-            "locking_mode",
-            "journal_mode",
-            "cache_size",
-            "foreign_keys",
+            "busy_timeout", "page_size", "auto_vacuum", "locking_mode", "journal_mode",
+            "cache_size", "foreign_keys",
         ];
         assert_eq!(names, expected);
         assert_eq!(chosen.begin, Some(Begin::Immediate));

@@ -14,12 +14,7 @@ use crate::error::Result;
 
 /// The settings of a connection that applications meet first.
 const SETTINGS: [&str; 7] = [
-    "busy_timeout",
-    "cache_size",
-    "foreign_keys",
-    "journal_mode",
-    "mmap_size",
-    "synchronous",
+    "busy_timeout", "cache_size", "foreign_keys", "journal_mode", "mmap_size", "synchronous",
     "wal_autocheckpoint",
 ];
 

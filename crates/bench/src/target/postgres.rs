@@ -34,15 +34,8 @@ const REMOVAL: Duration = Duration::from_secs(30);
 
 /// Settings that affect the figures.
 const REPORTED: [&str; 9] = [
-    "server_version",
-    "fsync",
-    SYNCHRONOUS_COMMIT,
-    "full_page_writes",
-    "wal_sync_method",
-    "shared_buffers",
-    "max_connections",
-    "max_wal_size",
-    "checkpoint_timeout",
+    "server_version", "fsync", SYNCHRONOUS_COMMIT, "full_page_writes", "wal_sync_method",
+    "shared_buffers", "max_connections", "max_wal_size", "checkpoint_timeout",
 ];
 
 choice! {

@@ -32,12 +32,7 @@ const WIDTH: usize = 1_000;
 
 /// The parts of the work, in their order.
 const PARTS: [&str; 6] = [
-    "insert-single",
-    "insert-reused",
-    "insert-batch",
-    "point-read",
-    "range-scan",
-    "task-statement",
+    "insert-single", "insert-reused", "insert-batch", "point-read", "range-scan", "task-statement",
 ];
 
 parameters! {

@@ -91,19 +91,8 @@ pub static OPTION_SETS: &[OptionSet] = &[
     OptionSet {
         source: Some("https://sqlite.org/compile.html#recommended_compile_time_options"),
         options: &[
-            NO_DQS,
-            NO_THREADS,
-            NO_MEMSTATUS,
-            WAL_NORMAL,
-            NO_BLOB_LIKE,
-            ANY_DEPTH,
-            NO_DECLTYPE,
-            NO_DEPRECATED,
-            NO_PROGRESS,
-            NO_SHARED_CACHE,
-            ALLOCA,
-            NO_AUTOINIT,
-            STRICT_SUBTYPE,
+            NO_DQS, NO_THREADS, NO_MEMSTATUS, WAL_NORMAL, NO_BLOB_LIKE, ANY_DEPTH, NO_DECLTYPE,
+            NO_DEPRECATED, NO_PROGRESS, NO_SHARED_CACHE, ALLOCA, NO_AUTOINIT, STRICT_SUBTYPE,
         ],
         // Column metadata is made of declared types; SQLite does not compile without them.
         without: &["SQLITE_ENABLE_COLUMN_METADATA"],
@@ -115,16 +104,8 @@ pub static OPTION_SETS: &[OptionSet] = &[
     OptionSet {
         source: Some("003"),
         options: &[
-            NO_DQS,
-            NO_THREADS,
-            NO_MEMSTATUS,
-            WAL_NORMAL,
-            NO_BLOB_LIKE,
-            ANY_DEPTH,
-            NO_PROGRESS,
-            NO_SHARED_CACHE,
-            ALLOCA,
-            FTS5,
+            NO_DQS, NO_THREADS, NO_MEMSTATUS, WAL_NORMAL, NO_BLOB_LIKE, ANY_DEPTH, NO_PROGRESS,
+            NO_SHARED_CACHE, ALLOCA, FTS5,
         ],
         ..set(
             "article",

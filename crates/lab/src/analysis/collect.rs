@@ -140,12 +140,7 @@ impl Collector {
             let devices = devices.map_or(&[][..], Vec::as_slice);
             let disturbances = gathered.disturbing.finish();
             let mut analysed = experiment::analyse(
-                planned,
-                self.plan.scale,
-                params,
-                gathered,
-                &self.environment,
-                devices,
+                planned, self.plan.scale, params, gathered, &self.environment, devices,
             );
             analysed.disturbances = disturbances;
             let fsync = analysed.fsync;

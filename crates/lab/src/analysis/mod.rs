@@ -123,10 +123,7 @@ impl<Tuning> Analysis<Tuning> {
     /// Returns the number of trials that were measured, in all parts of the run.
     pub fn measured(&self) -> usize {
         let parts = [
-            self.trials,
-            self.counting_trials,
-            self.tier_trials,
-            self.confirmation_trials,
+            self.trials, self.counting_trials, self.tier_trials, self.confirmation_trials,
             self.search_trials,
         ];
         parts.iter().map(|part| part.measured).sum()

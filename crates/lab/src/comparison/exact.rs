@@ -14,24 +14,9 @@ use crate::trial::{Measured, Outcome, StatementRecord};
 
 /// Families of metrics by which the whole work is compared: `syncs` and also `syncs.wal`.
 const FAMILIES: [&str; 18] = [
-    "executions",
-    "rows_per_call",
-    "vm_steps",
-    "scan_steps",
-    "sorts",
-    "auto_index_rows",
-    "syncs",
-    "writes",
-    "bytes_written",
-    "reads",
-    "bytes_read",
-    "truncates",
-    "deletes",
-    "cache_misses",
-    "cache_spills",
-    "pages_written",
-    "db_bytes",
-    "wal_bytes",
+    "executions", "rows_per_call", "vm_steps", "scan_steps", "sorts", "auto_index_rows", "syncs",
+    "writes", "bytes_written", "reads", "bytes_read", "truncates", "deletes", "cache_misses",
+    "cache_spills", "pages_written", "db_bytes", "wal_bytes",
 ];
 
 /// One of the two sides that are compared.

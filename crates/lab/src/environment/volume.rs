@@ -115,30 +115,9 @@ impl VolumeKind {
 
 /// File systems whose medium is across a network, or across the border of a virtual machine.
 const NETWORK: [&str; 24] = [
-    "9p",
-    "afs",
-    "beegfs",
-    "ceph",
-    "cifs",
-    "drvfs",
-    "fakeowner",
-    "fuse.glusterfs",
-    "fuse.grpcfuse",
-    "fuse.rclone",
-    "fuse.s3fs",
-    "fuse.sshfs",
-    "fuse.vmhgfs-fuse",
-    "glusterfs",
-    "gpfs",
-    "lustre",
-    "ncpfs",
-    "nfs",
-    "nfs4",
-    "prl_fs",
-    "smb3",
-    "smbfs",
-    "vboxsf",
-    "virtiofs",
+    "9p", "afs", "beegfs", "ceph", "cifs", "drvfs", "fakeowner", "fuse.glusterfs", "fuse.grpcfuse",
+    "fuse.rclone", "fuse.s3fs", "fuse.sshfs", "fuse.vmhgfs-fuse", "glusterfs", "gpfs", "lustre",
+    "ncpfs", "nfs", "nfs4", "prl_fs", "smb3", "smbfs", "vboxsf", "virtiofs",
 ];
 
 fn is_memory_device(name: &str) -> bool {

@@ -333,17 +333,8 @@ published = 2.0
     /// The arguments of a run over the fleet.
     pub fn run_arguments<'a>(&self, address: &'a str, more: &[&'a str]) -> Vec<&'a str> {
         let usual = [
-            "run",
-            "waits.toml",
-            "--drivers",
-            "drivers",
-            "--fleet",
-            address,
-            "--seed",
-            "7",
-            "--probe",
-            "0",
-            "--no-tiers",
+            "run", "waits.toml", "--drivers", "drivers", "--fleet", address, "--seed", "7",
+            "--probe", "0", "--no-tiers",
         ];
         let patience: &[&str] = match more.contains(&"--patience") {
             true => &[],

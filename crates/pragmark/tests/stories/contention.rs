@@ -79,12 +79,10 @@ exact = true
 fn the_trap_of_the_deferred_upgrade_is_a_measured_result() {
     let laboratory = Laboratory::new();
     laboratory.write("trap.toml", TRAP);
-    laboratory.pragmark(&["run", "trap.toml", "--out", "run"]).exits(0).says(&[
-        "2 confirmed",
-        "transaction=concurrent",
-        "skipped",
-        "lacks BEGIN CONCURRENT",
-    ]);
+    laboratory
+        .pragmark(&["run", "trap.toml", "--out", "run"])
+        .exits(0)
+        .says(&["2 confirmed", "transaction=concurrent", "skipped", "lacks BEGIN CONCURRENT"]);
 }
 
 #[test]

@@ -70,17 +70,8 @@ fn harm_that_is_done_on_an_occasion_only_is_told_with_the_occasion_and_its_cause
     let laboratory = Laboratory::new();
     let crash = |script: &[&str]| {
         let settings = [
-            "crash",
-            "--set",
-            "journal_mode=delete",
-            "--set",
-            "synchronous=full",
-            "--set",
-            "locking_mode=normal",
-            "--model",
-            "reorder",
-            "--images",
-            "600",
+            "crash", "--set", "journal_mode=delete", "--set", "synchronous=full", "--set",
+            "locking_mode=normal", "--model", "reorder", "--images", "600",
         ];
         laboratory.pragmark(&[&settings, script].concat()).exits(0)
     };
@@ -298,11 +289,10 @@ fn settings_that_the_engine_refuses_are_named() {
     ]);
     // Among others it is reported beside the table.
     crash("truncate,persist", "some").exits(0);
-    laboratory.pragmark(&["report", "some", "--format", "markdown"]).exits(0).says(&[
-        "8 measured, 8 skipped",
-        "not measured: ",
-        "did not take effect",
-    ]);
+    laboratory
+        .pragmark(&["report", "some", "--format", "markdown"])
+        .exits(0)
+        .says(&["8 measured, 8 skipped", "not measured: ", "did not take effect"]);
 }
 
 #[test]
@@ -310,13 +300,7 @@ fn a_matrix_fits_into_the_columns_of_a_pipe_with_every_model() {
     let laboratory = Laboratory::new();
     let answer = laboratory
         .pragmark(&[
-            "crash",
-            "--set",
-            "journal_mode=delete",
-            "--set",
-            "synchronous=full",
-            "--images",
-            "50",
+            "crash", "--set", "journal_mode=delete", "--set", "synchronous=full", "--images", "50",
         ])
         .exits(0);
     for line in answer.stdout().lines() {

@@ -90,9 +90,8 @@ fn a_run_without_settings_of_sqlite_has_none_to_print() {
 fn a_condition_that_is_no_factor_is_named_with_the_nearest() {
     let laboratory = Laboratory::new();
     laboratory.write("crossed.toml", &CROSSED.replace("[\"rows\"]", "[\"row\"]"));
-    laboratory.pragmark(&["run", "crossed.toml"]).exits(2).complains(&[
-        "crossed.toml:7:",
-        "`row` is not a factor",
-        "`rows`",
-    ]);
+    laboratory
+        .pragmark(&["run", "crossed.toml"])
+        .exits(2)
+        .complains(&["crossed.toml:7:", "`row` is not a factor", "`rows`"]);
 }

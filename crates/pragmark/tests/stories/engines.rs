@@ -101,11 +101,9 @@ cp {} "$out""#,
 #[test]
 fn an_engine_is_built_once_listed_shown_and_removed() {
     let yard = Yard::new();
-    yard.pragmark(&["engine", "show", "3.54.1"]).exits(0).says(&[
-        "not built yet",
-        "libsqlite3-sys 0.39.1",
-        "-O2",
-    ]);
+    yard.pragmark(&["engine", "show", "3.54.1"])
+        .exits(0)
+        .says(&["not built yet", "libsqlite3-sys 0.39.1", "-O2"]);
     let built = yard.pragmark(&["engine", "build", "3.54.1"]).exits(0);
     let line = built.stdout();
     let path = line.trim().strip_prefix("3.54.1\t").unwrap().to_owned();
@@ -129,12 +127,9 @@ fn an_engine_is_built_once_listed_shown_and_removed() {
     assert_eq!(kept["path"], path.as_str());
     assert_eq!(kept["provenance"]["sha256"].as_str().unwrap().len(), 64);
 
-    yard.pragmark(&["engine", "show", "3.54.1"]).exits(0).says(&[
-        "source id: 2026-",
-        &path,
-        "a compiler 1.0",
-        "-DSQLITE_ENABLE_FTS5",
-    ]);
+    yard.pragmark(&["engine", "show", "3.54.1"])
+        .exits(0)
+        .says(&["source id: 2026-", &path, "a compiler 1.0", "-DSQLITE_ENABLE_FTS5"]);
     yard.pragmark(&["engine", "remove", "3.54.1"]).exits(0).says(&["removed"]);
     assert!(!std::path::Path::new(&path).exists());
     yard.pragmark(&["engine", "remove", "3.54.1"]).exits(2).complains(&["3.54.1", "engine list"]);
@@ -179,11 +174,9 @@ fn a_run_goes_on_with_the_engines_it_began_with_and_with_no_others() {
     run(&["small.toml", "--engine", "3.54.1", "--out", "run"]).exits(0);
     run(&["--resume", "run"]).exits(0);
     yard.pragmark(&["engine", "remove", "--all"]).exits(0);
-    run(&["--resume", "run"]).exits(3).complains(&[
-        "3.54.1",
-        "can no longer be used",
-        "start a new run",
-    ]);
+    run(&["--resume", "run"])
+        .exits(3)
+        .complains(&["3.54.1", "can no longer be used", "start a new run"]);
 }
 
 #[test]
@@ -201,11 +194,9 @@ fn misspelt_engines_are_told_with_the_nearest_before_anything_is_begun() {
     }
     let misspelt = ENGINES.replace("elsewhere", "3.46.1");
     yard.0.write("misspelt.toml", &misspelt);
-    yard.pragmark(&["run", "misspelt.toml", "--out", "run"]).exits(2).complains(&[
-        "misspelt.toml",
-        "3.46.1",
-        "3.46.0",
-    ]);
+    yard.pragmark(&["run", "misspelt.toml", "--out", "run"])
+        .exits(2)
+        .complains(&["misspelt.toml", "3.46.1", "3.46.0"]);
     yard.pragmark(&["engine", "build", "system"]).exits(2).complains(&["system"]);
     yard.pragmark(&["run", "small.toml", "--engine", "elsewhere", "--out", "run"])
         .exits(3)

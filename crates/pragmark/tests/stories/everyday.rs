@@ -180,29 +180,23 @@ fn two_directories_are_measured_apart() {
 #[test]
 fn what_comes_with_pragmark_is_listed_and_shown() {
     let laboratory = Laboratory::new();
-    laboratory.pragmark(&["list"]).exits(0).says(&[
-        "txn-basics",
-        "insert-unroll",
-        "index-timing",
-        "pragma-journal-sync",
-    ]);
+    laboratory
+        .pragmark(&["list"])
+        .exits(0)
+        .says(&["txn-basics", "insert-unroll", "index-timing", "pragma-journal-sync"]);
     laboratory
         .pragmark(&["list", "workloads"])
         .exits(0)
         .says(&["bulk-insert", "rows_per_statement"]);
-    laboratory.pragmark(&["list", "pragmas"]).exits(0).says(&[
-        "journal_mode",
-        "delete",
-        "wal",
-        "mmap_size",
-    ]);
+    laboratory
+        .pragmark(&["list", "pragmas"])
+        .exits(0)
+        .says(&["journal_mode", "delete", "wal", "mmap_size"]);
     laboratory.pragmark(&["list", "metrics"]).exits(0).says(&["rows_per_s"]);
-    laboratory.pragmark(&["show", "index-timing"]).exits(0).says(&[
-        "ins-31",
-        "index=before",
-        "(baseline)",
-        "at least 2",
-    ]);
+    laboratory
+        .pragmark(&["show", "index-timing"])
+        .exits(0)
+        .says(&["ins-31", "index=before", "(baseline)", "at least 2"]);
     laboratory.pragmark(&["--generate", "schema"]).exits(0).says(&["\"$schema\""]);
 }
 
@@ -212,12 +206,10 @@ fn completions_and_the_manual_page_come_from_the_same_definitions() {
     for shell in ["bash", "zsh", "fish"] {
         laboratory.pragmark(&["--generate", shell]).exits(0).says(&["pragmark", "COMPLETE"]);
     }
-    laboratory.pragmark(&["--generate", "man"]).exits(0).says(&[
-        ".TH",
-        "PRAGMARK RUN",
-        "resume",
-        "Exit codes",
-    ]);
+    laboratory
+        .pragmark(&["--generate", "man"])
+        .exits(0)
+        .says(&[".TH", "PRAGMARK RUN", "resume", "Exit codes"]);
 }
 
 #[test]
@@ -287,15 +279,7 @@ fn permutations_are_measured_in_every_directory_and_their_settings_proved_on_eve
     }
     laboratory
         .pragmark(&[
-            "run",
-            "permutation.toml",
-            "--dir",
-            "one",
-            "--dir",
-            "two",
-            "--probe",
-            "0",
-            "--out",
+            "run", "permutation.toml", "--dir", "one", "--dir", "two", "--probe", "0", "--out",
             "run",
         ])
         .exits(0);

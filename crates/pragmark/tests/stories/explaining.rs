@@ -70,12 +70,10 @@ fn a_recorded_statement_is_explained_with_its_values() {
     let Some(laboratory) = with_program(READS) else { return };
     shop(&laboratory);
     laboratory.pragmark(&RECORD).exits(0);
-    laboratory.pragmark(&["explain", "app.trace"]).exits(0).says(&[
-        "orders(user_id, day)",
-        "statement 1",
-        "With ?1 = 4.",
-        "With ?1 = 'xxxxx",
-    ]);
+    laboratory
+        .pragmark(&["explain", "app.trace"])
+        .exits(0)
+        .says(&["orders(user_id, day)", "statement 1", "With ?1 = 4.", "With ?1 = 'xxxxx"]);
     let one = ["explain", "app.trace", "--statement", "99"];
     laboratory.pragmark(&one).exits(2).complains(&["2 statements, numbered from 1"]);
 }

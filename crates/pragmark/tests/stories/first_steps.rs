@@ -118,11 +118,9 @@ fn old_runs_are_removed_and_nothing_else() {
     prune(&["--yes", "."]).exits(2).complains(&["--keep", "--older-than"]);
     prune(&["--older-than", "3", "--yes"]).exits(2).complains(&["needs a unit, such as 30d"]);
     prune(&["--older-than", "10d", "--keep", "9"]).exits(0).says(&["nothing to remove"]);
-    prune(&["--older-than", "10d", "--dry-run"]).exits(0).says(&[
-        "runs/old ",
-        "runs/older ",
-        "3 runs",
-    ]);
+    prune(&["--older-than", "10d", "--dry-run"])
+        .exits(0)
+        .says(&["runs/old ", "runs/older ", "3 runs"]);
     assert_eq!(folders(&laboratory), ["new", "old", "older", "precious"]);
     prune(&["--keep", "2", "--yes"])
         .exits(0)

@@ -37,14 +37,7 @@ fn ones_own_text_is_searched_and_an_unknown_tokenizer_skipped_by_name() {
     laboratory.write("mails.csv", TEXT);
     laboratory
         .pragmark(&[
-            "run",
-            "own.toml",
-            "--text",
-            "mails.csv",
-            "--columns",
-            "subject, body",
-            "--out",
-            "run",
+            "run", "own.toml", "--text", "mails.csv", "--columns", "subject, body", "--out", "run",
         ])
         .exits(0)
         .complains(&["3 documents", "subject, body"])
@@ -119,16 +112,8 @@ fn a_mistake_in_ones_own_text_is_named_before_anything_is_begun() {
     laboratory.write("empty.jsonl", "");
     std::fs::write(laboratory.path().join("latin.csv"), b"body\nok\nna\xefve\n").unwrap();
     let run = |text: &str, columns: &str| {
-        laboratory.pragmark(&[
-            "run",
-            "own.toml",
-            "--out",
-            "run",
-            "--text",
-            text,
-            "--columns",
-            columns,
-        ])
+        laboratory
+            .pragmark(&["run", "own.toml", "--out", "run", "--text", text, "--columns", columns])
     };
     run("mails.csv", "title").exits(3).complains(&["mails.csv", "`title`", "id, subject, body"]);
     run("latin.csv", "body").exits(3).complains(&["latin.csv, row 2", "UTF-8"]);
@@ -173,15 +158,7 @@ fn a_run_whose_trials_would_be_stopped_is_refused_with_the_limit_that_they_need(
     laboratory.write("own.toml", &OWN.replace("factors =", scale));
     laboratory
         .pragmark(&[
-            "run",
-            "own.toml",
-            "--scale",
-            "paper",
-            "--trial-limit",
-            "5s",
-            "--yes",
-            "--out",
-            "run",
+            "run", "own.toml", "--scale", "paper", "--trial-limit", "5s", "--yes", "--out", "run",
         ])
         .exits(2)
         .complains(&["trial of own", "stopped after 5s", "--trial-limit"]);

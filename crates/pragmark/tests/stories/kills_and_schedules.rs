@@ -10,10 +10,7 @@ use crate::laboratory::{Laboratory, wait_until};
 fn killed_writers_lose_nothing_that_was_acknowledged_and_leave_nothing_behind() {
     let laboratory = Laboratory::new();
     laboratory.pragmark(&["crash", "--kill", "48", "--seed", "3"]).exits(0).says(&[
-        "journal_mode=delete",
-        "journal_mode=truncate",
-        "journal_mode=persist",
-        "journal_mode=wal",
+        "journal_mode=delete", "journal_mode=truncate", "journal_mode=persist", "journal_mode=wal",
         "no violation",
     ]);
     assert!(laboratory.left_over().is_empty());

@@ -39,27 +39,24 @@ fn a_misspelt_factor_level_or_pragma_is_named_with_file_and_line() {
     let laboratory = Laboratory::new();
     laboratory
         .write("pragma.toml", &SMALL.replace("synchronous = \"off\"", "synchronos = \"off\""));
-    laboratory.pragmark(&["run", "pragma.toml", "--out", "run"]).exits(2).complains(&[
-        "pragma.toml:5:",
-        "`synchronos`",
-        "`synchronous`",
-    ]);
+    laboratory
+        .pragmark(&["run", "pragma.toml", "--out", "run"])
+        .exits(2)
+        .complains(&["pragma.toml:5:", "`synchronos`", "`synchronous`"]);
     laboratory
         .write("level.toml", &SMALL.replace("synchronous = \"off\"", "journal_mode = \"wall\""));
-    laboratory.pragmark(&["run", "level.toml", "--out", "run"]).exits(2).complains(&[
-        "level.toml:5:",
-        "\"wall\"",
-        "`wal`",
-    ]);
+    laboratory
+        .pragmark(&["run", "level.toml", "--out", "run"])
+        .exits(2)
+        .complains(&["level.toml:5:", "\"wall\"", "`wal`"]);
     laboratory.write(
         "factor.toml",
         &SMALL.replace("of = { rows_per_statement", "of = { row_per_statement"),
     );
-    laboratory.pragmark(&["run", "factor.toml", "--out", "run"]).exits(2).complains(&[
-        "factor.toml:14:",
-        "`row_per_statement`",
-        "`rows_per_statement`",
-    ]);
+    laboratory
+        .pragmark(&["run", "factor.toml", "--out", "run"])
+        .exits(2)
+        .complains(&["factor.toml:14:", "`row_per_statement`", "`rows_per_statement`"]);
     assert!(!laboratory.path().join("run").exists());
 }
 

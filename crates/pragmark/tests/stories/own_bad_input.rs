@@ -30,14 +30,7 @@ fn shop(rows: u32) -> (Laboratory, Connection) {
 const COMMANDS: [&[&str]; 3] = [
     &["measure", "mine.sql", "--rounds", "2", "--set", "transactions=5", "--out", "run"],
     &[
-        "crash",
-        "--script",
-        "mine.sql",
-        "--set",
-        "journal_mode=wal",
-        "--images",
-        "20",
-        "--out",
+        "crash", "--script", "mine.sql", "--set", "journal_mode=wal", "--images", "20", "--out",
         "run",
     ],
     &["explain", "SELECT 1"],
@@ -207,15 +200,7 @@ fn a_database_is_no_place_for_an_answer_and_one_value_is_no_comparison() {
     connection.close().unwrap();
     let before = state(&laboratory.path().join("shop"));
     let measure = [
-        "measure",
-        "mine.sql",
-        "--db",
-        "shop/app.db",
-        "--out",
-        "run",
-        "--rounds",
-        "2",
-        "--set",
+        "measure", "mine.sql", "--db", "shop/app.db", "--out", "run", "--rounds", "2", "--set",
         "transactions=5",
     ];
     let one = [&measure[..], &["--vary", "journal_mode=wal"]].concat();

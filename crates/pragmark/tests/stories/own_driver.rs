@@ -4,11 +4,10 @@ use crate::laboratory::Laboratory;
 
 /// Writes a new driver and its experiment, made small.
 fn new_driver(laboratory: &Laboratory, name: &str, language: &str) {
-    laboratory.pragmark(&["new", "driver", name, language]).exits(0).says(&[
-        name,
-        "pragmark run",
-        "--drivers",
-    ]);
+    laboratory
+        .pragmark(&["new", "driver", name, language])
+        .exits(0)
+        .says(&[name, "pragmark run", "--drivers"]);
     let file = format!("{name}.toml");
     let text = laboratory.read(&file);
     let small = text.replace("orders = 300", "orders = 20")

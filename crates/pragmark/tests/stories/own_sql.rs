@@ -139,16 +139,8 @@ fn an_index_is_tried_by_one_option_and_sql_with_commas_is_one_value() {
 fn the_same_is_written_as_an_experiment_that_runs() {
     let laboratory = shop();
     let write = [
-        "measure",
-        "--db",
-        "app.db",
-        "queries.sql",
-        "--rounds",
-        "2",
-        "--seconds",
-        "10ms",
-        "--write",
-        "my.toml",
+        "measure", "--db", "app.db", "queries.sql", "--rounds", "2", "--seconds", "10ms",
+        "--write", "my.toml",
     ];
     laboratory.pragmark(&write).exits(0).complains(&["`pragmark run my.toml` measures it"]);
     laboratory.pragmark(&write).exits(3).complains(&["my.toml exists"]);

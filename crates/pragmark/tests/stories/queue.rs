@@ -133,11 +133,10 @@ fn every_target_is_measured_verified_and_told_by_what_survives() {
     let laboratory = open_laboratory();
     let skips = no_server(&laboratory);
     laboratory.write("targets.toml", QUEUE);
-    let answer = laboratory.pragmark(&["run", "targets.toml", "--out", "run"]).exits(0).says(&[
-        "1 confirmed",
-        "1 not applicable",
-        "outlives the process",
-    ]);
+    let answer = laboratory
+        .pragmark(&["run", "targets.toml", "--out", "run"])
+        .exits(0)
+        .says(&["1 confirmed", "1 not applicable", "outlives the process"]);
     for trial in laboratory.trials("run") {
         let postgres = trial["variant"].as_str().unwrap().contains("postgres");
         if postgres && skips {

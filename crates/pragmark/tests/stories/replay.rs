@@ -100,13 +100,9 @@ fn an_application_of_four_processes_is_replayed_with_two_journal_modes() {
     let files = ["app.db", "app.trace"].map(|name| laboratory.path().join(name));
     let before = [&files[0], &files[1]].map(|file| std::fs::read(file).unwrap());
     let answer = laboratory.pragmark(&replay(&["--vary", "journal_mode=wal,delete"]));
-    answer.exits(0).says(&[
-        "Replay",
-        "9 equal",
-        "The recording lasted",
-        "journal_mode",
-        "update_accounts",
-    ]);
+    answer
+        .exits(0)
+        .says(&["Replay", "9 equal", "The recording lasted", "journal_mode", "update_accounts"]);
     let trials = laboratory.trials("run");
     assert!(trials.len() >= 6);
     for trial in &trials {
@@ -265,14 +261,8 @@ fn a_replay_is_written_as_an_experiment_that_runs() {
         return;
     };
     let write = [
-        "--vary",
-        "synchronous=normal,off",
-        "--mode",
-        "paced",
-        "--set",
-        "speed_percent=400",
-        "--write",
-        "my.toml",
+        "--vary", "synchronous=normal,off", "--mode", "paced", "--set", "speed_percent=400",
+        "--write", "my.toml",
     ];
     laboratory.pragmark(&replay(&write)).exits(0);
     let text = laboratory.read("my.toml");

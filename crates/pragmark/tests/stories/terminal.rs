@@ -141,11 +141,7 @@ done"#
     };
     let text = String::from_utf8_lossy(&output.stdout);
     for (line, word) in lines.iter().zip([
-        "settings",
-        "index-timing",
-        "small.toml",
-        "django",
-        "3.46.0+recommended",
+        "settings", "index-timing", "small.toml", "django", "3.46.0+recommended",
         "pragmark-runs/first",
     ]) {
         let expected = format!("{line} -> {word}");

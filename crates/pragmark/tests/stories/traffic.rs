@@ -216,16 +216,8 @@ fn a_script_with_the_recorded_distributions_can_be_measured() {
         assert!(script.contains(part), "`{part}` is not in:\n{script}");
     }
     let measure = [
-        "measure",
-        "--db",
-        "work.db",
-        "work.sql",
-        "--rounds",
-        "2",
-        "--set",
-        "transactions=200",
-        "--out",
-        "run",
+        "measure", "--db", "work.db", "work.sql", "--rounds", "2", "--set", "transactions=200",
+        "--out", "run",
     ];
     laboratory
         .pragmark(&measure)

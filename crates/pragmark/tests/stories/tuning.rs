@@ -49,12 +49,8 @@ fn the_fastest_settings_are_searched_among_the_safe_ones_and_a_later_search_goes
     let laboratory = bank();
     let before = std::fs::read(laboratory.path().join("app.db")).unwrap();
     let answer = tune(&laboratory, "run", "30s", &["--limit", "size <= 50"]).says(&[
-        "The search",
-        "combinations of levels",
-        "the current settings",
-        "Constraints",
-        "db_bytes <= 50",
-        "kept",
+        "The search", "combinations of levels", "the current settings", "Constraints",
+        "db_bytes <= 50", "kept",
     ]);
     // Tiers of what is recommended and of what is set now, whose page size no setting names, are known ahead.
     assert!(!answer.stdout().contains("What a crash"));
@@ -81,15 +77,7 @@ fn the_fastest_settings_are_searched_among_the_safe_ones_and_a_later_search_goes
 fn what_a_search_has_measured_is_kept_though_its_rounds_fail() {
     let laboratory = bank();
     let run = laboratory.start(&[
-        "tune",
-        "work.sql",
-        "--db",
-        "app.db",
-        "--out",
-        "run",
-        "--time-limit",
-        "6s",
-        "--seconds",
+        "tune", "work.sql", "--db", "app.db", "--out", "run", "--time-limit", "6s", "--seconds",
         "20ms",
     ]);
     // The first trial measures the current settings. Without the database, all others fail at once, so that rounds are tried

@@ -297,17 +297,7 @@ fn ranks(experiment: &ExperimentAnalysis) -> Vec<Option<usize>> {
 /// When the table cannot be built.
 pub fn metrics_csv(analysis: &Analysis, columns: Columns) -> Result<String> {
     const NAMES: [&str; 11] = [
-        "experiment",
-        "variant",
-        "role",
-        "metric",
-        "median",
-        "min",
-        "max",
-        "sd",
-        "p95",
-        "p99",
-        "n",
+        "experiment", "variant", "role", "metric", "median", "min", "max", "sd", "p95", "p99", "n",
     ];
     let all = variant_columns().into_iter().filter(|column| NAMES.contains(&column.name));
     let all =

@@ -20,13 +20,7 @@ const VARIANTS_FROM: usize = 6;
 
 /// Metrics of each statement besides its median.
 const METRICS: [&str; 8] = [
-    "p50_us",
-    "p99_us",
-    "executions",
-    "rows_per_call",
-    "vm_steps",
-    "scan_steps",
-    "sorts",
+    "p50_us", "p99_us", "executions", "rows_per_call", "vm_steps", "scan_steps", "sorts",
     "auto_index_rows",
 ];
 

@@ -95,13 +95,7 @@ fn check(earlier: &[Written], now: &Written) -> Result<()> {
 fn add(draft: &Draft, number: i64, later_us: i64) -> Result<()> {
     let mut most = HashMap::new();
     for table in [
-        "process",
-        "connection",
-        "statement",
-        "normalised",
-        "execution",
-        "counters",
-        "blob",
+        "process", "connection", "statement", "normalised", "execution", "counters", "blob",
         "snapshot",
     ] {
         let sql = format!("SELECT coalesce(max(id), 0) FROM main.{table}");

@@ -37,34 +37,13 @@ const NAME_ENDS: [&str; 8] = ["1", "2", "7", "42", "99", "2007", "x", "_"];
 /// With one diacritic a letter, and with two, which `remove_diacritics 1` leaves as they are. Queries
 /// of the class `accented` ask for two of them.
 const ACCENTED_WORDS: [&str; 16] = [
-    "café",
-    "naïve",
-    "résumé",
-    "déjà",
-    "Zürich",
-    "façade",
-    "über",
-    "señor",
-    "São",
-    "Müller",
-    "piñata",
-    "coöperate",
-    "Việt",
-    "Nguyễn",
-    "phở",
-    "Erdős",
+    "café", "naïve", "résumé", "déjà", "Zürich", "façade", "über", "señor", "São", "Müller",
+    "piñata", "coöperate", "Việt", "Nguyễn", "phở", "Erdős",
 ];
 /// Without spaces between words, which is why unicode61 takes each for one token. Queries of the class
 /// `cjk` ask for a part of one.
 const CJK_WORDS: [&str; 8] = [
-    "日本語",
-    "東京都",
-    "検索エンジン",
-    "数据库",
-    "全文搜索",
-    "中文分词",
-    "한국어",
-    "데이터베이스",
+    "日本語", "東京都", "検索エンジン", "数据库", "全文搜索", "中文分词", "한국어", "데이터베이스",
 ];
 
 /// A row being written.

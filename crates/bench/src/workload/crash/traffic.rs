@@ -17,13 +17,8 @@ use crate::workload::replay::source::{self, Fate, Recording};
 
 /// The settings that the variant of a crash trial decides, whatever the application sets.
 const DECIDED: [&str; 7] = [
-    "journal_mode",
-    "synchronous",
-    "locking_mode",
-    "page_size",
-    "fullfsync",
-    "checkpoint_fullfsync",
-    "busy_timeout",
+    "journal_mode", "synchronous", "locking_mode", "page_size", "fullfsync",
+    "checkpoint_fullfsync", "busy_timeout",
 ];
 
 /// How many more transactions are read than are crashed, as some may change nothing.

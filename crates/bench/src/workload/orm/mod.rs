@@ -87,12 +87,7 @@ const IN_TRANSACTION: &str = "-txn";
 
 /// PRAGMAs whose numbers are reported, so that claims can be made about them.
 const NUMBERS: [&str; 7] = [
-    "busy_timeout",
-    "cache_size",
-    "cache_spill",
-    "foreign_keys",
-    "journal_size_limit",
-    "mmap_size",
+    "busy_timeout", "cache_size", "cache_spill", "foreign_keys", "journal_size_limit", "mmap_size",
     "synchronous",
 ];
 

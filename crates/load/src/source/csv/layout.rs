@@ -161,18 +161,8 @@ pub(super) fn is_row_count(line: &str) -> bool {
 
 /// Words that stand before totals.
 const TOTALS: [&str; 12] = [
-    "total",
-    "totals",
-    "grand total",
-    "subtotal",
-    "sum",
-    "summe",
-    "gesamt",
-    "gesamtsumme",
-    "somme",
-    "totale",
-    "suma",
-    "totaal",
+    "total", "totals", "grand total", "subtotal", "sum", "summe", "gesamt", "gesamtsumme", "somme",
+    "totale", "suma", "totaal",
 ];
 
 /// Returns whether a row is a total: the word stands in its first field.

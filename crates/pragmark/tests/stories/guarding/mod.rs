@@ -309,12 +309,10 @@ fn a_driver_of_the_projects_own_is_guarded_by_its_own_metric() {
         return;
     };
     let base = ["--base", "HEAD", "--time-limit", "60s"];
-    project.guard(&base).exits(0).says(&[
-        "Orders per second",
-        ">= 0.001",
-        "<= 60 s",
-        "Guard: passed",
-    ]);
+    project
+        .guard(&base)
+        .exits(0)
+        .says(&["Orders per second", ">= 0.001", "<= 60 s", "Guard: passed"]);
     project.add_to_driver("time.sleep(0.02)");
     let file = project.path().join("pragmark-guard.toml");
     let text = std::fs::read_to_string(&file).unwrap();

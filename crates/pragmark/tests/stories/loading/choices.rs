@@ -80,20 +80,8 @@ fn logs() -> Laboratory {
 fn a_folder_is_loaded_with_names_of_files_and_columns_that_were_chosen() {
     let laboratory = logs();
     let options = [
-        "--table",
-        "log",
-        "--select",
-        "user,Time Spent",
-        "--rename",
-        "Time Spent=seconds",
-        "--filename-column",
-        "file",
-        "--skip-lines",
-        "1",
-        "--comment",
-        "#",
-        "--index",
-        "seconds",
+        "--table", "log", "--select", "user,Time Spent", "--rename", "Time Spent=seconds",
+        "--filename-column", "file", "--skip-lines", "1", "--comment", "#", "--index", "seconds",
     ];
     let all = "SELECT * FROM log ORDER BY file";
     for input in ["logs", "logs/?.csv"] {

@@ -44,11 +44,10 @@ fn arrays_and_later_values_are_loaded_without_a_change() {
         .complains(&["a.html: it is an HTML page"]);
     assert_eq!(dump(&laboratory, "a.db", "SELECT id FROM t"), "1\n2");
     laboratory.write("late.csv", &format!("zip\n{}01234\n", "53111\n".repeat(10_500)));
-    laboratory.pragmark(&["load", "late.csv", "late.db", "--table", "t"]).exits(0).says(&[
-        "types: from all rows",
-        "row 10501, column zip",
-        "`01234`",
-    ]);
+    laboratory
+        .pragmark(&["load", "late.csv", "late.db", "--table", "t"])
+        .exits(0)
+        .says(&["types: from all rows", "row 10501, column zip", "`01234`"]);
     assert_eq!(
         dump(&laboratory, "late.db", "SELECT typeof(zip), zip FROM t GROUP BY zip"),
         "text|01234\ntext|53111"
@@ -196,11 +195,10 @@ fn another_database_is_read_by_table_or_query() {
         .exits(0)
         .says(&["2 rows into names"]);
     assert_eq!(dump(&laboratory, "copy.db", "SELECT * FROM names"), "Bonn|4\nLinz, Donau|11");
-    laboratory.pragmark(&["load", "copy.db", "new.db", "--table", "t"]).exits(3).complains(&[
-        "several tables",
-        "copied, names",
-        "--rows NAME",
-    ]);
+    laboratory
+        .pragmark(&["load", "copy.db", "new.db", "--table", "t"])
+        .exits(3)
+        .complains(&["several tables", "copied, names", "--rows NAME"]);
     laboratory
         .pragmark(&["load", "copy.db", "copy.db", "--table", "t", "--rows", "names"])
         .exits(2)

@@ -85,11 +85,9 @@ fn a_real_csv_is_loaded_with_quotes_line_breaks_and_names_of_the_world() {
 fn rows_are_added_by_the_names_of_their_columns() {
     let laboratory = towns_loaded();
     laboratory.write("more.tsv", "name\tid\nGraz\t4\n");
-    load_towns(&laboratory, "towns.csv", &[]).exits(3).complains(&[
-        "already",
-        "--append",
-        "--replace",
-    ]);
+    load_towns(&laboratory, "towns.csv", &[])
+        .exits(3)
+        .complains(&["already", "--append", "--replace"]);
     load_towns(&laboratory, "more.tsv", &["--append"])
         .exits(0)
         .says(&["1 row into", "strategy: arrays"]);

@@ -104,12 +104,7 @@ pub fn runs() -> impl Strategy<Value = RunRecipe> {
 fn experiments() -> impl Strategy<Value = ExperimentRecipe> {
     let design = prop_oneof![Just(Design::OneAtATime), Just(Design::Factorial), Just(Design::List)];
     let metrics = prop::sample::select(vec![
-        "rows_per_s",
-        "seconds",
-        "db_bytes",
-        "p99_us",
-        "busy_errors",
-        "ops_per_s",
+        "rows_per_s", "seconds", "db_bytes", "p99_us", "busy_errors", "ops_per_s",
     ]);
     let rounds = prop_oneof![1 => 1..=3_u32, 2 => 3..=12_u32];
     let noise = prop_oneof![Just(0.0), 0.001..0.05, 0.05..0.5, 0.5..8.0_f64];

@@ -52,24 +52,9 @@ pub fn analysis() -> &'static Analysis {
 #[allow(dead_code)] // Used by one of the tests only.
 pub fn with_text_everywhere(text: &str) -> Analysis {
     const KEYS: [&str; 18] = [
-        "question",
-        "source",
-        "note",
-        "says",
-        "answer",
-        "because",
-        "name",
-        "label",
-        "variant",
-        "why",
-        "problem",
-        "model",
-        "operating_system",
-        "kernel",
-        "device",
-        "file_system",
-        "governor",
-        "version",
+        "question", "source", "note", "says", "answer", "because", "name", "label", "variant",
+        "why", "problem", "model", "operating_system", "kernel", "device", "file_system",
+        "governor", "version",
     ];
     fn add(value: &mut serde_json::Value, text: &str) {
         match value {

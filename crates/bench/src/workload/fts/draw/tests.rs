@@ -78,33 +78,13 @@ fn prose(words: &[&str], rows: usize) -> Vec<Vec<String>> {
 }
 
 const ENGLISH: [&str; 12] = [
-    "the",
-    "invoice",
-    "payment",
-    "connect",
-    "connected",
-    "customer",
-    "library",
-    "overdue",
-    "letters",
-    "receipt",
-    "warehouse",
-    "zebra",
+    "the", "invoice", "payment", "connect", "connected", "customer", "library", "overdue",
+    "letters", "receipt", "warehouse", "zebra",
 ];
 
 const GERMAN: [&str; 12] = [
-    "der",
-    "Rechnung",
-    "Müller",
-    "für",
-    "Straße",
-    "Bücher",
-    "Kündigung",
-    "Lieferung",
-    "größer",
-    "Bestellung",
-    "Übersicht",
-    "Vertrag",
+    "der", "Rechnung", "Müller", "für", "Straße", "Bücher", "Kündigung", "Lieferung", "größer",
+    "Bestellung", "Übersicht", "Vertrag",
 ];
 
 #[test]
