@@ -24,20 +24,36 @@ pub struct Content {
 /// The table that holds the definitions of all others.
 pub const SCHEMA: &str = "sqlite_schema";
 
+/// The table that holds the greatest numbers of AUTOINCREMENT.
+pub const SEQUENCE: &str = "sqlite_sequence";
+
+/// Returns whether a table holds the statistics of ANALYZE, which versions and builds of SQLite write differently.
+pub fn is_statistics(table: &str) -> bool {
+    table.starts_with("sqlite_stat")
+}
+
 /// Returns the content of the schema and of each table that has rows of its own, including the tables behind virtual
-/// tables.
+/// tables. The schema is that of the application: tables of statistics are not part of it.
 ///
 /// # Errors
 /// The schema cannot be read. A table that cannot be read says so itself.
 pub fn tables(connection: &Connection) -> Result<Vec<Table>, EngineError> {
-    let schema = format!("SELECT type, name, tbl_name, sql FROM {SCHEMA}");
+    let schema = format!(
+        "SELECT type, name, tbl_name, sql FROM {SCHEMA} WHERE tbl_name NOT GLOB 'sqlite_stat*'"
+    );
     let mut tables =
         vec![Table { name: SCHEMA.to_owned(), content: Ok(content(connection, &schema)?) }];
     let named =
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY name";
     for row in connection.query_all(named)? {
         let name = row.first().map(ToString::to_string).unwrap_or_default();
-        let sql = format!("SELECT * FROM \"{}\"", name.replace('"', "\"\""));
+        let sql = match name.as_str() {
+            // A row of 0, or of a table that is gone, means the same as none.
+            SEQUENCE => format!(
+                "SELECT * FROM {SEQUENCE} WHERE seq <> 0 AND name IN (SELECT name FROM {SCHEMA})"
+            ),
+            name => format!("SELECT * FROM \"{}\"", name.replace('"', "\"\"")),
+        };
         let content = content(connection, &sql).map_err(|error| error.to_string());
         tables.push(Table { name, content });
     }
@@ -116,6 +132,25 @@ mod tests {
             let other = of(&format!("{table} INSERT INTO t VALUES {other}"));
             assert_ne!(one[1], other[1]);
             assert_eq!(one[0], other[0], "the schema");
+        }
+    }
+
+    #[test]
+    fn what_sqlite_keeps_for_itself_is_not_the_applications_content() {
+        let table = "CREATE TABLE t(a INTEGER PRIMARY KEY AUTOINCREMENT); CREATE INDEX i ON t(a);";
+        let (plain, analyzed) =
+            (of(table), of(&format!("{table} INSERT INTO t VALUES (1); ANALYZE; DELETE FROM t")));
+        assert_eq!(plain[0], analyzed[0], "the schema");
+        let sequence = |tables: &[Table]| {
+            let table = tables.iter().find(|table| table.name == SEQUENCE);
+            table.unwrap().content.as_ref().unwrap().rows
+        };
+        assert_eq!(sequence(&analyzed), 1);
+        for harmless in ["('t', 0)", "('gone', 7)", "('t', NULL)"] {
+            assert_eq!(
+                sequence(&of(&format!("{table} INSERT INTO {SEQUENCE} VALUES {harmless}"))),
+                0
+            );
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::{Connection, Library, OpenFlags, Source, Value};
 use script::effect::{depends_on_chance, first_word, names, written};
-use trace::content::{self, Content, SCHEMA, Table};
+use trace::content::{self, Content, SCHEMA, SEQUENCE, Table, is_statistics};
 
 use super::coverage::Survey;
 use super::source::{Database, Recording};
@@ -18,6 +18,8 @@ pub(super) struct EndState {
     pub(super) equal: Vec<String>,
     /// Tables that differ, with the difference.
     pub(super) differing: Vec<(String, String)>,
+    /// Tables of SQLite's own that differ, with the difference: no reason to refuse a replay.
+    pub(super) apart: Vec<(String, String)>,
     /// Tables that were not compared, with the reason.
     pub(super) left_out: Vec<(String, String)>,
     /// Databases whose end is not known, with the reason.
@@ -39,6 +41,9 @@ impl EndState {
         }
         if !self.equal.is_empty() {
             words.push(format!("{} equal", tables(self.equal.len())));
+        }
+        if !self.apart.is_empty() {
+            words.push(format!("{} of SQLite's own compared apart", tables(self.apart.len())));
         }
         if !self.left_out.is_empty() {
             words.push(format!("{} not compared", tables(self.left_out.len())));
@@ -71,7 +76,7 @@ pub(super) fn compare(
                     Connection::open(&library, &database.path, OpenFlags::default(), None)?;
                 let mut comparison = Comparison::of(&connection, (recording, survey), version)?;
                 if changed {
-                    comparison.leave_out_schema();
+                    comparison.reasons.insert(SCHEMA.to_owned(), "the variant changes the schema");
                 }
                 comparison.compare(wanted, &content::tables(&connection)?, &mut ends);
                 connection.close()?;
@@ -138,14 +143,6 @@ impl Comparison {
         })
     }
 
-    /// Leaves out the schema and the statistics of ANALYZE.
-    fn leave_out_schema(&mut self) {
-        for table in [SCHEMA, "sqlite_stat1", "sqlite_stat4"] {
-            let why = "the variant changes the schema";
-            self.reasons.insert(table.to_owned(), why);
-        }
-    }
-
     /// Returns why a table is not compared.
     fn reason(&self, name: &str) -> Option<&'static str> {
         let name = name.to_ascii_lowercase();
@@ -183,7 +180,9 @@ impl Comparison {
                 }
                 (_, one, other) => {
                     let how = difference(one.and_then(Result::ok), other.and_then(Result::ok));
-                    ends.differing.push((owned(), how));
+                    let list =
+                        if is_statistics(name) { &mut ends.apart } else { &mut ends.differing };
+                    list.push((owned(), how));
                 }
             }
         }
@@ -212,7 +211,7 @@ fn not_replayed(recording: &Recording, survey: &Survey) -> BTreeMap<String, &'st
         let Some(text) = text.filter(|_| !missing.is_empty()) else { continue };
         let mut tables = written(&text.sql);
         if !tables.is_empty() {
-            tables.push("sqlite_sequence".to_owned());
+            tables.push(SEQUENCE.to_owned());
         }
         if ["create", "drop", "alter"].contains(&first_word(&text.sql).as_str()) {
             tables.push(SCHEMA.to_owned());

@@ -49,9 +49,11 @@ fn table(title: &str, columns: &[&str], rows: Vec<Vec<String>>) -> DataTable {
 pub(super) fn end_table(ends: &EndState) -> DataTable {
     let equal = ends.equal.iter().map(|name| (name.clone(), "equal".to_owned()));
     let differing = ends.differing.iter().cloned();
+    let own = "SQLite's own table, which versions and builds write differently";
+    let apart = ends.apart.iter().map(|(name, how)| (name.clone(), format!("{own}: {how}")));
     let rest = ends.left_out.iter().chain(&ends.unknown);
     let rest = rest.map(|(name, why)| (name.clone(), format!("not compared: {why}")));
-    let rows = differing.chain(rest).chain(equal).map(|(name, how)| vec![name, how]);
+    let rows = differing.chain(apart).chain(rest).chain(equal).map(|(name, how)| vec![name, how]);
     table("end state", &["table", "compared with the recording"], rows.collect())
 }
 
