@@ -190,11 +190,14 @@ static struct open_statement *open_of(struct connection *it, const sqlite3_stmt 
   return NULL;
 }
 
-/* A free place, -1 if there are too many open statements. */
+/* A free place, or that of a statement that was not run again; -1 if there are too many open statements. */
 static int free_place(struct connection *it) {
   for (int i = 0; i < it->open; i++)
     if (!it->statements[i].statement) return i;
-  return it->open < OPEN_STATEMENTS ? it->open++ : -1;
+  if (it->open < OPEN_STATEMENTS) return it->open++;
+  for (int i = 0; i < it->open; i++)
+    if (it->statements[i].again) return i;
+  return -1;
 }
 
 static int counter(const struct connection *it, sqlite3_stmt *statement, int which) {
@@ -207,14 +210,19 @@ static uint8_t *put_kind(uint8_t *at, enum record kind, int place) {
   return place < 15 ? at : put(at, (uint64_t)place);
 }
 
+/* The result code of a statement, -1 where it is not known. */
+static int result_of(const struct connection *it, const sqlite3_stmt *statement) {
+  int result = -1, offset = it->library->shape.result;
+  if (offset >= 0) memcpy(&result, (const char *)statement + offset, sizeof result);
+  return result;
+}
+
 static void write_end(struct connection *it, struct open_statement *open, bool known) {
   sqlite3_stmt *statement = open->statement;
   struct library *library = it->library;
   uint8_t *at = reserve(&it->writer, 128);
   if (!at) return;
-  int result = -1;
-  if (known && library->shape.result >= 0)
-    memcpy(&result, (const char *)statement + library->shape.result, sizeof result);
+  int result = known ? result_of(it, statement) : -1;
   if (result == SQLITE_ROW || result == SQLITE_DONE) result = SQLITE_OK;
   int changes = library->total_changes(it->db);
   int scans = known ? counter(it, statement, SQLITE_STMTSTATUS_FULLSCAN_STEP) - open->scans : 0;
@@ -275,7 +283,7 @@ static void on_begin(struct connection *it, sqlite3_stmt *statement, const char 
   }
   struct open_statement *stale = open_of(it, statement);
   if (stale) {
-    write_end(it, stale, false);
+    if (!stale->again) write_end(it, stale, false);
     stale->statement = NULL;
   }
   int place = free_place(it);
@@ -294,10 +302,19 @@ static void on_begin(struct connection *it, sqlite3_stmt *statement, const char 
   write_begin(it, statement, sql, place);
 }
 
+/* Another statement, within one, has the address of one that was not run again. */
+static void forget_again(struct connection *it, sqlite3_stmt *statement) {
+  struct open_statement *open = open_of(it, statement);
+  if (open && open->again) open->statement = NULL;
+}
+
 static void on_end(struct connection *it, sqlite3_stmt *statement) {
   struct open_statement *open = open_of(it, statement);
   if (!open) return;
+  /* If it runs again, a second end follows, which replaces this one. */
+  open->again = (result_of(it, statement) & 0xff) == SQLITE_SCHEMA;
   write_end(it, open, true);
+  if (open->again) return;
   open->statement = NULL;
   while (it->open > 0 && !it->statements[it->open - 1].statement) it->open--;
   const char *sql = it->library->sql(statement);
@@ -392,6 +409,7 @@ static void record_event(struct connection *it, unsigned event, void *statement,
   /* Statements within statements, of triggers and of FTS5, come with a text made for the callback. */
   bool is_own = event == SQLITE_TRACE_STMT && sql == it->library->sql(statement);
   if (is_own && !is_preparing(it)) on_begin(it, statement, sql);
+  else if (event == SQLITE_TRACE_STMT) forget_again(it, statement);
 }
 
 static int on_event(unsigned event, void *context, void *p, void *x) {

@@ -113,6 +113,7 @@ INTERNAL void leave(void);
 
 struct open_statement {
   sqlite3_stmt *statement;
+  bool again;                  /* the schema had changed: SQLite prepares it again, and runs it without telling */
   uint64_t rows;
   int steps, scans, sorts, indexes;
 };

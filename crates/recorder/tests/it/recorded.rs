@@ -75,7 +75,8 @@ impl Recorded {
                     self.statements.push(Statement { sql, values: values.join(", "), ended: None });
                 }
                 Record::End { place, ended } => {
-                    let index = self.open.remove(&(at.connection, place)).unwrap();
+                    // A statement that SQLite prepares again ends twice.
+                    let index = self.open[&(at.connection, place)];
                     self.statements[index].ended = Some(ended);
                 }
                 Record::Commit { ticket } => {

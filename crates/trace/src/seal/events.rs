@@ -16,6 +16,9 @@ use crate::schema::state;
 const NOTE_STUB: u64 = 1;
 const NOTE_OLD: u64 = 4;
 
+/// SQLite's result code of a statement whose schema has changed since it was prepared.
+const SQLITE_SCHEMA: u32 = 17;
+
 /// The state of reading a recording.
 pub struct Events {
     started: u64,
@@ -119,10 +122,16 @@ impl Events {
         let connection = self.connection(at);
         // A recording that is damaged may lack the start.
         let Some(mut event) = connection.open.remove(&place) else { return Ok(()) };
+        let before = event.ended.map_or(0, |former| former.changes);
         event.duration = Some(at.time.saturating_sub(event.start) as i64);
-        event.state |= state_of(ended);
-        event.ended = Some(*ended);
+        event.state = event.state & state::PREPARED | state_of(ended);
+        event.ended = Some(Ended { changes: ended.changes.wrapping_add(before), ..*ended });
         connection.last = Some(event.id);
+        // SQLite prepares it again and runs it once more, which ends it again.
+        if ended.result.is_some_and(|code| code & 0xff == SQLITE_SCHEMA) {
+            connection.open.insert(place, event);
+            return Ok(());
+        }
         writer.event(&event)
     }
 

@@ -75,6 +75,58 @@ fn the_analysis_says_what_the_application_did() {
     assert_eq!(analysis.unfinished, 0);
 }
 
+/// A connection that changes the schema before each statement of another one: reads, writes, a write in a transaction,
+/// one that fails for a constraint, and one whose table is gone.
+const CHANGES_SCHEMA: &str = r#"
+import sqlite3
+a, b = [sqlite3.connect("a.db", isolation_level=None) for i in range(2)]
+a.execute("CREATE TABLE t(id INTEGER PRIMARY KEY)")
+a.execute("CREATE TABLE gone(id)")
+a.execute("INSERT INTO t VALUES (1), (2), (3)")
+n = 0
+def change():
+    global n; n += 1
+    a.execute(f"CREATE TABLE x{n}(a)")
+def run(*arguments):
+    change()
+    return b.execute(*arguments).fetchall()
+for i in range(5): assert len(run("SELECT * FROM t")) == 3
+for i in range(4): run("INSERT INTO t VALUES (?)", (10 + i,))
+b.execute("SELECT id FROM gone").fetchall()
+for i in range(70):
+    change()
+    b.execute("BEGIN"); b.execute("INSERT INTO t VALUES (?)", (100 + i,)); b.execute("COMMIT")
+change()
+try: b.execute("INSERT INTO t VALUES (?)", (1,))
+except sqlite3.IntegrityError: pass
+a.execute("DROP TABLE gone")
+try: b.execute("SELECT id FROM gone").fetchall()
+except sqlite3.OperationalError: pass
+assert len(run("SELECT * FROM t")) == 77
+"#;
+
+#[test]
+fn a_statement_that_sqlite_prepares_again_is_one_execution() {
+    let workspace = Workspace::new();
+    let Some(_) = workspace.sealed(CHANGES_SCHEMA, &Options::default()) else {
+        return;
+    };
+    let of = |sql: &str| {
+        let results = format!(
+            "SELECT group_concat(what, ' ') FROM (SELECT count(*) || '×' || result || ':' || rows || ':' || changes AS what \
+             FROM event JOIN statement ON statement.id = event.statement WHERE sql = '{sql}' \
+             GROUP BY result, rows, changes ORDER BY min(event.id))"
+        );
+        workspace.text(&results)
+    };
+    assert_eq!(of("SELECT * FROM t"), "5×0:3:0 1×0:77:0");
+    assert_eq!(of("INSERT INTO t VALUES (?)"), "74×0:0:1 1×1555:0:0");
+    assert_eq!(of("SELECT id FROM gone"), "1×0:0:0 1×17:0:0", "it could not be prepared again");
+    let tickets =
+        "SELECT count(*), count(DISTINCT ticket), max(ticket) FROM event WHERE ticket > 0";
+    assert_eq!(workspace.text(tickets), "159 159 159");
+}
+
 #[test]
 fn a_redacted_trace_contains_no_text() {
     let workspace = Workspace::new();

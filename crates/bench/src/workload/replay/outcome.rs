@@ -10,9 +10,9 @@ use trace::{Call, Values};
 use crate::drive::answers::AnswerDigest;
 use crate::drive::messages::StatementCounters;
 
-/// SQLite's result codes that depend on the moment: locks, interruptions, memory and disks
-/// (<https://sqlite.org/rescode.html>).
-const OF_THE_MOMENT: [i32; 6] = [5, 6, 7, 9, 10, 13];
+/// SQLite's result codes that depend on the moment: locks, interruptions, memory, disks, and a schema that changed
+/// after the statement was prepared (<https://sqlite.org/rescode.html>).
+const OF_THE_MOMENT: [i32; 7] = [5, 6, 7, 9, 10, 13, 17];
 
 /// Returns whether a call failed for a reason that a replay does not repeat, such as another connection's lock.
 pub(super) fn failed_by_chance(call: &Call) -> bool {

@@ -239,6 +239,28 @@ fn another_end_or_other_rows_fail_and_name_table_and_event() {
 }
 
 #[test]
+fn statistics_of_another_version_are_compared_apart() {
+    let more =
+        "c.execute('CREATE INDEX tb ON t(b)')\nc.execute('ANALYZE')\nc.execute('PRAGMA optimize')";
+    let Some(recorded) = Recorded::python(&program(more)) else { return };
+    recorded.change("UPDATE end_state SET rows = 3 WHERE name = 'sqlite_stat1'");
+    recorded.change(
+        "INSERT INTO end_state SELECT database, 'sqlite_stat4', 7, '0', NULL FROM end_state WHERE name = 't'",
+    );
+    let measured = recorded.replay(&[]).unwrap();
+    assert_eq!(measured.metrics["differing_tables"], 0.0);
+    let end = rows(&measured, "end state");
+    let own = "SQLite's own table, which versions and builds write differently";
+    for differs in ["sqlite_stat1", "sqlite_stat4"] {
+        let beginning = format!("{differs} {own}: ");
+        assert!(end.iter().any(|row| row.starts_with(&beginning)), "{differs}: {end:?}");
+    }
+    for equal in ["t equal", "sqlite_schema equal"] {
+        assert!(end.contains(&equal.to_owned()), "{end:?}");
+    }
+}
+
+#[test]
 fn a_recording_with_a_missing_commit_is_cut_and_its_end_is_not_known() {
     let Some(recorded) = Recorded::python(&program("")) else { return };
     recorded.change("DELETE FROM execution WHERE ticket = 12");
