@@ -82,11 +82,8 @@ pub struct TuningAnalysis {
     pub recommended: Settings,
     /// The settings that the search chose, before they were measured one by one.
     pub chosen: Settings,
-    /// Whether the search came as far as to choose anything: its first 18 configurations and the current settings were measured.
-    pub is_screened: bool,
-    /// The shortest time limit with which anything could be recommended, in seconds, if the limit of the run was too short for
-    /// the first 18 configurations.
-    pub needed_s: Option<f64>,
+    /// How far the search came.
+    pub extent: Extent,
     /// A time limit that has room for as many rounds of what is recommended as are planned, in seconds, by the time that rounds
     /// took; `None` unless the limit of the run was too short for them.
     pub limit_for_rounds_s: Option<f64>,
@@ -121,6 +118,19 @@ pub struct TuningAnalysis {
     pub unusable: Vec<Settings>,
 }
 
+/// How far a search came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Extent {
+    /// Not even the first configurations and the current settings were measured: nothing is recommended.
+    #[default]
+    Nothing,
+    /// The settings known to be good elsewhere were measured, but not every level of every setting.
+    Known,
+    /// Every level of every setting was tried.
+    Screened,
+}
+
 /// A block of a search: figures of the metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SearchStep {
@@ -137,7 +147,7 @@ pub struct SearchStep {
 impl TuningAnalysis {
     fn of(tuning: &mut Tuning, experiments: &[ExperimentAnalysis]) -> TuningAnalysis {
         let recommended = tuning.recommended();
-        let is_screened = tuning.search().choice().is_some();
+        let has_choice = tuning.search().choice().is_some();
         let chosen = tuning.chosen();
         let contributions = tuning.contributions();
         let not_measured = tuning.not_measured();
@@ -156,13 +166,16 @@ impl TuningAnalysis {
         let unusable = tried.iter().filter(|trial| trial.outcome == SearchOutcome::Unusable);
         TuningAnalysis {
             experiment: search.planned().key.clone(),
-            needed_s: search.needed_s(),
             limit_for_rounds_s: limit_for_rounds_s(search, experiments),
             may_lose: plan.may_lose,
             current: settings(&plan.current),
             recommended: settings(&recommended),
             chosen: settings(&chosen),
-            is_screened,
+            extent: match (has_choice, search.is_screened()) {
+                (false, _) => Extent::Nothing,
+                (true, false) => Extent::Known,
+                (true, true) => Extent::Screened,
+            },
             contributions,
             not_measured,
             moved,

@@ -32,16 +32,20 @@ pub struct Contribution {
     pub rounds: usize,
 }
 
-/// Returns whether one of these settings, named with `and` between them, decides how safe a commit is.
-pub(super) fn decides_safety(settings: &str) -> bool {
-    settings.split(" and ").any(|name| ["journal_mode", "synchronous"].contains(&name))
+/// Returns whether one of these settings, named with `and` between them, decides how a commit is made safe at these levels.
+/// `synchronous=extra` alone does what FULL does and more, so it stays only for what it brings like any other setting.
+pub(super) fn decides_safety(settings: &str, levels: &Settings) -> bool {
+    let is_extra = || levels.get("synchronous").is_some_and(|level| level.to_string() == "extra");
+    let decides = |name| name == "journal_mode" || name == "synchronous" && !is_extra();
+    settings.split(" and ").any(decides)
 }
 
 impl Contribution {
     /// Returns whether the setting stays as it is: it was expected to bring something, and its own rounds do not show it. What decides
     /// how safe a commit is stays unless they show that it brings nothing.
     pub fn is_left_out(&self) -> bool {
-        self.brings_nothing() || !decides_safety(&self.settings) && self.interval.low <= 1.0
+        self.brings_nothing()
+            || !decides_safety(&self.settings, &self.levels) && self.interval.low <= 1.0
     }
 
     /// Returns whether its rounds show no gain, and are enough to say so.
@@ -154,6 +158,10 @@ mod tests {
         assert!(of(cache, 1.05, 0.1).is_left_out(), "the interval holds 1");
         assert!(!of(cache, 2.0, 0.1).is_left_out());
         assert!(of(mode, 0.87, 0.1).is_left_out() && !of(mode, 1.05, 0.1).is_left_out());
+        let mut extra = of("synchronous", 1.05, 0.1);
+        assert!(!extra.is_left_out());
+        extra.levels.insert("synchronous".to_owned(), "extra".into());
+        assert!(extra.is_left_out(), "it syncs more, and the interval holds 1");
         // One or two rounds show nothing.
         assert!(of(cache, 1.05, f64::INFINITY).is_left_out());
         assert!(!of(mode, 0.87, f64::INFINITY).is_left_out());

@@ -18,7 +18,7 @@ mod state;
 mod trade_off;
 mod tuning;
 
-pub use analysis::{Analysis, Collector, SearchStep, TuningAnalysis};
+pub use analysis::{Analysis, Collector, Extent, SearchStep, TuningAnalysis};
 pub use contribution::Contribution;
 pub use contribution::{Advised, Gain};
 pub use plan::{attach, exclude_unsafe, tuning_of};

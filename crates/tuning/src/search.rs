@@ -1,7 +1,8 @@
 //! The next block of a search, and what is recommended in the end.
 //!
-//! The first blocks are a screen: configurations known to be good elsewhere, and others in which every level of every
-//! factor comes about equally often. The later ones follow the model of the trials so far.
+//! The first blocks are a screen: configurations known to be good elsewhere, so that there is an answer after the first
+//! block, then others in which every level of every factor comes about equally often. The later ones follow the model of the
+//! trials so far.
 
 use lab::seed::{Seed, SplitMix64};
 use lab::stats::{median, quantile};
@@ -154,7 +155,9 @@ impl Search {
     }
 
     fn of_screen(&self, number: usize) -> Vec<Configuration> {
-        let others = screen(&self.space, &self.good, self.seed);
+        // The current settings are in the block anyway.
+        let others = self.good.iter().filter(|good| **good != self.current).cloned();
+        let others = screen(&self.space, others.collect(), &self.good[0], self.seed);
         others[number * PER_BLOCK..(number + 1) * PER_BLOCK].to_vec()
     }
 
@@ -180,6 +183,15 @@ impl Search {
             block.push(next);
         }
         block
+    }
+
+    /// Returns the recommendation after a part of the screen: the cheapest configuration that was tried, since a model of so few
+    /// trials would recommend what none of them was.
+    pub fn cheapest(&self, tried: &[SearchTrial]) -> Configuration {
+        let usable = tried.iter().filter(|trial| self.space.admits(&trial.configuration));
+        let costs = usable.filter_map(|trial| Some((trial.cost()?, &trial.configuration)));
+        let cheapest = costs.min_by(|a, b| a.0.total_cmp(&b.0));
+        cheapest.map_or_else(|| self.good[0].clone(), |(_, configuration)| configuration.clone())
     }
 
     /// Returns the recommendation after these trials: the configuration with the lowest posterior mean. The trials of
@@ -297,11 +309,17 @@ fn failed(tried: &[&SearchTrial], configuration: &Configuration) -> bool {
     of_it.any(|trial| trial.outcome == SearchOutcome::Unusable)
 }
 
-/// Returns the configurations of the screen: the known-good ones and those drawn, in the order of a shuffle.
-pub(super) fn screen(space: &Space, good: &[Configuration], seed: Seed) -> Vec<Configuration> {
+/// Returns the configurations of the screen: these, which are known to be good, then drawn ones
+/// that begin at one of the admissible ones.
+pub(super) fn screen(
+    space: &Space,
+    mut configurations: Vec<Configuration>,
+    start: &Configuration,
+    seed: Seed,
+) -> Vec<Configuration> {
     let size = SCREEN_BLOCKS * PER_BLOCK;
     let mut generator = seed.child("screen").generator();
-    let mut configurations: Vec<Configuration> = good.iter().take(size).cloned().collect();
+    configurations.truncate(size);
     let drawn = size - configurations.len();
     let columns = space.factors.iter().enumerate().map(|(index, factor)| {
         let levels = factor.levels.len();
@@ -321,9 +339,8 @@ pub(super) fn screen(space: &Space, good: &[Configuration], seed: Seed) -> Vec<C
     let columns: Vec<Vec<usize>> = columns.collect();
     for row in 0..drawn {
         let levels = columns.iter().map(|column| column[row]).collect();
-        configurations.push(space.repaired(levels, &mut generator, &good[0]));
+        configurations.push(space.repaired(levels, &mut generator, start));
     }
-    generator.shuffle(&mut configurations);
     configurations
 }
 

@@ -17,6 +17,9 @@ const ABLATION: f64 = ROUNDS * 8.0;
 /// Rounds of each part after the search, if there is time.
 const ROUNDS: f64 = 7.0;
 
+/// Rounds without which nothing can be said of the recommendation: rather than for them, time is short for the screen.
+const FEWEST_ROUNDS: f64 = 3.0;
+
 /// The largest part of a time limit that is put aside.
 const LARGEST_SHARE: f64 = 0.45;
 
@@ -203,12 +206,11 @@ impl SearchState {
         let Some(budget_s) = self.budget_s else { return number < BLOCKS };
         let elapsed_s = self.elapsed_s();
         let trial_s = elapsed_s / self.trials.len() as f64;
-        let screen: usize = (number..SCREEN_BLOCKS as u32).map(trials_of).sum();
-        if screen > 0 {
-            // A part of a screen is of no use, and the time is kept.
-            return elapsed_s + screen as f64 * trial_s <= budget_s;
-        }
-        let put_aside_s = self.put_aside_s(trial_s).unwrap_or(0.0);
+        let put_aside_s = if number < SCREEN_BLOCKS as u32 {
+            FEWEST_ROUNDS * self.round_s()
+        } else {
+            self.put_aside_s(trial_s).unwrap_or(0.0)
+        };
         elapsed_s + trials_of(number) as f64 * trial_s <= budget_s - put_aside_s
     }
 
@@ -274,27 +276,22 @@ impl SearchState {
         cost * ratio.unwrap_or(STOP_AT)
     }
 
-    /// Returns the configuration to recommend by what was tried so far; none before the screen is done, or where the
+    /// Returns the configuration to recommend by what was tried so far; none before the first block is done, or where the
     /// current settings could not be measured.
     pub fn choice(&mut self) -> Option<Configuration> {
-        self.current_cost().filter(|_| self.is_screened())?;
+        self.current_cost().filter(|_| self.has_ended(0))?;
         let tried = self.tried();
-        Some(self.search.choice(&tried))
+        let choice = if self.is_screened() {
+            self.search.choice(&tried)
+        } else {
+            self.search.cheapest(&tried)
+        };
+        Some(choice)
     }
 
-    /// Returns whether every block of the screen is complete: nothing is chosen before.
-    fn is_screened(&self) -> bool {
-        (0..SCREEN_BLOCKS as u32).all(|block| self.has_ended(block))
-    }
-
-    /// Returns the shortest time limit in which the screen and the fewest rounds of a recommendation can be measured, in seconds, where
-    /// the limit of the run was too short for the screen.
-    pub fn needed_s(&self) -> Option<f64> {
-        let trials: usize = (0..SCREEN_BLOCKS as u32).map(trials_of).sum();
-        let last = self.trials.iter().map(|trial| trial.place.0).max()?;
-        let has_ended = self.has_ended(last) && !self.goes_on(last + 1);
-        let is_too_short = has_ended && !self.is_screened() && self.current_cost().is_some();
-        is_too_short.then(|| trials as f64 * self.trial_s().unwrap_or(0.0) + self.confirmation_s())
+    /// Returns whether every block of the screen is complete, so that every level of every setting was tried.
+    pub fn is_screened(&self) -> bool {
+        self.has_ended(SCREEN_BLOCKS as u32 - 1)
     }
 
     /// Returns the model of all configurations after the trials so far.
@@ -353,8 +350,7 @@ impl SearchState {
 
     /// Forecasts the rounds after the search by the noise of its trials so far; `None` before the screen is done.
     pub fn forecast(&mut self) -> Option<Forecast> {
-        let screened = self.has_ended(SCREEN_BLOCKS as u32 - 1);
-        let trial_s = self.trial_s().filter(|_| screened)?;
+        let trial_s = self.trial_s().filter(|_| self.is_screened())?;
         let noise = self.expectation()?.cost.noise();
         let put_aside_s = self.put_aside_s(trial_s);
         let affordable =

@@ -84,12 +84,17 @@ impl Tuning {
         (own == metric).then(|| self.search.tried())
     }
 
-    /// Returns the result of the search; `None` before its screen is done.
+    /// Returns the result of the search; `None` before its first block is done.
     fn settled(&mut self) -> Option<&SearchResult> {
         if self.settled.is_none() {
             let choice = self.search.choice()?;
             let model = self.search.expectation()?;
-            self.settled = Some(SearchResult::of(choice, self.search.tuning(), &model));
+            let mut settled = SearchResult::of(choice, self.search.tuning(), &model);
+            if !self.search.is_screened() {
+                // Most of their other levels were not tried.
+                settled.unchanged.clear();
+            }
+            self.settled = Some(settled);
         }
         self.settled.as_ref()
     }
@@ -331,9 +336,10 @@ impl Tuning {
     /// recommendation are its own.
     fn left_out(&mut self, settled: &SearchResult) -> Vec<String> {
         let contributions = self.contributions();
+        let winner = self.search.tuning().space.settings(&settled.winner);
         let is_left_out = |name: &String| {
             let measured = contributions.iter().find(|measured| measured.settings == *name);
-            measured.map_or(!decides_safety(name), Contribution::is_left_out)
+            measured.map_or(!decides_safety(name, &winner), Contribution::is_left_out)
         };
         let names: Vec<String> = settled.measured.iter().map(|(name, _)| name.clone()).collect();
         // What differs and cannot be left out, such as a journal mode without which it would not be safe enough, stays anyway.

@@ -5,7 +5,8 @@ use lab::level::{Level, Settings, label};
 use lab::stats::Interval;
 use lab::tuning_plan::Bound;
 use tuning::{
-    Advised, Compromise, CompromiseFigure, Constrained, Contribution, SearchStep, TuningAnalysis,
+    Advised, Compromise, CompromiseFigure, Constrained, Contribution, Extent, SearchStep,
+    TuningAnalysis,
 };
 
 use super::settings;
@@ -61,21 +62,17 @@ fn moved(tuning: &TuningAnalysis) -> Vec<Block> {
 
 /// Returns the contribution of each setting.
 fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
-    if let Some(needed_s) = tuning.needed_s {
-        let short = format!(
-            "The time limit was too short for the first 18 configurations, so the search recommends nothing. It needs at least \
-             {}; several times as much finds more.",
-            figures::duration(needed_s.ceil())
-        );
-        return vec![Block::paragraph(short)];
-    }
-    if !tuning.is_screened {
-        return vec![Block::paragraph(NOT_SCREENED)];
+    if tuning.extent == Extent::Nothing {
+        return vec![Block::paragraph(NOTHING_MEASURED)];
     }
     let is_current = tuning.recommended == tuning.current;
-    if is_current && tuning.contributions.is_empty() {
-        let none =
-            "The search recommends the current settings: no others are expected to be better.";
+    if is_current && tuning.contributions.is_empty() && tuning.not_measured.is_empty() {
+        let none = match tuning.extent {
+            Extent::Screened => {
+                "The search recommends the current settings: no others are expected to be better."
+            }
+            _ => "The search recommends the current settings: none of those tried was faster.",
+        };
         return vec![Block::paragraph(none)];
     }
     let heading = Block::Heading("What each setting contributes".to_owned());
@@ -128,7 +125,7 @@ fn not_distinguishable(detectable: f64) -> String {
 }
 
 /// Words for a search that was stopped, or could not measure the current settings.
-const NOT_SCREENED: &str = "The search recommends nothing: it ended before the current settings and its first 18 configurations were measured.";
+const NOTHING_MEASURED: &str = "The search recommends nothing: it ended before the current settings and those known to be good elsewhere were measured.";
 
 /// Words for a choice in which no setting has a gain of its own.
 const NONE_CONTRIBUTES: &str = "The search recommends the current settings: others were expected to be better, and their own rounds show no gain.";
@@ -230,8 +227,12 @@ fn course(subject: &Subject<'_>, tuning: &TuningAnalysis) -> Vec<Block> {
             figures::percent(noise)
         )
     });
+    let early = match tuning.extent {
+        Extent::Known => " It ended before every level of every setting was tried.",
+        Extent::Nothing | Extent::Screened => "",
+    };
     let space = format!(
-        "{} among {} combinations of levels.{noise}",
+        "{} among {} combinations of levels.{early}{noise}",
         plural(trials, "trial", "trials"),
         figures::count(tuning.configurations as usize)
     );
@@ -571,7 +572,7 @@ mod tests {
             may_lose: MayLose::Recent,
             recommended: wal.clone(),
             chosen: wal,
-            is_screened: true,
+            extent: Extent::Screened,
             contributions,
             configurations: 96.0,
             ..TuningAnalysis::default()
@@ -657,7 +658,7 @@ mod tests {
     fn a_search_recommends_nothing_before_it_has_tried_anything() {
         let mut stopped = analysis(Vec::new());
         stopped.recommended.clear();
-        stopped.is_screened = false;
+        stopped.extent = Extent::Nothing;
         let text = text(contributions(&stopped));
         assert!(text.contains("recommends nothing"), "{text}");
         assert!(!text.contains("current settings:"), "{text}");

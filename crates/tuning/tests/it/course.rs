@@ -156,6 +156,31 @@ fn trials_that_last_a_fixed_time_are_not_stopped_by_what_the_best_ones_cost() {
 }
 
 #[test]
+fn there_is_an_answer_after_the_first_block_which_has_what_is_known_to_be_good() {
+    let surface = Surface::new(6, Seed(11));
+    let mut plan = plan(&surface);
+    let tuning = plan.experiments[0].tuning.as_mut().unwrap();
+    let mut better = surface.good()[0].clone();
+    better[0] = 1 - better[0].min(1);
+    let better = tuning.space.canonical(better);
+    tuning.good.push(better.clone());
+    let name = tuning.space.label(&better);
+    // Time for one block and three rounds.
+    plan.budget_s = Some(20.0 * CURRENT_S);
+    let mut course = SearchState::of(&plan).unwrap();
+    let block = course.next_block().unwrap().unwrap();
+    assert!(course.choice().is_none());
+    assert!(labels(&block).contains(&name.as_str()), "{name}: {:?}", labels(&block));
+    for slot in &block.slots {
+        let is_better = block.planned.variants[slot.variant].label == name;
+        course.add(&record(&block, slot, if is_better { 0.5 } else { 1.0 } * CURRENT_S));
+    }
+    assert!(course.next_block().unwrap().is_none(), "no time is left for another one");
+    assert!(!course.is_screened());
+    assert_eq!(course.choice(), Some(better));
+}
+
+#[test]
 fn a_search_ends_after_a_hundred_blocks_however_short_its_trials_are() {
     let surface = Surface::new(6, Seed(11));
     let mut plan = plan(&surface);

@@ -89,7 +89,7 @@ pub fn tuned(may_lose: MayLose) -> Analysis {
         may_lose,
         recommended: wal.clone(),
         chosen: wal,
-        is_screened: true,
+        extent: tuning::Extent::Screened,
         configurations: 96.0,
         ..TuningAnalysis::default()
     });

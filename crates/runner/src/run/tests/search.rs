@@ -10,7 +10,7 @@ use lab::seed::Seed;
 use lab::tier::MayLose;
 use lab::tuning_plan::{Constraint, TunableSetting, TuningPlan};
 use tuning::tuning_of;
-use tuning::{Analysis, Collector};
+use tuning::{Analysis, Collector, Extent};
 
 use crate::executor::End;
 use crate::local::Local;
@@ -164,7 +164,7 @@ fn what_an_earlier_search_recommends_is_not_chosen_where_it_breaks_a_constraint(
 }
 
 #[test]
-fn a_limit_too_short_for_the_screen_is_kept_and_recommends_nothing() {
+fn a_limit_too_short_for_the_screen_is_kept_and_recommends_what_was_tried() {
     let parent = tempfile::tempdir().unwrap();
     let plan = plan(parent.path(), 0.2);
     let folder = RunFolder::create(&parent.path().join("run"), &plan, &environment()).unwrap();
@@ -175,6 +175,7 @@ fn a_limit_too_short_for_the_screen_is_kept_and_recommends_nothing() {
     assert_eq!(searched, 7, "one block");
     records.into_iter().for_each(|record| collector.add(record));
     let tuning = collector.finish().tuning.unwrap();
-    assert_eq!(tuning.recommended, tuning.current);
-    assert!(tuning.needed_s.is_some_and(|needed_s| needed_s > 0.6));
+    assert_eq!(tuning.extent, Extent::Known);
+    assert!(tuning.unchanged.is_empty(), "most levels were not tried");
+    assert_eq!(tuning.chosen["b"], Level::Int(1), "the cheapest that was tried");
 }
