@@ -140,7 +140,8 @@ type Group = Vec<Candidate>;
 /// What indexes bring.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gain {
-    /// What they save: the sum of the logarithms of the costs, so that one large statement does not hide the others.
+    /// What they save: the sum of the logarithms of the costs, so that one large statement does not hide the others, nor one that
+    /// runs often: how often it runs counts by its logarithm, too. Whether they are worth it is decided by the sum of all costs.
     saved: f64,
     /// What the statements cost that they change, before and with them.
     before: f64,
@@ -346,6 +347,11 @@ impl Work<'_> {
         let mut is_made = true;
         for (number, candidate) in group.iter().enumerate() {
             is_made &= self.make(candidate, &format!("pragmark_candidate_{number}"))?;
+            // An index that extends another one replaces it, so that writes maintain no more than now.
+            let table = self.subject.schema.table(&candidate.table);
+            for name in table.map_or(Vec::new(), |table| served(table, &candidate.parts)) {
+                self.connection.execute(&format!("DROP INDEX IF EXISTS {}", schema::name(name)))?;
+            }
         }
         let costs = if is_made { self.costs_with(group)? } else { self.costs() };
         self.connection.execute("ROLLBACK TO gain; RELEASE gain")?;
@@ -354,7 +360,7 @@ impl Work<'_> {
         for ((query, now), then) in self.queries.iter().zip(costs) {
             let (now, then) = (now.total() as f64, then.total() as f64);
             total += query.weight * (now - then);
-            gain.saved += query.weight * ((now + FIXED) / (then + FIXED)).ln();
+            gain.saved += query.weight.ln_1p() * ((now + FIXED) / (then + FIXED)).ln();
             if (now - then).abs() > CHANGE * now {
                 gain.before += query.weight * now;
                 gain.left += query.weight * then;

@@ -16,6 +16,7 @@ pub mod edit;
 mod error;
 pub mod export;
 mod fit;
+mod grown;
 mod normalise;
 mod order;
 pub mod plans;
@@ -26,6 +27,7 @@ pub mod seal;
 
 pub use error::{Result, TraceError};
 pub use fit::{Amount, Fitted, to_script};
+pub use grown::Grown;
 pub use normalise::normalised;
 pub use read::{Connection, EndOfDatabase, Meta, Note, Process, Setting, Snapshot, Text, Trace};
 pub use replay::{Bound, Call, Values};

@@ -54,9 +54,18 @@ impl Trace {
     /// When the trace cannot be read, or `visit` fails.
     pub fn for_each_call<E: From<TraceError>>(
         &self,
+        visit: impl FnMut(Call) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.for_each_call_of("1", visit)
+    }
+
+    /// Passes the events that meet a condition in SQL.
+    pub(crate) fn for_each_call_of<E: From<TraceError>>(
+        &self,
+        condition: &str,
         mut visit: impl FnMut(Call) -> Result<(), E>,
     ) -> Result<(), E> {
-        let sql = format!("SELECT {} FROM event ORDER BY id", COLUMNS);
+        let sql = format!("SELECT {COLUMNS} FROM event WHERE {condition} ORDER BY id");
         let mut blobs = Blobs::default();
         let stored = RefCell::new(self.named(self.database.prepare(LONG_VALUE))?);
         let long = |id: i64| stored_value(&mut stored.borrow_mut(), id);

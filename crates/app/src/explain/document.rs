@@ -74,11 +74,16 @@ fn answer(it: &Explained, advice: &Advice) -> Section {
 fn together(all: &[Explained], advice: &Advice) -> Section {
     let mut blocks = Vec::new();
     if advice.made.is_empty() {
-        let none = "No index that was tried makes the statements cheaper as a whole.";
+        let none = match advice.analyzed {
+            Some(_) => {
+                "Statistics make the statements cheaper as a whole, and no index that was tried adds to that."
+            }
+            None => "No index that was tried makes the statements cheaper as a whole.",
+        };
         blocks.push(Block::paragraph(none));
     }
     blocks.extend(to_paste(advice));
-    blocks.push(changes(all, &advice.changes));
+    blocks.push(changes(all, &advice.changes, |explained| Cell::new(explained.query.name.clone())));
     let failed = advice.failed.iter();
     let failed = failed.map(|(name, why)| Item::doubt(None, format!("{name} was left out: {why}")));
     blocks.extend(Block::list(failed));
@@ -128,7 +133,7 @@ fn size(bytes: i64) -> String {
 }
 
 /// Returns the SQL of the advice, and why indexes go.
-fn to_paste(advice: &Advice) -> Vec<Block> {
+pub(crate) fn to_paste(advice: &Advice) -> Vec<Block> {
     let lines = advice.sql();
     let code = Block::Code(Code { language: "sql", text: lines.join("\n") });
     let redundant = advice.dropped.iter().map(|dropped| {
@@ -141,12 +146,16 @@ fn to_paste(advice: &Advice) -> Vec<Block> {
     if lines.is_empty() { Vec::new() } else { blocks }
 }
 
-/// Returns the table of all statements, with what each costs before and after.
-fn changes(all: &[Explained], changes: &[Change]) -> Block {
+/// Returns the table of all statements, each with its name and what it costs before and after.
+pub(crate) fn changes(
+    all: &[Explained],
+    changes: &[Change],
+    name: impl Fn(&Explained) -> Cell,
+) -> Block {
     let number = |value: i64| Cell::figure(Some(value as f64), |value| grouped(value as u64));
     let rows = all.iter().map(|explained| {
         let (query, seen) = (&explained.query, &explained.observation);
-        let name = Cell::new(query.name.clone());
+        let name = name(explained);
         let time = Cell::figure(Some(seen.time.as_nanos() as f64), time);
         let Some(change) = changes.iter().find(|change| change.name == query.name) else {
             return Row::new([name, time]);

@@ -1,12 +1,12 @@
 //! Explanations of statements: the work of each loop, what is wrong, and what helps, tried on a copy.
 
-mod document;
-mod recorded;
+pub(crate) mod document;
+pub(crate) mod recorded;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ::explain::advisor::advise;
+use ::explain::advisor::{Advice, advise};
 use ::explain::faults::{Fault, faults};
 use ::explain::observe::Observation;
 use ::explain::{Query, Subject, values};
@@ -48,11 +48,11 @@ pub enum What {
 }
 
 /// A statement that was explained.
-struct Explained {
-    query: Query,
+pub(crate) struct Explained {
+    pub(crate) query: Query,
     /// Names of its parameters, in the order of its values.
     parameters: Vec<String>,
-    observation: Observation,
+    pub(crate) observation: Observation,
     faults: Vec<Fault>,
 }
 
@@ -74,29 +74,56 @@ pub fn explain(request: &ExplainRequest) -> Result<Document, Error> {
     }
     let subject = Subject::open(&copy, &request.extensions).map_err(of_engine)?;
     let is_recording = matches!(request.what, What::Trace(_, None));
+    let (mut all, left_out) = observe_each(&subject, statements, &request.values, is_recording)?;
+    let mut advice = advice_for(&subject, &all, Instant::now() + TRIED)?;
+    advice.failed.extend(left_out);
+    for it in &mut all {
+        it.faults = faults(&subject, &it.query, &it.observation, &advice).map_err(of_engine)?;
+    }
+    Ok(document::document(title, &all, &advice))
+}
+
+/// Names of statements that cannot be executed here, each with the reason.
+pub(crate) type LeftOut = Vec<(String, String)>;
+
+/// Executes statements and observes them; a recording may hold what only its application can execute, which is left out.
+///
+/// # Errors
+/// A statement that is not of a recording cannot be executed.
+pub(crate) fn observe_each(
+    subject: &Subject,
+    statements: Vec<Statement>,
+    given: &[(String, String)],
+    is_recording: bool,
+) -> Result<(Vec<Explained>, LeftOut), Error> {
     let (mut all, mut left_out) = (Vec::new(), Vec::new());
     for statement in statements {
         let name = statement.name.clone();
-        match observed(&subject, statement, &request.values) {
+        match observed(subject, statement, given) {
             Ok(explained) => all.push(explained),
-            // A recording may hold what only its application can execute.
             Err(error) if is_recording => left_out.push((name, error.message().to_owned())),
             Err(error) => return Err(error),
         }
     }
+    Ok((all, left_out))
+}
+
+/// Tries indexes for all statements together, until the deadline.
+///
+/// # Errors
+/// SQLite's, such as a full disk.
+pub(crate) fn advice_for(
+    subject: &Subject,
+    all: &[Explained],
+    deadline: Instant,
+) -> Result<Advice, Error> {
     // What is stopped while it writes ends the transaction in which indexes are tried.
     let can_be_tried = |explained: &&Explained| {
         !(explained.observation.is_partial && explained.observation.is_write)
     };
     let tried: Vec<Query> =
         all.iter().filter(can_be_tried).map(|explained| explained.query.clone()).collect();
-    let deadline = Instant::now() + TRIED;
-    let mut advice = advise(&subject, &tried, Some(deadline)).map_err(of_engine)?;
-    advice.failed.extend(left_out);
-    for it in &mut all {
-        it.faults = faults(&subject, &it.query, &it.observation, &advice).map_err(of_engine)?;
-    }
-    Ok(document::document(title, &all, &advice))
+    advise(subject, &tried, Some(deadline)).map_err(of_engine)
 }
 
 /// Executes a statement and observes it.
@@ -114,11 +141,11 @@ fn observed(
 }
 
 /// A statement with its recorded values, if there are any.
-struct Statement {
-    name: String,
-    sql: String,
-    weight: f64,
-    values: Option<Vec<Vec<Value>>>,
+pub(crate) struct Statement {
+    pub(crate) name: String,
+    pub(crate) sql: String,
+    pub(crate) weight: f64,
+    pub(crate) values: Option<Vec<Vec<Value>>>,
 }
 
 /// Returns the statements of texts. One of them alone needs no name.

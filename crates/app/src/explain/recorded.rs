@@ -1,8 +1,10 @@
 //! Statements of a trace, with the values of their latest executions.
 
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use trace::analysis::{Analyser, StatementUse};
+use trace::analysis::{Analyser, Analysis, StatementUse};
 use trace::plans::is_planned;
 use trace::{Trace, TraceError, Values};
 
@@ -10,46 +12,80 @@ use super::Statement;
 use crate::error::Error;
 use crate::files::built_in_library;
 
-/// Restores the only database of a trace, and returns the statements that have a plan, those with most of the time first.
+/// Time for repeating recorded writes.
+pub(crate) const GROWN: Duration = Duration::from_secs(5);
+
+/// Statements of one database, with their numbers from 1 among all statements of the trace.
+pub(crate) type Uses<'a> = Vec<(usize, &'a StatementUse)>;
+
+/// Returns the statements that have a plan, those with most of the time first, by the database of their latest execution.
+pub(crate) fn by_database<'a>(
+    trace: &Trace,
+    analysis: &'a Analysis,
+) -> Result<BTreeMap<String, Uses<'a>>, TraceError> {
+    let connections = trace.connections()?.into_iter();
+    let databases: HashMap<i64, String> =
+        connections.map(|connection| (connection.id, connection.database)).collect();
+    let mut all: BTreeMap<String, Uses<'a>> = BTreeMap::new();
+    for (place, usage) in analysis.statements.iter().enumerate() {
+        if is_planned(&usage.sql) {
+            let database = databases.get(&usage.latest.connection).cloned().unwrap_or_default();
+            all.entry(database).or_default().push((place + 1, usage));
+        }
+    }
+    Ok(all)
+}
+
+/// Makes the recorded database of a statement, or the only one, and returns this statement, or all of the database.
 pub(super) fn statements(
     path: &Path,
     number: Option<usize>,
     copy: &Path,
 ) -> Result<Vec<Statement>, Error> {
     let trace = Trace::open(&built_in_library()?, path)?;
-    let snapshots = trace.snapshots()?;
-    let taken: Vec<_> = snapshots.iter().filter(|snapshot| snapshot.state == "taken").collect();
-    let [snapshot] = taken[..] else {
-        let recorded = match taken.len() {
-            0 => "no database had contents when recording began".to_owned(),
+    let mut analyser = Analyser::new(trace.meta()?.duration_us, trace.normalised()?);
+    trace.for_each_event(|event| analyser.take(event))?;
+    let analysis = analyser.finish();
+    let mut all = by_database(&trace, &analysis)?;
+    if let Some(number) = number {
+        all.values_mut().for_each(|uses| uses.retain(|(other, _)| *other == number));
+        all.retain(|_, uses| !uses.is_empty());
+        if all.is_empty() {
+            let message =
+                match number.checked_sub(1).and_then(|place| analysis.statements.get(place)) {
+                    Some(usage) => format!("statement {number} has no plan: {}", usage.sql),
+                    None => {
+                        format!(
+                            "the trace has {} statements, numbered from 1",
+                            analysis.statements.len()
+                        )
+                    }
+                };
+            return Err(Error::mistake(message)
+                .hint("`pragmark trace FILE` lists the statements in the order of their numbers"));
+        }
+    }
+    let (Some((database, uses)), 1) = (all.first_key_value(), all.len()) else {
+        let recorded = match all.len() {
+            0 => "no recorded statement has a plan".to_owned(),
             several => format!("{several} databases were recorded"),
         };
         let message = format!("{}: {recorded}", path.display());
         return Err(Error::unusable(message).hint(
-            "name one database and its statements: `pragmark explain --db app.db queries.sql`",
+            "choose a statement by its number with --statement, or name one database and its statements: `pragmark explain --db app.db queries.sql`",
         ));
     };
-    trace.restore(snapshot.id, copy)?;
-    let mut analyser = Analyser::new(trace.meta()?.duration_us, trace.normalised()?);
-    trace.for_each_event(|event| analyser.take(event))?;
-    let analysis = analyser.finish();
-    let statement = |(place, usage): (usize, &StatementUse)| statement(&trace, place + 1, usage);
-    let chosen = analysis.statements.iter().enumerate().filter(|(place, usage)| match number {
-        Some(number) => number == place + 1,
-        None => is_planned(&usage.sql),
-    });
-    let statements: Result<Vec<Statement>, TraceError> = chosen.map(statement).collect();
-    let statements = statements?;
-    if statements.is_empty() {
-        let count = analysis.statements.len();
-        return Err(Error::mistake(format!("the trace has {count} statements, numbered from 1"))
-            .hint("`pragmark trace FILE` lists them in this order"));
-    }
-    Ok(statements)
+    trace.grow(database, copy, Instant::now() + GROWN)?;
+    let statements = uses.iter().map(|(number, usage)| statement(&trace, *number, usage));
+    Ok(statements.collect::<Result<_, TraceError>>()?)
 }
 
 /// Returns a statement with the values of its latest execution, as far as the trace has them.
-fn statement(trace: &Trace, number: usize, usage: &StatementUse) -> Result<Statement, TraceError> {
+pub(crate) fn statement(
+    trace: &Trace,
+    number: usize,
+    usage: &StatementUse,
+) -> Result<Statement, TraceError> {
     let (mut sql, mut values) = (trace.statement(usage.latest.statement)?, None);
     match trace.bound_values(usage.latest.event)? {
         Values::Bound(bound) => {

@@ -13,16 +13,13 @@ use trace::{Meta, Note, Process, Setting, Snapshot};
 
 use super::Traffic;
 use super::findings::{items, plans, time};
+use super::indexes;
 use crate::words::{grouped, plural};
 
 /// How much of a statement a table quotes, in characters.
 const QUOTED: usize = 80;
 /// How many rows of the timeline are printed.
 const TIMES: usize = 12;
-
-/// Words on the indexes that are named.
-const TRIES: &str = "The indexes above are those of plans, statement by statement. `pragmark explain` with this trace tries indexes on \
-                     the recorded database, with what other statements pay for them.";
 
 /// Returns everything that a trace shows as a document.
 pub(super) fn document(path: &Path, traffic: &Traffic) -> Document {
@@ -94,11 +91,7 @@ fn findings(traffic: &Traffic) -> Option<Section> {
                 "Nothing exceeded the thresholds of pragmark; the tables have all figures.",
             )]
         });
-    let taken = traffic.snapshots.iter().filter(|snapshot| snapshot.state == "taken");
-    let has_index = !traffic.plans.missing.is_empty() || !traffic.plans.sorting.is_empty();
-    if taken.count() == 1 && has_index {
-        blocks.push(Block::small(Sentence::marked(TRIES)));
-    }
+    blocks.extend(traffic.indexes.iter().flat_map(indexes::blocks));
     let title = "What deserves a look";
     Some(Section::new("findings", Kind::Highlights, title, blocks))
 }

@@ -20,14 +20,14 @@ const QUOTED: usize = 70;
 /// Returns what deserves a look, as items of a list.
 pub(super) fn items(analysis: &Analysis, plans: &Plans) -> Vec<Item> {
     let findings = analysis.findings();
-    let items = findings.iter().map(|finding| item(analysis, plans, finding));
+    let items = findings.iter().map(|finding| item(analysis, finding));
     items.chain(of_plans(analysis, plans)).collect()
 }
 
-fn item(analysis: &Analysis, plans: &Plans, finding: &Finding<'_>) -> Item {
+fn item(analysis: &Analysis, finding: &Finding<'_>) -> Item {
     let sentence = match finding {
         Finding::Time(usage) => share_of_time(analysis, usage),
-        Finding::FullScans(usage) => full_scans(plans, usage),
+        Finding::FullScans(usage) => full_scans(usage),
         Finding::Runs(usage) => run(usage),
         Finding::Cycles(usage) => cycle(usage),
         Finding::SingleRows(usage) => single_rows(usage),
@@ -49,22 +49,15 @@ fn share_of_time(analysis: &Analysis, usage: &StatementUse) -> Sentence {
     about(usage, format!("took {share} of the time in statements."))
 }
 
-fn full_scans(plans: &Plans, usage: &StatementUse) -> Sentence {
-    let scans = about(
+fn full_scans(usage: &StatementUse) -> Sentence {
+    about(
         usage,
         format!(
             "made {} steps in full scans and returned or changed {} rows.",
             grouped(usage.scan_steps),
             grouped(usage.rows.max(usage.changes))
         ),
-    );
-    match plans.missing.get(&usage.sql) {
-        Some(missing) => scans
-            .words(" SQLite would use an index on ")
-            .and_code(format!("{}({})", missing.table, missing.column))
-            .words(" instead."),
-        None => scans,
-    }
+    )
 }
 
 fn run(usage: &StatementUse) -> Sentence {
@@ -210,24 +203,7 @@ fn of_plans(analysis: &Analysis, plans: &Plans) -> Vec<Item> {
         let about = Sentence::code(shortened(&usage.sql, QUOTED_WITH_PLAN)).words(words);
         Item::new(lesson(about, Some("fts-baselines")))
     });
-    searches.chain(sorting(analysis, plans)).chain(unused(&plans.unused)).collect()
-}
-
-/// The statements that sort each time although an index could have their order.
-fn sorting<'a>(analysis: &'a Analysis, plans: &'a Plans) -> impl Iterator<Item = Item> + 'a {
-    analysis.statements.iter().filter_map(|usage| {
-        let index = plans.sorting.get(&usage.sql)?;
-        let sorts = plural(usage.sorts, "time", "times");
-        let words = format!(" sorted its rows {sorts}. With an index on ");
-        let columns = index.columns.join(", ").replace('"', "");
-        let about = Sentence::code(shortened(&usage.sql, QUOTED_WITH_PLAN)).words(words);
-        let about = about.and_code(format!("{}({columns})", index.table));
-        Some(Item::new(
-            about.words(
-                ", SQLite reads them in order. Writes to the table then maintain that index.",
-            ),
-        ))
-    })
+    searches.chain(unused(&plans.unused)).collect()
 }
 
 /// An item for each database with indexes that no statement uses.

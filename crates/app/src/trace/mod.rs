@@ -2,6 +2,7 @@
 
 mod document;
 mod findings;
+mod indexes;
 
 pub(crate) use self::findings::time;
 
@@ -28,10 +29,11 @@ struct Traffic {
     notes: Vec<Note>,
     analysis: Analysis,
     plans: Plans,
+    indexes: Vec<indexes::Tried>,
 }
 
 impl Traffic {
-    fn of(trace: &Trace) -> Result<Traffic, TraceError> {
+    fn of(trace: &Trace) -> Result<Traffic, Error> {
         let meta = trace.meta()?;
         let mut analyser = Analyser::new(meta.duration_us, trace.normalised()?);
         trace.for_each_event(|event| analyser.take(event))?;
@@ -44,6 +46,7 @@ impl Traffic {
             snapshots: trace.snapshots()?,
             notes: trace.notes()?,
             plans: Plans::of(trace, &analysis)?,
+            indexes: indexes::tried(trace, &analysis)?,
             analysis,
         })
     }
@@ -90,8 +93,8 @@ pub struct ScriptRequest {
 /// # Errors
 /// The trace cannot be read.
 pub fn describe(path: &Path) -> Result<Document, Error> {
-    let traffic = Trace::open(&built_in_library()?, path).and_then(|trace| Traffic::of(&trace));
-    Ok(document::document(path, &traffic?))
+    let traffic = Traffic::of(&Trace::open(&built_in_library()?, path)?)?;
+    Ok(document::document(path, &traffic))
 }
 
 /// Makes a trace or a file from traces, and returns the number of its statements.

@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use engine::EngineError;
-use explain::advisor::{Advice as Indexes, advise};
-use explain::{Query, Subject, values};
+use explain::Subject;
+use explain::advisor::Advice as Indexes;
 use lab::level::Level;
 use lab::metric::Unit;
 use lab::tuning_plan::Advice;
 use report::figures::with_unit;
 
 use crate::error::{Error, Result};
+use crate::explain::{Statement, advice_for, observe_each};
 use crate::words::grouped;
 
 /// Time for trying indexes.
@@ -30,7 +30,7 @@ pub(super) struct Known {
 /// # Errors
 /// The copy is not a database, or the disk is full.
 pub(super) fn known(copy: &Path, statements: &[(String, String)]) -> Result<Known> {
-    let (indexes, round) = tried(copy, statements).map_err(Error::unusable)?;
+    let (indexes, round) = tried(copy, statements)?;
     Ok(Known { advice: advice(&indexes), round })
 }
 
@@ -64,22 +64,17 @@ fn counted(indexes: &Indexes) -> String {
     words.collect::<Vec<String>>().join(", ")
 }
 
-fn tried(copy: &Path, statements: &[(String, String)]) -> Result<(Indexes, Duration), EngineError> {
-    let subject = Subject::open(copy, &[])?;
-    let connection = subject.connect()?;
-    let (mut queries, mut round) = (Vec::new(), Duration::ZERO);
-    for (name, sql) in statements {
-        // What cannot be executed here is not tried: values may be missing, or break a constraint.
-        let Ok(prepared) = connection.prepare(sql) else { continue };
-        let drawn = values::draw(&connection, &subject.schema, &prepared, &[]);
-        let Ok(values) = drawn else { continue };
-        let query = Query { name: name.clone(), sql: sql.clone(), weight: 1.0, values };
-        if let Ok(seen) = subject.observe(&query)
-            && !seen.is_partial
-        {
-            round += seen.time;
-            queries.push(query);
-        }
-    }
-    Ok((advise(&subject, &queries, Some(Instant::now() + TRIED))?, round))
+fn tried(copy: &Path, statements: &[(String, String)]) -> Result<(Indexes, Duration)> {
+    let subject = Subject::open(copy, &[]).map_err(Error::unusable)?;
+    let statements = statements.iter().map(|(name, sql)| Statement {
+        name: name.clone(),
+        sql: sql.clone(),
+        weight: 1.0,
+        values: None,
+    });
+    // What cannot be executed here is not tried: values may be missing, or break a constraint.
+    let (all, _) = observe_each(&subject, statements.collect(), &[], true)?;
+    let whole = all.iter().filter(|explained| !explained.observation.is_partial);
+    let round = whole.map(|explained| explained.observation.time).sum();
+    Ok((advice_for(&subject, &all, Instant::now() + TRIED)?, round))
 }

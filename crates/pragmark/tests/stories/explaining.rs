@@ -56,6 +56,36 @@ fn several_statements_get_indexes_for_all_of_them() {
         .says(&["orders(user_id, day)", "busy_timeout"]);
 }
 
+const CARDS: &str = r#"
+import sqlite3
+c = sqlite3.connect("cards.db", isolation_level=None)
+c.execute("CREATE TABLE cards(id INTEGER PRIMARY KEY, deck INT, queue INT, due INT, ord INT)")
+c.execute("CREATE INDEX by_queue ON cards(deck, queue, due)")
+c.execute("BEGIN")
+for i in range(9000):
+    c.execute("INSERT INTO cards(deck, queue, due, ord) VALUES (?, ?, ?, ?)", (i % 3, i % 4, i * 7919 % 3000, i % 5))
+c.execute("COMMIT")
+for i in range(30):
+    c.execute("SELECT id FROM cards WHERE deck = ? AND queue IN (1, 2) ORDER BY due, ord LIMIT 50", (i % 3,)).fetchall()
+    c.execute("SELECT count(*) FROM cards WHERE deck = ? AND queue = ? AND due <= ?", (i % 3, i % 4, 10)).fetchall()
+"#;
+
+#[test]
+fn a_trace_that_began_with_an_empty_database_gets_the_index_that_extends_the_one_it_has() {
+    let Some(laboratory) = with_program(CARDS) else { return };
+    laboratory.pragmark(&RECORD).exits(0);
+    laboratory.pragmark(&["trace", "app.trace"]).exits(0).says(&[
+        "CREATE INDEX cards_by_deck_queue_due_ord ON cards(deck, queue, due, ord);",
+        "DROP INDEX by_queue;",
+        "serves instead of by_queue",
+        "INSERT INTO cards(deck, queue, due,",
+    ]);
+    laboratory
+        .pragmark(&["explain", "app.trace", "--statement", "1"])
+        .exits(0)
+        .says(&["cards(deck, queue, due, ord)"]);
+}
+
 const READS: &str = r#"
 import sqlite3
 c = sqlite3.connect("app.db")

@@ -145,7 +145,7 @@ impl Analysis {
 }
 
 /// Returns whether a statement scans much for the rows that it returns or changes.
-pub(crate) fn scans_much(usage: &StatementUse) -> bool {
+pub fn scans_much(usage: &StatementUse) -> bool {
     let rows = usage.rows.max(usage.changes).max(1);
     usage.scan_steps >= SCANS && usage.scan_steps / rows >= SCANS_PER_ROW
 }

@@ -22,7 +22,7 @@ use self::connection::{Connection, Finished};
 use self::runs::{CYCLE, Repeated};
 
 pub use findings::Finding;
-pub(crate) use findings::scans_much;
+pub use findings::scans_much;
 
 /// How many inserts of single rows in a row make a run.
 pub const RUN: u64 = 10;

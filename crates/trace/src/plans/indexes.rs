@@ -1,67 +1,10 @@
-//! Indexes that are missing, and indexes that nothing uses.
+//! Indexes that nothing uses, and searches that no index helps.
 
 use std::collections::BTreeSet;
 
-use script::effect::{literal, quoted};
-
-use crate::analysis::{Analysis, StatementUse, scans_much};
-use crate::plans::{MissingIndex, SchemaCopy, UnusedIndex};
+use crate::analysis::{Analysis, StatementUse};
+use crate::plans::{SchemaCopy, UnusedIndex};
 use crate::{Trace, TraceError};
-
-/// How the indexes are named that are tried out.
-const CANDIDATE: &str = "pragmark_candidate_";
-
-/// Returns the index that SQLite would use for a statement that scans much: all columns that the statement compares
-/// with a value get one, and the planner chooses.
-pub fn missing(
-    copy: &SchemaCopy,
-    usage: &StatementUse,
-    sql: &str,
-    plan: &[String],
-) -> Option<MissingIndex> {
-    if !scans_much(usage) || !plan.iter().any(|line| line.trim_start().starts_with("SCAN ")) {
-        return None;
-    }
-    let candidates = candidates(copy, &usage.sql);
-    let create: Vec<String> = (0..)
-        .zip(&candidates)
-        .map(|(number, index): (usize, _)| {
-            let (table, column) = (quoted(&index.table), quoted(&index.column));
-            format!("CREATE INDEX {CANDIDATE}{number} ON {table}({column})")
-        })
-        .collect();
-    let plan = copy.plan_with(&create.join(";"), sql)?;
-    let searched = plan.iter().filter(|line| line.trim_start().starts_with("SEARCH "));
-    let number = searched.filter_map(|line| {
-        let (_, rest) = line.split_once(CANDIDATE)?;
-        rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<usize>().ok()
-    });
-    number.into_iter().find_map(|number| candidates.get(number)).cloned()
-}
-
-/// Returns the columns that a statement compares with a value.
-pub(super) fn candidates(copy: &SchemaCopy, sql: &str) -> Vec<MissingIndex> {
-    let mut all: Vec<MissingIndex> = Vec::new();
-    for hint in script::hints(sql).into_iter().flatten() {
-        let tables = hint.table.map_or(hint.tables, |table| vec![table]);
-        let candidates =
-            tables.into_iter().map(|table| MissingIndex { table, column: hint.column.clone() });
-        let known = candidates.filter(|column| has_column(copy, column));
-        for index in known.collect::<Vec<_>>() {
-            if !all.contains(&index) {
-                all.push(index);
-            }
-        }
-    }
-    all
-}
-
-pub(super) fn has_column(copy: &SchemaCopy, index: &MissingIndex) -> bool {
-    let (table, column) = (literal(&index.table), literal(&index.column));
-    let sql =
-        format!("SELECT name FROM pragma_table_info({table}) WHERE name = {column} COLLATE NOCASE");
-    !copy.texts(&sql).is_empty()
-}
 
 /// The words of statements, in small letters.
 pub struct Words {

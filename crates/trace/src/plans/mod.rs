@@ -1,12 +1,10 @@
-//! Query plans of the statements of a trace, with the indexes that SQLite would use and the indexes that no statement
-//! uses.
+//! Query plans of the statements of a trace, and the indexes that no statement uses.
 //!
 //! pragmark's own SQLite makes the plans on an empty copy of the snapshot's schema, with the recorded changes up to the
 //! latest execution of each statement. Statistics of `ANALYZE` are copied, so the planner decides as it does on the
 //! whole database.
 
 mod indexes;
-mod sorting;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -16,24 +14,6 @@ use engine::{Connection, EngineError, OpenFlags, Value};
 use self::indexes::Words;
 use crate::analysis::{Analysis, Example, StatementUse};
 use crate::{Trace, TraceError, is_in_memory};
-
-/// An index that SQLite would use if it existed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MissingIndex {
-    /// The table.
-    pub table: String,
-    /// The column.
-    pub column: String,
-}
-
-/// An index with which SQLite would not sort.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SortingIndex {
-    /// The table.
-    pub table: String,
-    /// The columns, quoted, with their directions.
-    pub columns: Vec<String>,
-}
 
 /// An index that no statement of the trace uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,10 +33,6 @@ pub struct Plans {
     pub plans: BTreeMap<String, Vec<String>>,
     /// Why a statement has no plan, by its normalised text.
     pub unknown: BTreeMap<String, String>,
-    /// For statements that scan much, the index that SQLite would use instead, by their normalised text.
-    pub missing: BTreeMap<String, MissingIndex>,
-    /// For statements that sort for their ORDER BY, the index with which SQLite would not, by their normalised text.
-    pub sorting: BTreeMap<String, SortingIndex>,
     /// Indexes of tables that statements name, which no plan uses. Unique indexes and those on columns of foreign keys
     /// are left out, because constraints need them; partial ones and those on columns of statements with `LIKE` or `GLOB`,
     /// because their use depends on values; databases with triggers or with a statement without a plan, too.
@@ -132,12 +108,6 @@ impl Plans {
             }
         };
         used.extend(plan.iter().cloned());
-        if let Some(missing) = indexes::missing(copy, usage, sql, &plan) {
-            self.missing.insert(usage.sql.clone(), missing);
-        }
-        if let Some(index) = sorting::of(copy, usage, sql, &plan) {
-            self.sorting.insert(usage.sql.clone(), index);
-        }
         if !plan.is_empty() {
             self.plans.insert(usage.sql.clone(), plan);
         }
@@ -272,14 +242,6 @@ impl SchemaCopy {
             _ => String::new(),
         };
         rows.iter().map(|row| row.iter().map(text).collect()).collect()
-    }
-
-    /// Returns the plan of a statement with a change of the schema, which is undone.
-    pub fn plan_with(&self, change: &str, sql: &str) -> Option<Vec<String>> {
-        self.execute("SAVEPOINT pragmark").ok()?;
-        let plan = self.execute(change).ok().and_then(|()| self.plan(sql).ok());
-        self.execute("ROLLBACK TO pragmark; RELEASE pragmark").ok()?;
-        plan
     }
 }
 

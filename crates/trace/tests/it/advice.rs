@@ -55,24 +55,6 @@ fn statements_are_planned_with_the_schema_of_their_time_whichever_connection_cha
     assert!(plans.plans.contains_key("SELECT y FROM new"));
 }
 
-const SORTS: &str = r#"
-c = open("a.db")
-c.execute("CREATE TABLE orders(id INTEGER PRIMARY KEY, day)")
-c.execute("CREATE TABLE items(id, of_order)")
-c.execute("INSERT INTO orders VALUES (1, 2)")
-c.execute("INSERT INTO items VALUES (1, 1), (2, 1)")
-for _ in range(30):
-    c.execute("SELECT i.id FROM orders o JOIN items i ON i.of_order = o.id ORDER BY o.day, i.id").fetchall()
-    c.execute("SELECT id FROM orders ORDER BY day DESC").fetchall()
-"#;
-
-#[test]
-fn an_index_is_advised_for_an_order_that_it_has_in_full_only() {
-    let Some(plans) = plans(SORTS) else { return };
-    let sorting: Vec<&str> = plans.sorting.keys().map(String::as_str).collect();
-    assert_eq!(sorting, ["SELECT id FROM orders ORDER BY day DESC"]);
-}
-
 #[test]
 fn current_settings_are_those_of_most_connections_to_files() {
     let workspace = Workspace::new();
@@ -89,4 +71,47 @@ fn current_settings_are_those_of_most_connections_to_files() {
     let sizes = current.iter().filter(|it| it.name == "cache_size");
     let sizes: Vec<(&str, i64)> = sizes.map(|it| (it.value.as_str(), it.connections)).collect();
     assert_eq!(sizes, [("-88", 1)]);
+}
+
+const WRITES: &str = r#"
+c = open("a.db")
+c.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, x)")
+c.execute("BEGIN")
+c.executemany("INSERT INTO t(x) VALUES (?)", [(n,) for n in range(10)])
+c.execute("COMMIT")
+c.execute("BEGIN")
+c.execute("DELETE FROM t")
+c.execute("ROLLBACK")
+c.execute("UPDATE t SET x = 'y' WHERE id = ?", (3,))
+c.create_function("own", 1, lambda x: x)
+c.execute("INSERT INTO t(x) SELECT own(1)")
+try: c.execute("INSERT INTO t(id) VALUES (1)")
+except sqlite3.IntegrityError: pass
+"#;
+
+#[test]
+fn a_database_that_was_empty_grows_by_what_was_committed() {
+    let workspace = Workspace::new();
+    let script = format!(
+        "import sqlite3\ndef open(name): return sqlite3.connect(name, isolation_level=None)\n{WRITES}"
+    );
+    if workspace.sealed(&script, &Options::default()).is_none() {
+        return;
+    }
+    let trace = Trace::open(&workspace.library, &workspace.trace()).unwrap();
+    let name = trace.connections().unwrap()[0].database.clone();
+    let grow = |file: &str, seconds: u64| {
+        let copy = workspace.trace().with_file_name(file);
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(seconds);
+        let grown = trace.grow(&name, &copy, deadline).unwrap();
+        let flags = engine::OpenFlags::default();
+        let copy = engine::Connection::open(&workspace.library, &copy, flags, None).unwrap();
+        (grown, copy)
+    };
+    let (grown, copy) = grow("grown", 60);
+    assert_eq!((grown.repeated, grown.left_out, grown.is_partial), (12, 1, false));
+    let count = |sql: &str| copy.query_i64(sql).unwrap();
+    assert_eq!(count("SELECT count(*) FROM t"), 10);
+    assert_eq!(count("SELECT id FROM t WHERE x = 'y'"), 3);
+    assert!(grow("late", 0).0.is_partial);
 }

@@ -1,0 +1,101 @@
+//! Indexes for all recorded statements of a database together, by the advisor of `explain`.
+
+use std::time::{Duration, Instant};
+
+use explain::Subject;
+use explain::advisor::Advice;
+use report::document::{Block, Cell, Sentence};
+use report::sql::shortened;
+use trace::analysis::{Analysis, StatementUse, scans_much};
+use trace::{Grown, Trace, TraceError};
+
+use crate::error::Error;
+use crate::explain::document::{changes, to_paste};
+use crate::explain::recorded::{GROWN, by_database, statement};
+use crate::explain::{Explained, advice_for, observe_each};
+use crate::words::plural;
+
+/// The most statements of a database that are tried, those with most of the time.
+const MOST: usize = 60;
+
+/// Sorts from which on an index with the order may be worth it.
+const SORTS: u64 = 20;
+
+/// How much of a statement is quoted, in characters.
+const QUOTED: usize = 60;
+
+/// Time for trying indexes for one database.
+const TRIED: Duration = Duration::from_secs(10);
+
+/// Indexes that were tried for the statements of a database.
+pub(super) struct Tried {
+    database: String,
+    statements: Vec<Explained>,
+    advice: Advice,
+    grown: Grown,
+}
+
+/// Tries indexes for each database with a statement that scans or sorts much.
+///
+/// # Errors
+/// The trace cannot be read, or there is no room for a copy of a database.
+pub(super) fn tried(trace: &Trace, analysis: &Analysis) -> Result<Vec<Tried>, Error> {
+    let mut all = Vec::new();
+    for (database, uses) in by_database(trace, analysis)? {
+        let reads_much = |usage: &StatementUse| scans_much(usage) || usage.sorts >= SORTS;
+        if !uses.iter().any(|(_, usage)| reads_much(usage)) {
+            continue;
+        }
+        let folder = tempfile::tempdir().map_err(Error::unusable)?;
+        let copy = folder.path().join("copy.db");
+        let grown = match trace.grow(&database, &copy, Instant::now() + GROWN) {
+            Ok(grown) => grown,
+            // What the trace lacks is said where it says what it lacks.
+            Err(TraceError::NoSnapshot(_)) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        let statements = uses.iter().take(MOST).map(|(number, usage)| {
+            let mut statement = statement(trace, *number, usage)?;
+            statement.name.clone_from(&usage.sql);
+            Ok(statement)
+        });
+        let statements = statements.collect::<Result<Vec<_>, TraceError>>()?;
+        let subject = Subject::open(&copy, &[]).map_err(Error::unusable)?;
+        let (statements, _) = observe_each(&subject, statements, &[], true)?;
+        let advice = advice_for(&subject, &statements, Instant::now() + TRIED)?;
+        all.push(Tried { database, statements, advice, grown });
+    }
+    Ok(all)
+}
+
+/// Returns the indexes of a database with what each recorded statement gains or loses; nothing without an index that helps.
+pub(super) fn blocks(tried: &Tried) -> Vec<Block> {
+    let what = match tried.advice.sql().len() {
+        0 => return Vec::new(),
+        _ if tried.advice.made.is_empty() => "ANALYZE makes",
+        _ => "Indexes make",
+    };
+    let name = if tried.database.is_empty() { "the database in memory" } else { &tried.database };
+    let what = Sentence::from(format!("{what} the recorded statements of "))
+        .and_code(name)
+        .words(" cheaper as a whole, tried on a copy with what was recorded:");
+    let cell = |explained: &Explained| {
+        let mut cell = Cell::code(shortened(&explained.query.name, QUOTED));
+        cell.title = Some(explained.query.name.clone());
+        cell
+    };
+    let left_out = tried.grown.left_out;
+    let lacks = match (tried.grown.is_partial, left_out) {
+        (false, 0) => None,
+        (false, _) => Some(plural(left_out, "recorded write", "recorded writes")),
+        (true, _) => Some("a part of the recorded writes, for want of time,".to_owned()),
+    };
+    let lacks = lacks
+        .map(|lacks| Block::small(format!("The copy lacks {lacks} that could not be repeated.")));
+    let table = changes(&tried.statements, &tried.advice.changes, cell);
+    [vec![Block::paragraph(what)], to_paste(&tried.advice), vec![table]]
+        .into_iter()
+        .flatten()
+        .chain(lacks)
+        .collect()
+}
