@@ -63,7 +63,8 @@ enum record {
   RECORD_NOTE = 9,
   RECORD_SETTING = 10,
   RECORD_SNAPSHOT = 11,
-  RECORD_EXIT = 12
+  RECORD_EXIT = 12,
+  RECORD_FILE = 13
 };
 
 enum value {

@@ -182,11 +182,24 @@ static bool look_at(const char *name, struct statx *file) {
   return true;
 }
 
+/* Writes which file has a name at this moment: programs delete files, and rename others over them. */
+static void write_file(struct connection *it, const char *file, const struct statx *status) {
+  uint8_t *at = reserve(&it->writer, 64 + strlen(file));
+  if (!at) return;
+  *at++ = RECORD_FILE;
+  at = put(at, makedev(status->stx_dev_major, status->stx_dev_minor));
+  at = put(at, status->stx_ino);
+  at = put(at, (uint64_t)status->stx_btime.tv_sec * 1000000000 + status->stx_btime.tv_nsec);
+  *at++ = status->stx_size == 0;
+  publish(&it->writer, put_bytes(at, file, strlen(file)));
+}
+
 /* Takes the snapshot of a file that has none; waits where another process is taking it. */
 void snapshot(struct connection *it, const char *file) {
   struct statx status;
   int saved = errno;
   bool is_there = process.active && look_at(file, &status);
+  if (is_there) write_file(it, file, &status);
   if (is_there && status.stx_size == 0)
     snapshot_empty(it, file, &status);
   else if (is_there)

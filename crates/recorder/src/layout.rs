@@ -85,6 +85,7 @@ pub(crate) mod record {
     pub const SETTING: u8 = 10;
     pub const SNAPSHOT: u8 = 11;
     pub const EXIT: u8 = 12;
+    pub const FILE: u8 = 13;
 }
 
 pub(crate) mod value {
@@ -166,7 +167,7 @@ mod tests {
                 $(same(concat!($prefix, stringify!($name)), super::$module::$name as i64);)*
             };
         }
-        all!("RECORD_" record: PROCESS LIBRARY CONNECTION TEXT BEGIN END COMMIT CLOSE NOTE SETTING SNAPSHOT EXIT);
+        all!("RECORD_" record: PROCESS LIBRARY CONNECTION TEXT BEGIN END COMMIT CLOSE NOTE SETTING SNAPSHOT EXIT FILE);
         all!("VALUE_" value: NULL INTEGER REAL TEXT BLOB ZEROBLOB POINTER HASHED_TEXT HASHED_BLOB OMITTED EXPANDED SMALL);
         all!("" flag: BEGIN_PREPARED BEGIN_VALUES END_AUTOCOMMIT END_TRANSACTION END_EARLY END_RESULT END_CHANGES
             END_SCANS END_UNKNOWN CONNECTION_READONLY CONNECTION_INHERITED TEXT_READONLY TEXT_SECRET

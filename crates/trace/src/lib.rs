@@ -31,4 +31,4 @@ pub use grown::Grown;
 pub use normalise::normalised;
 pub use read::{Connection, EndOfDatabase, Meta, Note, Process, Setting, Snapshot, Text, Trace};
 pub use replay::{Bound, Call, Values};
-pub use schema::{FORMAT, is_in_memory, state};
+pub use schema::{FORMAT, is_in_memory, path_of, state};

@@ -41,6 +41,18 @@ pub fn is_in_memory(database: &str) -> bool {
     database.is_empty() || database.starts_with(SHARED_MEMORY)
 }
 
+/// Returns the name of the database that has a path in a trace, after this many others that had it before.
+pub(crate) fn later_database(path: &str, before: usize) -> String {
+    if before == 0 { path.to_owned() } else { format!("{path} ({})", before + 1) }
+}
+
+/// Returns the path of a database of a trace, without the number of one whose path others had before.
+pub fn path_of(database: &str) -> &str {
+    let numbered = database.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
+    let is_number = |text: &str| text.parse::<usize>().is_ok();
+    numbered.filter(|(_, number)| is_number(number)).map_or(database, |(path, _)| path)
+}
+
 /// Creates the tables.
 pub(crate) const TABLES: &str = "
 CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;

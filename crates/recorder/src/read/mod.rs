@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use crate::layout::{self, at, lost};
 
 pub use records::{
-    ConnectionRecord, Ended, Hashed, LibraryRecord, ProcessRecord, Record, Records, Text,
-    Transaction, Value, Values, Where,
+    ConnectionRecord, Ended, FileIdentity, FileRecord, Hashed, LibraryRecord, ProcessRecord,
+    Record, Records, Text, Transaction, Value, Values, Where,
 };
 
 /// Why a recording cannot be read.

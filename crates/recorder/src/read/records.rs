@@ -185,7 +185,24 @@ pub enum Record<'a> {
     },
     /// The process ended by itself.
     Exit,
+    /// The connection opened or attached a file.
+    File(FileRecord<'a>),
 }
+
+/// A file as a connection found it.
+#[derive(Clone, Copy, Debug)]
+pub struct FileRecord<'a> {
+    /// Which file it is, whatever its name.
+    pub identity: FileIdentity,
+    /// Whether it had no bytes.
+    pub is_empty: bool,
+    /// Its name.
+    pub name: &'a [u8],
+}
+
+/// The device, the number and the time of creation of a file, in nanoseconds since 1970 (0 if the system does not say).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FileIdentity(pub u64, pub u64, pub u64);
 
 /// The records of a chunk, one after the other, up to the first that is torn.
 #[derive(Debug)]
@@ -252,6 +269,11 @@ impl<'a> Records<'a> {
                 self.pass_time(input)?;
                 Record::Exit
             }
+            kind::FILE => Record::File(FileRecord {
+                identity: FileIdentity(input.number()?, input.number()?, input.number()?),
+                is_empty: input.byte()? != 0,
+                name: input.bytes()?,
+            }),
             _ => return None,
         })
     }

@@ -3,13 +3,14 @@
 //! Their contents are known only when nothing writes any more: while a recorded process is still running, the reason is
 //! written instead.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use engine::{Connection, EngineError, Library, OpenFlags, Value};
 use recorder::Folder;
 
 use super::Copier;
+use super::files::DatabaseFile;
 use super::write::{AsInteger, Writer};
 use crate::Result;
 use crate::content::{self, Table};
@@ -19,13 +20,16 @@ pub fn write(
     library: &Arc<Library>,
     folder: &Folder,
     writer: &Writer<'_>,
+    files: &[DatabaseFile],
     copy: Copier<'_>,
 ) -> Result<()> {
     let running = writer.unended()?.into_iter().find(|pid| is_running(pid));
     for database in writer.databases()? {
+        let file = files.iter().find(|file| file.name == database);
+        let path = file.map_or_else(|| Ok(PathBuf::from(&database)), DatabaseFile::path);
         let tables = match &running {
             Some(pid) => Err(format!("process {pid} was still running")),
-            None => tables_of(library, folder, Path::new(&database), copy),
+            None => path.and_then(|path| tables_of(library, folder, &path, copy)),
         };
         match tables {
             Ok(tables) => tables.iter().try_for_each(|table| writer.end_state(&database, table))?,

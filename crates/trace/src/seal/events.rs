@@ -6,6 +6,7 @@ use recorder::Door;
 use recorder::read::{Chunk, ConnectionRecord, Ended, Record, Transaction, Where};
 
 use super::Sealed;
+use super::files::{DatabaseFile, Files};
 use super::memory::file_of;
 use super::texts::Texts;
 use super::write::{Event, Writer};
@@ -28,6 +29,7 @@ pub struct Events {
     processes: HashSet<u32>,
     /// Connections that share a database in memory, each with the one that opened it.
     shared: Vec<(u32, u32)>,
+    files: Files,
     sealed: Sealed,
 }
 
@@ -48,6 +50,7 @@ impl Events {
             connections: HashMap::new(),
             processes: HashSet::new(),
             shared: Vec::new(),
+            files: Files::default(),
             sealed: Sealed::default(),
         }
     }
@@ -86,12 +89,21 @@ impl Events {
                 let opened = self.microseconds(at.time);
                 self.shared.extend(record.shares.map(|by| (at.connection, by)));
                 let file = file_of(record.file, record.vfs);
+                if !file.is_empty() && !record.inherited {
+                    self.files.connect(at.connection);
+                }
                 writer.connection(at, &ConnectionRecord { file, ..record }, opened)
             }
             Record::Close => writer.closed(at.connection, self.microseconds(at.time)),
             Record::Setting { name, value } => writer.setting(at.connection, name, value),
             Record::Snapshot { state, number, file, reason } => {
-                writer.snapshot(state, number, file, reason)
+                let row = writer.snapshot(state, number, file, reason)?;
+                self.files.snapshot(at.connection, file, row);
+                Ok(())
+            }
+            Record::File(file) => {
+                self.files.open(at.connection, self.microseconds(at.time), &file);
+                Ok(())
             }
             Record::Process(record) => {
                 if self.processes.insert(at.process) {
@@ -164,8 +176,8 @@ impl Events {
         }
     }
 
-    /// Writes the statements that had not ended.
-    pub fn finish(mut self, writer: &Writer<'_>) -> Result<Sealed> {
+    /// Writes the statements that had not ended; returns the databases in files, too.
+    pub fn finish(mut self, writer: &Writer<'_>) -> Result<(Sealed, Vec<DatabaseFile>)> {
         for event in self.connections.values().flat_map(|connection| connection.open.values()) {
             writer.event(event)?;
         }
@@ -174,7 +186,7 @@ impl Events {
         }
         self.sealed.events = self.next as u64 - 1;
         writer.statements(&mut self.texts)?;
-        Ok(self.sealed)
+        Ok((self.sealed, self.files.finish(writer)?))
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod end;
 mod events;
+mod files;
 mod json;
 mod memory;
 mod texts;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 
 use crate::{Result, TraceError};
 use events::Events;
+use files::DatabaseFile;
 use texts::Texts;
 use write::Writer;
 pub(crate) use write::open as open_new;
@@ -69,10 +71,10 @@ pub fn seal(
     let unfinished = Unfinished::of(trace);
     let connection = write::open(library, unfinished.path())?;
     let writer = Writer::new(&connection, unfinished.path())?;
-    let mut sealed = fill(&recording, &writer)?;
+    let (mut sealed, files) = fill(&recording, &writer)?;
     sealed.without_snapshot = writer.snapshots(folder)?;
     if !recording.is_redacted() {
-        end::write(library, folder, &writer, copy)?;
+        end::write(library, folder, &writer, &files, copy)?;
     }
     writer.meta(&recording, &sealed)?;
     writer.finish()?;
@@ -117,7 +119,7 @@ impl Drop for Unfinished {
     }
 }
 
-fn fill(recording: &Recording, writer: &Writer<'_>) -> Result<Sealed> {
+fn fill(recording: &Recording, writer: &Writer<'_>) -> Result<(Sealed, Vec<DatabaseFile>)> {
     let mut texts = Texts::new(recording.is_redacted());
     recording.for_each_chunk::<ReadError>(|chunk| {
         texts.collect(chunk);
@@ -130,9 +132,9 @@ fn fill(recording: &Recording, writer: &Writer<'_>) -> Result<Sealed> {
         torn += events.take(chunk, writer)?;
         Ok(())
     })?;
-    let mut sealed = events.finish(writer)?;
+    let (mut sealed, files) = events.finish(writer)?;
     sealed.unreadable = unreadable + torn;
     sealed.lost = recording.lost();
     sealed.preloaded = recording.preloaded();
-    Ok(sealed)
+    Ok((sealed, files))
 }

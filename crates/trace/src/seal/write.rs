@@ -307,7 +307,8 @@ impl<'c> Writer<'c> {
         self.run("INSERT INTO note VALUES (?, ?, ?)", &values)
     }
 
-    pub fn snapshot(&self, state: u8, number: u64, file: &[u8], reason: &[u8]) -> Result<()> {
+    /// Writes the state of a snapshot; returns its row.
+    pub fn snapshot(&self, state: u8, number: u64, file: &[u8], reason: &[u8]) -> Result<i64> {
         let state = match state {
             1 => "taken",
             2 => "empty",
@@ -323,7 +324,8 @@ impl<'c> Writer<'c> {
             "INSERT OR REPLACE INTO snapshot VALUES
              (coalesce(?, (SELECT min(0, min(id)) FROM snapshot) - 1, -1), ?, ?, ?)",
             &values,
-        )
+        )?;
+        self.named(self.connection.query_i64("SELECT last_insert_rowid()"))
     }
 
     /// Takes the snapshots of a recording in; returns the databases without one, with SQLite's result code.

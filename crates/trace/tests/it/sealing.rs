@@ -127,6 +127,61 @@ fn a_statement_that_sqlite_prepares_again_is_one_execution() {
     assert_eq!(workspace.text(tickets), "159 159 159");
 }
 
+/// A path with four databases one after the other: two new ones, one that another program made, and one that was written
+/// under another name; then a file that is deleted.
+const RECREATES: &str = r#"
+import os, sqlite3, subprocess
+def write(name, rows):
+    c = sqlite3.connect(name, isolation_level=None)
+    c.execute("CREATE TABLE t(a)")
+    for row in range(rows): c.execute("INSERT INTO t VALUES (?)", (row,))
+    return c
+for rows in (1, 2):
+    write("a.db", rows).close()
+    os.remove("a.db")
+subprocess.run(["env", "-u", "LD_PRELOAD", "python3", "-c", """
+import sqlite3
+c = sqlite3.connect("made.db")
+c.execute("CREATE TABLE t(a)")
+c.execute("INSERT INTO t VALUES (1), (2), (3)")
+c.commit()
+"""], check=True)
+os.rename("made.db", "a.db")
+old = sqlite3.connect("a.db")
+assert old.execute("SELECT count(*) FROM t").fetchone() == (3,)
+write("new.db", 4).close()
+os.rename("new.db", "a.db")
+assert sqlite3.connect("a.db").execute("SELECT count(*) FROM t").fetchone() == (4,)
+assert old.execute("SELECT count(*) FROM t").fetchone() == (3,)
+memory = sqlite3.connect(":memory:")
+memory.execute("ATTACH 'gone.db' AS g")
+memory.execute("CREATE TABLE g.t(a)")
+memory.close()
+os.remove("gone.db")
+"#;
+
+#[test]
+fn a_path_has_several_databases_one_after_the_other_and_a_file_several_paths() {
+    let workspace = Workspace::new();
+    let Some(_) = workspace.sealed(RECREATES, &Options::default()) else {
+        return;
+    };
+    let folder = workspace.temp.path().canonicalize().unwrap();
+    let text = |sql: &str| workspace.text(sql).replace(&format!("{}/", folder.display()), "");
+    assert_eq!(
+        text("SELECT quote(database) FROM connection ORDER BY id"),
+        "'a.db' 'a.db (2)' 'a.db (3)' 'new.db' 'new.db' ''"
+    );
+    assert_eq!(
+        text("SELECT database, state FROM snapshot ORDER BY 1"),
+        "a.db empty a.db (2) empty a.db (3) taken gone.db empty new.db empty"
+    );
+    assert_eq!(text("SELECT database, rows FROM end_state WHERE name = 't'"), "new.db 4");
+    let gone = "its file was deleted or replaced before recording ended";
+    let unknown = "SELECT group_concat(database) FROM end_state WHERE problem = ";
+    assert_eq!(text(&format!("{unknown}'{gone}'")), "a.db,a.db (2),a.db (3),gone.db");
+}
+
 #[test]
 fn a_redacted_trace_contains_no_text() {
     let workspace = Workspace::new();

@@ -303,15 +303,17 @@ impl Recording {
         }
     }
 
-    /// Returns the copy of an attached file. The directory of a relative name is not known.
+    /// Returns the copy of an attached file, unless several databases had its name. The directory of a relative name is
+    /// not known.
     fn inside(&self, file: &str) -> Option<String> {
         if file.is_empty() || file == ":memory:" {
             return Some(file.to_owned());
         }
         let plain = file.strip_prefix("file:").unwrap_or(file);
-        let plain = plain.split('?').next().unwrap_or_default();
+        let plain = plain.split('?').next().unwrap_or_default().trim_start_matches("./");
+        let is_it = |name: &str| Path::new(name).ends_with(plain);
         let mut known = self.databases.iter().filter(|database| {
-            Path::new(&database.recorded).ends_with(plain.trim_start_matches("./"))
+            is_it(&database.recorded) || is_it(trace::path_of(&database.recorded))
         });
         match (known.next(), known.next()) {
             (Some(database), None) => Some(database.path.to_str()?.to_owned()),

@@ -261,6 +261,19 @@ fn statistics_of_another_version_are_compared_apart() {
 }
 
 #[test]
+fn a_file_that_is_created_again_is_another_database() {
+    let again = "import os\nc.close()\nos.remove('a.db')\nc = sqlite3.connect('a.db', isolation_level=None)\nc.execute('CREATE TABLE t(a, b)')\nfor i in range(20): c.execute('INSERT INTO t VALUES (?, 1)', (i,))\nassert c.execute('SELECT count(*) FROM t').fetchone() == (20,)";
+    let Some(recorded) = Recorded::python(&program(&format!("{again}\n{again}"))) else { return };
+    for mode in ["ordered", "free"] {
+        let measured = recorded.replay(&[("mode", mode.into())]).unwrap();
+        assert_eq!(measured.metrics["agreement_percent"], 100.0);
+        let end = rows(&measured, "end state");
+        assert!(end.contains(&"t equal".to_owned()), "{end:?}");
+        assert!(end[0].contains("a.db not compared: its file was deleted or replaced"), "{end:?}");
+    }
+}
+
+#[test]
 fn a_recording_with_a_missing_commit_is_cut_and_its_end_is_not_known() {
     let Some(recorded) = Recorded::python(&program("")) else { return };
     recorded.change("DELETE FROM execution WHERE ticket = 12");
