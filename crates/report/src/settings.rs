@@ -136,6 +136,25 @@ impl Binding {
         }
     }
 
+    /// Returns the settings that a connection has where the application sets none, as far as they are not SQLite's defaults, by the
+    /// journal mode of the file. Sources as for [`Binding::remark`].
+    pub fn in_force(self, is_wal: bool) -> Vec<(&'static str, &'static str)> {
+        match self {
+            Binding::Rails => vec![
+                ("journal_mode", "wal"),
+                ("synchronous", "normal"),
+                ("mmap_size", "134217728"),
+                ("journal_size_limit", "67108864"),
+                ("cache_size", "2000"),
+            ],
+            Binding::BetterSqlite3 if is_wal => {
+                vec![("synchronous", "normal"), ("cache_size", "-16000")]
+            }
+            Binding::BetterSqlite3 => vec![("cache_size", "-16000")],
+            _ => Vec::new(),
+        }
+    }
+
     /// Returns which of the settings the binding cannot set.
     pub fn cannot(self, chosen: &Chosen) -> Option<String> {
         let opens_with_flags = matches!(

@@ -141,11 +141,20 @@ fn observed(
 }
 
 /// A statement with its recorded values, if there are any.
+#[derive(Clone)]
 pub(crate) struct Statement {
     pub(crate) name: String,
     pub(crate) sql: String,
     pub(crate) weight: f64,
     pub(crate) values: Option<Vec<Vec<Value>>>,
+}
+
+impl Statement {
+    /// Of a script with this weight.
+    pub(crate) fn of(statement: script::Statement, weight: u32) -> Statement {
+        let script::Statement { name, sql, .. } = statement;
+        Statement { name, sql, weight: f64::from(weight), values: None }
+    }
 }
 
 /// Returns the statements of texts. One of them alone needs no name.
@@ -171,15 +180,11 @@ fn of_files(files: &[PathBuf]) -> Result<Vec<Statement>, Error> {
 fn of_text(name: &str, text: &str) -> Result<Vec<Statement>, Error> {
     let scripts = parse(name, name, text, Form::Statements, &mut Names::default());
     let scripts = scripts.map_err(Error::mistake)?;
-    let statements = scripts.into_iter().flat_map(|script| script.statements);
-    let statements: Vec<Statement> = statements
-        .map(|statement| Statement {
-            name: statement.name,
-            sql: statement.sql,
-            weight: 1.0,
-            values: None,
-        })
-        .collect();
+    let statements = scripts.into_iter().flat_map(|script| {
+        let weight = script.weight;
+        script.statements.into_iter().map(move |statement| Statement::of(statement, weight))
+    });
+    let statements: Vec<Statement> = statements.collect();
     if statements.is_empty() {
         return Err(Error::mistake(format!("{name}: there is no statement")));
     }

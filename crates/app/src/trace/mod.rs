@@ -9,13 +9,14 @@ pub(crate) use self::findings::time;
 use std::path::{Path, PathBuf};
 
 use report::document::Document;
-use trace::analysis::{Analyser, Analysis};
+use trace::analysis::Analysis;
 use trace::edit::{self, Part};
 use trace::export::{Form, export};
 use trace::plans::Plans;
 use trace::{Connection, Fitted, Meta, Note, Process, Setting, Snapshot, Trace, TraceError};
 
 use crate::error::Error;
+use crate::explain::recorded::analysed;
 use crate::files::{built_in_library, refuse_existing, write_text};
 use crate::record::unsealed;
 
@@ -35,9 +36,7 @@ struct Traffic {
 impl Traffic {
     fn of(trace: &Trace) -> Result<Traffic, Error> {
         let meta = trace.meta()?;
-        let mut analyser = Analyser::new(meta.duration_us, trace.normalised()?);
-        trace.for_each_event(|event| analyser.take(event))?;
-        let analysis = analyser.finish();
+        let analysis = analysed(trace)?;
         Ok(Traffic {
             meta,
             processes: trace.processes()?,

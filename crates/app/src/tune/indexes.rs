@@ -17,11 +17,14 @@ use crate::words::grouped;
 /// Time for trying indexes.
 const TRIED: Duration = Duration::from_secs(20);
 
+/// Time for the commit of a statement, at most.
+const COMMIT: Duration = Duration::from_millis(5);
+
 /// Facts about statements that need no trial.
 pub(super) struct Known {
     /// The indexes that help them as a whole, as one change; none if there are none.
     pub(super) advice: Option<Advice>,
-    /// The time in which each is executed once, without commits.
+    /// The time in which each is executed as often as its weight says, the rarest one once.
     pub(super) round: Duration,
 }
 
@@ -29,7 +32,7 @@ pub(super) struct Known {
 ///
 /// # Errors
 /// The copy is not a database, or the disk is full.
-pub(super) fn known(copy: &Path, statements: &[(String, String)]) -> Result<Known> {
+pub(super) fn known(copy: &Path, statements: Vec<Statement>) -> Result<Known> {
     let (indexes, round) = tried(copy, statements)?;
     Ok(Known { advice: advice(&indexes), round })
 }
@@ -64,17 +67,16 @@ fn counted(indexes: &Indexes) -> String {
     words.collect::<Vec<String>>().join(", ")
 }
 
-fn tried(copy: &Path, statements: &[(String, String)]) -> Result<(Indexes, Duration)> {
+fn tried(copy: &Path, statements: Vec<Statement>) -> Result<(Indexes, Duration)> {
     let subject = Subject::open(copy, &[]).map_err(Error::unusable)?;
-    let statements = statements.iter().map(|(name, sql)| Statement {
-        name: name.clone(),
-        sql: sql.clone(),
-        weight: 1.0,
-        values: None,
-    });
     // What cannot be executed here is not tried: values may be missing, or break a constraint.
-    let (all, _) = observe_each(&subject, statements.collect(), &[], true)?;
+    let (all, _) = observe_each(&subject, statements, &[], true)?;
     let whole = all.iter().filter(|explained| !explained.observation.is_partial);
-    let round = whole.map(|explained| explained.observation.time).sum();
+    let weights = all.iter().map(|explained| explained.query.weight).filter(|weight| *weight > 0.0);
+    let least = weights.fold(f64::INFINITY, f64::min);
+    let round = whole.map(|explained| {
+        (explained.observation.time + COMMIT).mul_f64(explained.query.weight / least)
+    });
+    let round = round.sum();
     Ok((advice_for(&subject, &all, Instant::now() + TRIED)?, round))
 }

@@ -12,6 +12,7 @@ use lab::experiment::{DesignKind, Experiment};
 use lab::level::{Level, Settings, overlaid, picked};
 use lab::tier::MayLose;
 use lab::tuning_plan::{Constraint, TunableSetting, TuningPlan};
+use report::settings::Binding;
 use runner::RunFolder;
 use tuning::{Tuning, tuning_of};
 
@@ -39,6 +40,8 @@ pub struct TuneRequest {
     pub limits: Vec<Constraint>,
     /// Settings that the application has now.
     pub current: Vec<(String, String)>,
+    /// The binding of the application, whose settings in force are the current ones otherwise.
+    pub current_of: Option<Binding>,
     /// Settings of all trials that are not varied.
     pub set: Vec<(String, String)>,
     /// Settings to vary in addition.
@@ -125,7 +128,12 @@ fn tuning(
     let idle: Vec<String> =
         levers.extract_if(.., |lever| idle(lever)).map(|lever| lever.name).collect();
     let is_varied = |name: &String| levers.iter().any(|lever| lever.name == *name);
-    let found = picked(&subject.found, is_varied);
+    let is_wal = subject.found.get("journal_mode").is_some_and(|mode| mode.to_string() == "wal");
+    let in_force = request.current_of.map_or(Vec::new(), |binding| binding.in_force(is_wal));
+    let in_force = in_force
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), bench::level_of_setting(name, value)));
+    let found = picked(&overlaid(&subject.found, &in_force.collect()), is_varied);
     let unknown = |name: &&String| !is_varied(name);
     if let Some(name) = given.keys().find(unknown) {
         let names: Vec<&str> = levers.iter().map(|lever| lever.name.as_str()).collect();

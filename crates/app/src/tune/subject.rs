@@ -1,6 +1,5 @@
 //! The subject of tuning: a workload, its settings now, and what is known of its statements.
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -15,6 +14,8 @@ use trace::{Snapshot, Trace};
 
 use super::{Goal, TuneRequest, indexes};
 use crate::error::Error;
+use crate::explain::Statement;
+use crate::explain::recorded::{analysed, by_database, statement};
 use crate::files::{absolute_level, built_in_library, work_folder};
 use crate::interface::Interface;
 use crate::library;
@@ -28,9 +29,6 @@ const TRIALS: f64 = 500.0;
 
 /// Executions of each of several statements in a trial, at least.
 const ROUNDS: u32 = 3;
-
-/// Time for the commit of a statement, at most.
-const COMMIT: Duration = Duration::from_millis(5);
 
 /// The shortest and the longest trial of a script where no time is given, in seconds.
 const TRIAL_S: std::ops::RangeInclusive<f64> = 0.2..=10.0;
@@ -112,10 +110,10 @@ impl Subject {
 
     /// Looks for settings that mean nothing for the statements and for indexes that would help them, on a copy of the only
     /// database, which is changed.
-    fn look_at_plans(&mut self, copy: &Path, named: &[(String, String)]) -> Result<(), Error> {
-        let statements: Vec<String> = named.iter().map(|(_, sql)| sql.clone()).collect();
+    fn look_at_plans(&mut self, copy: &Path, of: Vec<Statement>) -> Result<(), Error> {
+        let statements: Vec<String> = of.iter().map(|statement| statement.sql.clone()).collect();
         self.idle = bench::idle_settings(copy, &statements)?;
-        let known = indexes::known(copy, named)?;
+        let known = indexes::known(copy, of)?;
         self.indexes.extend(known.advice);
         self.round = known.round;
         let others = bench::schema_advice(copy, &statements);
@@ -123,15 +121,14 @@ impl Subject {
         Ok(())
     }
 
-    /// Makes each of several statements count as much as another one, if nothing else is the goal, and trials so long that each is
+    /// Makes each of several statements count by its weight, however long it takes, if nothing else is the goal, and trials so long that each is
     /// executed several times.
     fn count_each_statement(&mut self, request: &TuneRequest, statements: usize) {
         let base = &mut self.experiment.base;
         if let Some(Level::Int(milliseconds)) = base.get_mut("stop_after_ms")
             && request.trial_s.is_none()
         {
-            let commits = COMMIT * u32::try_from(statements).unwrap_or(u32::MAX);
-            let rounds = ROUNDS * (self.round + commits);
+            let rounds = (ROUNDS * self.round).min(Duration::from_secs_f64(*TRIAL_S.end()));
             *milliseconds = (*milliseconds).max(rounds.as_millis() as i64);
         }
         if statements > 1 && request.goal == Goal::Throughput {
@@ -167,7 +164,8 @@ fn of_script(request: &TuneRequest, path: Option<&Path>) -> Result<Subject, Erro
     subject.add_files(request.database.as_slice())?;
     if path.is_none() && request.database.is_none() {
         let statements = bench::statements(&subject.experiment.base)?;
-        let statements: Vec<String> = statements.into_iter().map(|(_, sql)| sql).collect();
+        let statements: Vec<String> =
+            statements.into_iter().map(|(statement, _)| statement.sql).collect();
         let idle = bench::idle_settings_of_pgbench(&statements);
         subject.idle = idle.map_err(Error::unusable)?;
     }
@@ -177,8 +175,11 @@ fn of_script(request: &TuneRequest, path: Option<&Path>) -> Result<Subject, Erro
         let copy = folder.path().join("copy.db");
         let copied = bench::copy_database(&built_in_library()?, db, &copy);
         copied.map_err(Error::unusable)?;
-        subject.look_at_plans(&copy, &statements)?;
-        subject.count_each_statement(request, statements.len());
+        let count = statements.len();
+        let statements = statements.into_iter();
+        let statements = statements.map(|(statement, weight)| Statement::of(statement, weight));
+        subject.look_at_plans(&copy, statements.collect())?;
+        subject.count_each_statement(request, count);
     }
     Ok(subject)
 }
@@ -202,7 +203,7 @@ fn of_trace(request: &TuneRequest, path: &Path, ui: &dyn Interface) -> Result<Su
     if let [only] = &databases[..]
         && subject.may_be_written_anew()
     {
-        subject.look_at_plans(only, &texts(&trace)?)?;
+        subject.look_at_plans(only, recorded(&trace)?)?;
     }
     Ok(subject)
 }
@@ -212,12 +213,16 @@ fn directory(request: &TuneRequest) -> &Path {
     request.directories.first().map_or(Path::new("."), PathBuf::as_path)
 }
 
-/// One text of each normalised statement, with a name for it.
-fn texts(trace: &Trace) -> Result<Vec<(String, String)>, Error> {
-    let texts = trace.texts().map_err(Error::unusable)?;
-    let mut seen = HashSet::new();
-    let texts = texts.into_iter().filter(|text| seen.insert(text.normalised));
-    Ok(texts.map(|text| (script::effect::label(&text.sql), text.sql)).collect())
+/// Returns the statements of a trace that have a plan, with their executions and the values of the latest one.
+fn recorded(trace: &Trace) -> Result<Vec<Statement>, Error> {
+    let analysis = analysed(trace)?;
+    let mut all = Vec::new();
+    for (number, usage) in by_database(trace, &analysis)?.into_values().flatten() {
+        let mut statement = statement(trace, number, usage)?;
+        statement.name = script::effect::label(&usage.sql);
+        all.push(statement);
+    }
+    Ok(all)
 }
 
 /// The databases of a trace as they were when recording began, in a folder.

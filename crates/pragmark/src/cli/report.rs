@@ -163,7 +163,7 @@ impl SettingsArgs {
 }
 
 /// Reads the name of a binding.
-fn binding(name: &str) -> Result<Binding, String> {
+pub fn binding(name: &str) -> Result<Binding, String> {
     let names = || Binding::ALL.into_iter().map(Binding::name);
     Binding::find(name).ok_or_else(|| {
         let known = names().collect::<Vec<_>>().join(", ");

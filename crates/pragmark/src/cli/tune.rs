@@ -8,8 +8,10 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use lab::tier::MayLose;
 use lab::tuning_plan::Constraint;
+use report::settings::Binding;
 
 use super::record::RecordOptions;
+use super::report::binding;
 use super::values::{seconds, settings};
 use crate::commands::run;
 use crate::exit::Exit;
@@ -50,6 +52,10 @@ pub struct TuneArgs {
     /// trace or of the database file, and SQLite's defaults.
     #[arg(long, value_name = "NAME=VALUE")]
     pub current: Vec<String>,
+    /// Binding of your application, such as django or rails, whose settings in force are the current ones unless --current names
+    /// others.
+    #[arg(long, value_name = "BINDING", value_parser = binding)]
+    pub current_of: Option<Binding>,
     /// Setting of all trials that is not varied, such as clients=4 or temp_store=memory.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
@@ -84,6 +90,7 @@ impl TuneArgs {
             goal: self.goal.goal(),
             limits: self.limit,
             current: settings(&self.current, "--current")?,
+            current_of: self.current_of,
             set: settings(&self.set, "--set")?,
             also: self.also,
             engines: self.engine,

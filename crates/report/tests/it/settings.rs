@@ -34,6 +34,18 @@ fn settings_without_a_key_of_the_binding_are_set_in_another_way() {
 }
 
 #[test]
+fn what_a_binding_sets_by_itself_depends_on_the_journal_mode() {
+    let level = |binding: Binding, is_wal, name| {
+        let mut all = binding.in_force(is_wal).into_iter();
+        all.find(|(other, _)| *other == name).map(|(_, level)| level)
+    };
+    assert_eq!(level(Binding::BetterSqlite3, true, "synchronous"), Some("normal"));
+    assert_eq!(level(Binding::BetterSqlite3, false, "synchronous"), None);
+    assert_eq!(level(Binding::Rails, false, "journal_mode"), Some("wal"));
+    assert!(Binding::Django.in_force(true).is_empty());
+}
+
+#[test]
 fn every_binding_is_found_by_its_name_and_no_other() {
     for binding in Binding::ALL {
         assert_eq!(Binding::find(binding.name()), Some(binding));

@@ -17,6 +17,8 @@ pub struct Script {
     pub name: String,
     /// The file that it was read from, as the user named it.
     pub file: String,
+    /// How often it is executed against the others: a line `-- weight: 20` below its name, or 1.
+    pub weight: u32,
     /// Its statements, in the order of the text.
     pub statements: Vec<Statement>,
     /// Its operations, in this order except for jumps.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use lab::trial::Measured;
 
 use super::parameters::Parameters;
+use super::suite::Suite;
 use crate::drive::messages::{PartReport, StatementCounters};
 use crate::drive::period::{Period, done, latencies};
 use crate::error::TrialError;
@@ -15,6 +16,7 @@ use crate::workload::common::{set, set_latency};
 pub(super) fn note(
     period: &Period,
     parameters: &Parameters,
+    suite: &Suite,
     measured: &mut Measured,
 ) -> Result<(), TrialError> {
     let transactions = done(&period.reports);
@@ -37,17 +39,17 @@ pub(super) fn note(
     if parameters.rate > 0 {
         period.note_arrivals(measured);
     }
-    note_parts(period, transactions, measured);
+    note_parts(period, transactions, suite, measured);
     Ok(())
 }
 
 /// Notes figures of each statement and, if there are several, of each script.
-fn note_parts(period: &Period, transactions: u64, measured: &mut Measured) {
+fn note_parts(period: &Period, transactions: u64, suite: &Suite, measured: &mut Measured) {
     let mut parts: BTreeMap<&str, Part> = BTreeMap::new();
     for report in period.reports.iter().flat_map(|report| &report.parts) {
         parts.entry(&report.name).or_insert_with(Part::new).add(report);
     }
-    note_typical(&parts, measured);
+    note_typical(&parts, suite, measured);
     let scripts = parts.values().filter(|part| part.counters.is_none()).count();
     let mut sum = StatementCounters::default();
     for (name, part) in &parts {
@@ -62,14 +64,20 @@ fn note_parts(period: &Period, transactions: u64, measured: &mut Measured) {
     sum.set_means(transactions, "", measured);
 }
 
-/// Notes the geometric mean over the statements of the mean latency of each, if all of several were executed: each counts as much
-/// as another one, however long it takes.
-fn note_typical(parts: &BTreeMap<&str, Part>, measured: &mut Measured) {
-    let statements = parts.values().filter(|part| part.counters.is_some());
-    let means: Vec<f64> = statements.map(|part| part.latency.mean_us()).collect();
-    if means.len() > 1 && means.iter().all(|mean| *mean > 0.0) {
-        let sum: f64 = means.iter().map(|mean| mean.ln()).sum();
-        set(measured, "typical_us", (sum / means.len() as f64).exp());
+/// Notes the geometric mean over the statements of the mean latency of each, if all of several were executed: each counts by its
+/// weight, however long it takes.
+fn note_typical(parts: &BTreeMap<&str, Part>, suite: &Suite, measured: &mut Measured) {
+    let weighted = suite.weighted().filter(|(_, weight)| *weight > 0);
+    let terms = weighted.map(|(statement, weight)| {
+        let part = parts.get(statement.name.as_str()).filter(|part| part.counters.is_some())?;
+        let mean = part.latency.mean_us();
+        (mean > 0.0).then(|| (f64::from(weight), f64::from(weight) * mean.ln()))
+    });
+    let terms: Option<Vec<(f64, f64)>> = terms.collect();
+    if let Some(terms) = terms.filter(|terms| terms.len() > 1) {
+        let (weights, logs): (Vec<f64>, Vec<f64>) = terms.into_iter().unzip();
+        let typical = logs.iter().sum::<f64>() / weights.iter().sum::<f64>();
+        set(measured, "typical_us", typical.exp());
     }
 }
 

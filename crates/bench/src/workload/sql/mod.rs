@@ -89,7 +89,7 @@ impl Declared for Sql {
         (trial.phase)("work");
         let tasks = tasks(parameters, &suite, trial.seed);
         let period = Period::run(&mut pool, &tasks, parameters.time())?;
-        figures::note(&period, parameters, &mut measured)?;
+        figures::note(&period, parameters, &suite, &mut measured)?;
         close(pool, &database, before, &mut measured)?;
 
         // Other counting trials are an addition to timed ones, which have compared answers.
@@ -142,13 +142,13 @@ pub(crate) fn leaves_begin_open(settings: &Settings) -> bool {
     })
 }
 
-/// Returns the names and texts of the statements of the scripts of these settings.
+/// Returns the statements of the scripts of these settings, each with its weight.
 ///
 /// # Errors
 /// A script cannot be read, or has a mistake.
-pub fn statements(settings: &Settings) -> Result<Vec<(String, String)>, TrialError> {
+pub fn statements(settings: &Settings) -> Result<Vec<(script::Statement, u32)>, TrialError> {
     let (_, suite) = read(settings)?;
-    Ok(suite?.statements().map(|it| (it.name.clone(), it.sql.clone())).collect())
+    Ok(suite?.weighted().map(|(statement, weight)| (statement.clone(), weight)).collect())
 }
 
 /// Returns whether the scripts of these settings, if they can be read, write, and every statement is a transaction of its own.

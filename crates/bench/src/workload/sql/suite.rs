@@ -119,7 +119,7 @@ impl Suite {
                 return Err(TrialError::Mistake(why));
             }
         }
-        self.weights.extend(scripts.iter().map(|_| weight));
+        self.weights.extend(scripts.iter().map(|script| weight.saturating_mul(script.weight)));
         self.scripts.extend(scripts);
         let seed = Seed(self.checksum).child(text).nth(u64::from(weight));
         self.checksum = seed.0;
@@ -172,6 +172,12 @@ impl Suite {
     /// Returns the statements of all scripts.
     pub(super) fn statements(&self) -> impl Iterator<Item = &script::Statement> {
         self.scripts.iter().flat_map(|script| &script.statements)
+    }
+
+    /// Returns the statements of all scripts, each with the weight of its script.
+    pub(super) fn weighted(&self) -> impl Iterator<Item = (&script::Statement, u32)> {
+        let scripts = self.scripts.iter().zip(&self.weights);
+        scripts.flat_map(|(script, weight)| script.statements.iter().map(|it| (it, *weight)))
     }
 
     /// Returns whether a script begins transactions without saying how.

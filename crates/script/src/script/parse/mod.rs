@@ -94,6 +94,8 @@ impl<'a> Reader<'a> {
                 Kind::Comment => {
                     if let Some(name) = name(token.text) {
                         self.begin(Some(name.to_owned()))?;
+                    } else if let Some(weight) = weight(token.text) {
+                        self.weigh(weight)?;
                     }
                     self.position += token.text.len();
                 }
@@ -118,6 +120,7 @@ impl<'a> Reader<'a> {
             script: Script {
                 name: title,
                 file: self.file.to_owned(),
+                weight: 1,
                 statements: Vec::new(),
                 operations: Vec::new(),
                 lines: Vec::new(),
@@ -129,6 +132,25 @@ impl<'a> Reader<'a> {
             set: PREDEFINED.map(|name| self.names.slot(name)).into(),
         });
         Ok(())
+    }
+
+    /// Gives the script whose name was just read its weight.
+    fn weigh(&mut self, text: &str) -> Result<(), ScriptError> {
+        let named = self.scripts.last_mut();
+        let named =
+            named.filter(|draft| draft.name.is_some() && draft.script.statements.is_empty());
+        let why = match (named, text.parse()) {
+            (Some(draft), Ok(weight)) => {
+                draft.script.weight = weight;
+                return Ok(());
+            }
+            (None, _) => {
+                "a weight belongs between the name of a query (`-- name: …`) and its statement"
+                    .to_owned()
+            }
+            (_, Err(_)) => format!("the weight `{text}` must be a whole number from 0"),
+        };
+        Err(self.wrong(self.position, Mistake::new(why)))
     }
 
     /// Returns the script that is being read.
@@ -303,6 +325,7 @@ fn split_up(script: Script) -> Vec<Script> {
         Script {
             name: name.clone(),
             file: script.file.clone(),
+            weight: script.weight,
             operations: vec![Op::Run(0)],
             lines: vec![statement.line],
             draws: Vec::new(),
@@ -444,6 +467,11 @@ pub(super) fn name(comment: &str) -> Option<&str> {
     // aiosql writes the parameters of a query behind its name.
     let name = name.split('(').next().unwrap_or(name);
     (!name.is_empty()).then_some(name)
+}
+
+/// Returns the weight of a query that a comment gives: `-- weight: 20`.
+fn weight(comment: &str) -> Option<&str> {
+    comment.strip_prefix("--")?.trim_start().strip_prefix("weight:").map(str::trim)
 }
 
 #[cfg(test)]

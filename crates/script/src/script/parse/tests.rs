@@ -241,3 +241,21 @@ fn statements_of_one_line_have_names_of_their_own() {
         assert_eq!(names, ["a:1", "a:1.2", "a:2", "a:2.2"]);
     }
 }
+
+#[test]
+fn a_query_has_the_weight_below_its_name() {
+    let read = |text: &str| {
+        let scripts = parse("a.sql", "a", text, Form::Statements, &mut Names::default());
+        scripts.map(|all| all.iter().map(|it| (it.name.clone(), it.weight)).collect::<Vec<_>>())
+    };
+    let text = "-- name: a\n-- weight: 20\nSELECT 1;\n-- name: b\nSELECT 2;";
+    assert_eq!(read(text).unwrap(), [("a".to_owned(), 20), ("b".to_owned(), 1)]);
+    for (text, why) in [
+        ("-- weight: 20\nSELECT 1", "between the name of a query"),
+        ("-- name: a\nSELECT 1;\n-- weight: 2\nSELECT 2", "between the name of a query"),
+        ("-- name: a\n-- weight: often\nSELECT 1", "`often` must be a whole number"),
+    ] {
+        let error = read(text).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
