@@ -3,13 +3,17 @@
 use std::iter::Peekable;
 use std::str::CharIndices;
 
-/// Returns the text with `?` for every literal and parameter, without comments, and with one space for white space.
+use script::effect::first_word;
+
+/// Returns the text with `?` for every literal and parameter, but not for names in the quotes of literals, such as `FROM 't'`, without comments, and with one space for white space.
 /// Lists of parameters in parentheses become one, so `IN (1, 2)` equals `IN (?, ?, ?)`, and so do the rows after
 /// `VALUES`.
 pub fn normalised(sql: &str) -> String {
     let mut out = String::with_capacity(sql.len());
-    let mut tokens = Tokens { sql, chars: sql.char_indices().peekable() };
+    let chars = sql.char_indices().peekable();
+    let mut tokens = Tokens { sql, chars, words: [""; 2], is_vacuum: first_word(sql) == "vacuum" };
     while let Some(token) = tokens.next() {
+        tokens.remember(&token);
         append(&mut out, token);
     }
     shorten_lists(out)
@@ -57,7 +61,17 @@ fn shorten_lists(mut text: String) -> String {
 struct Tokens<'a> {
     sql: &'a str,
     chars: Peekable<CharIndices<'a>>,
+    /// The two words before, the nearest first; a `.` counts as one.
+    words: [&'a str; 2],
+    /// `VACUUM INTO` names a file and not a table.
+    is_vacuum: bool,
 }
+
+/// Words after which a text in single quotes is a name.
+const BEFORE_NAMES: [&str; 12] = [
+    ".", "from", "join", "into", "update", "table", "index", "view", "trigger", "exists",
+    "references", "as",
+];
 
 impl<'a> Tokens<'a> {
     fn next(&mut self) -> Option<Token<'a>> {
@@ -67,6 +81,7 @@ impl<'a> Tokens<'a> {
             '-' if second == Some('-') => self.comment(|_, next| next == '\n'),
             '/' if second == Some('*') => self.comment(|before, next| before == '*' && next == '/'),
             _ if first.is_whitespace() => Token::Space,
+            '\'' if self.is_name() => self.name(at, '\''),
             '\'' => self.quoted('\'', Token::Value),
             '"' | '`' => self.name(at, first),
             '[' => self.name(at, ']'),
@@ -80,6 +95,26 @@ impl<'a> Tokens<'a> {
             _ if is_word(first) => Token::Word(self.word(at)),
             sign => Token::Sign(sign),
         })
+    }
+
+    fn remember(&mut self, token: &Token<'a>) {
+        let word = match token {
+            Token::Space => return,
+            Token::Word(word) => word,
+            Token::Sign('.') => ".",
+            Token::Sign(_) | Token::Value => "",
+        };
+        self.words = [word, self.words[0]];
+    }
+
+    /// Returns whether a text in single quotes is a name here.
+    fn is_name(&self) -> bool {
+        let [before, earlier] = self.words;
+        let is = |word: &str| word.eq_ignore_ascii_case(before);
+        // `a IS DISTINCT FROM 'b'` compares.
+        BEFORE_NAMES.into_iter().any(is)
+            && !self.is_vacuum
+            && !earlier.eq_ignore_ascii_case("distinct")
     }
 
     fn comment(&mut self, is_end: impl Fn(char, char) -> bool) -> Token<'a> {
@@ -193,6 +228,14 @@ mod tests {
             ("INSERT INTO t(a, b) VALUES (1, 'x'), (2, 'y');", "INSERT INTO t(a, b) VALUES (?)"),
             ("/* note */ SELECT a/**/b", "SELECT a b"),
             ("SELECT 'open", "SELECT ?"),
+            ("SELECT 'a' AS 'b' FROM 'c d' WHERE e='f'", "SELECT ? AS 'b' FROM 'c d' WHERE e=?"),
+            ("INSERT INTO main.'t' VALUES ('v')", "INSERT INTO main.'t' VALUES (?)"),
+            ("VACUUM INTO 'copy.db'", "VACUUM INTO ?"),
+            (
+                "SELECT a IS NOT DISTINCT FROM 'b', 'c' LIKE 'd'",
+                "SELECT a IS NOT DISTINCT FROM ? LIKE ?",
+            ),
+            ("ATTACH 'file' AS x", "ATTACH ? AS x"),
         ];
         for (sql, expected) in cases {
             assert_eq!(normalised(sql), expected, "{sql}");

@@ -1,5 +1,6 @@
 //! Reads a trace.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -9,8 +10,9 @@ use engine::{
     Connection as Database, EngineError, ErrorKind, Library, OpenFlags, SqliteError, Statement,
     Step, Value,
 };
+use twox_hash::XxHash3_64;
 
-use crate::analysis::{Event, Normalised};
+use crate::analysis::{Analyser, Analysis, ConnectionSettings, Event, Normalised};
 use crate::content::Table;
 use crate::schema::{APPLICATION_ID, FORMAT, state as bits};
 use crate::{Result, TraceError};
@@ -377,17 +379,54 @@ impl Trace {
         Ok(texts)
     }
 
+    /// Returns what the application did.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub fn analysed(&self) -> Result<Analysis> {
+        let duration = self.meta()?.duration_us;
+        let mut analyser = Analyser::new(duration, self.normalised()?, self.connection_settings()?);
+        self.for_each_event(|event| analyser.take(event))?;
+        Ok(analyser.finish())
+    }
+
+    /// Returns the settings of each connection that explain failures or protect data.
+    fn connection_settings(&self) -> Result<HashMap<i64, ConnectionSettings>> {
+        let value = |name: &str| {
+            format!("(SELECT value FROM setting WHERE connection = id AND name = '{name}')")
+        };
+        let number = |name: &str| format!("CAST({} AS INTEGER)", value(name));
+        let sql = format!(
+            "SELECT id, database, {}, {}, {}, {} = 'exclusive' FROM connection",
+            number("busy_timeout"),
+            number("foreign_keys"),
+            number("synchronous"),
+            value("locking_mode")
+        );
+        let settings = self.rows(&sql, |row| {
+            let settings = ConnectionSettings {
+                database: text(&row[1]),
+                busy_timeout_ms: optional(&row[2]),
+                foreign_keys: optional(&row[3]),
+                synchronous: optional(&row[4]),
+                is_exclusive: integer(&row[5]) != 0,
+            };
+            (integer(&row[0]), settings)
+        })?;
+        Ok(settings.into_iter().collect())
+    }
+
     /// Passes all events; within a connection in the order of their starts.
     ///
     /// # Errors
     /// When the trace cannot be read.
     pub fn for_each_event(&self, mut visit: impl FnMut(&Event)) -> Result<()> {
         let sql = "SELECT id, connection, statement, start_us, duration_ns, rows, changes, result, vm_steps, \
-                   scan_steps, sorts, automatic_index_rows, ticket, state FROM event ORDER BY id";
+                   scan_steps, sorts, automatic_index_rows, ticket, state, \"values\" FROM event ORDER BY id";
         let mut read = || {
             let mut statement = self.database.prepare(sql)?;
             while statement.step()? == Step::Row {
-                visit(&event(&statement));
+                visit(&event(&statement)?);
             }
             Ok(())
         };
@@ -395,10 +434,12 @@ impl Trace {
     }
 }
 
-fn event(row: &Statement<'_, '_>) -> Event {
+fn event(row: &Statement<'_, '_>) -> Result<Event, EngineError> {
     let optional = |column| (!row.column_is_null(column)).then(|| row.column_i64(column));
     let state = row.column_i64(13);
-    Event {
+    let is_bound = !row.column_is_null(14);
+    let values = if is_bound { XxHash3_64::oneshot(row.column_text_bytes(14)?) } else { 0 };
+    Ok(Event {
         id: row.column_i64(0),
         connection: row.column_i64(1),
         statement: row.column_i64(2),
@@ -416,7 +457,8 @@ fn event(row: &Statement<'_, '_>) -> Event {
         early: state & bits::EARLY != 0,
         autocommit: state & bits::AUTOCOMMIT != 0,
         transaction: (state & bits::TRANSACTION) >> bits::TRANSACTION_SHIFT,
-    }
+        values,
+    })
 }
 
 pub(crate) fn integer(value: &Value) -> i64 {

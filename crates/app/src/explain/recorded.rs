@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use trace::analysis::{Analyser, Analysis, StatementUse};
+use trace::analysis::{Analysis, StatementUse};
 use trace::plans::is_planned;
 use trace::{Trace, TraceError, Values};
 
@@ -36,13 +36,6 @@ pub(crate) fn by_database<'a>(
     Ok(all)
 }
 
-/// Returns what a trace shows of its statements.
-pub(crate) fn analysed(trace: &Trace) -> Result<Analysis, TraceError> {
-    let mut analyser = Analyser::new(trace.meta()?.duration_us, trace.normalised()?);
-    trace.for_each_event(|event| analyser.take(event))?;
-    Ok(analyser.finish())
-}
-
 /// Makes the recorded database of a statement, or the only one, and returns this statement, or all of the database.
 pub(super) fn statements(
     path: &Path,
@@ -50,7 +43,7 @@ pub(super) fn statements(
     copy: &Path,
 ) -> Result<Vec<Statement>, Error> {
     let trace = Trace::open(&built_in_library()?, path)?;
-    let analysis = analysed(&trace)?;
+    let analysis = trace.analysed()?;
     let mut all = by_database(&trace, &analysis)?;
     if let Some(number) = number {
         all.values_mut().for_each(|uses| uses.retain(|(other, _)| *other == number));

@@ -12,7 +12,7 @@ use trace::analysis::{Analysis, StatementUse};
 use trace::{Meta, Note, Process, Setting, Snapshot};
 
 use super::Traffic;
-use super::findings::{items, plans, time};
+use super::findings::{error_name, items, plans, time};
 use super::indexes;
 use crate::words::{grouped, plural};
 
@@ -197,42 +197,28 @@ fn transactions(analysis: &Analysis) -> Option<Section> {
 }
 
 fn failures(analysis: &Analysis) -> Option<Section> {
-    let columns = [Column::right("failures"), Column::left("error"), Column::left("statement")];
-    let rows = analysis.failures.iter().map(|(code, sql, count)| {
+    let columns = [
+        Column::right("failures"),
+        Column::left("error"),
+        Column::right("longest"),
+        Column::right("busy timeout"),
+        Column::left("statement"),
+    ];
+    let rows = analysis.failures.iter().map(|failure| {
+        // Statements wait for locks only.
+        let waits = matches!(failure.code & 0xff, 5 | 6).then_some(failure.waits);
+        let timeout = waits.and_then(|waits| Some(waits.timeouts_ms?.1 as f64 * 1e6));
         Row::new([
-            number(*count),
-            Cell::code(error_name(*code)),
-            Cell::code(shortened(sql, QUOTED)),
+            number(failure.count),
+            Cell::code(error_name(failure.code)),
+            Cell::figure(waits.map(|waits| waits.longest_ns as f64), time),
+            Cell::figure(timeout, time),
+            Cell::code(shortened(&failure.sql, QUOTED)),
         ])
     });
     let table = Table::new("failed statements", columns, rows);
     let blocks = if analysis.failures.is_empty() { Vec::new() } else { vec![Block::table(table)] };
     section("failures", "Failed statements", blocks)
-}
-
-/// SQLite's name of a primary result code.
-fn error_name(code: i64) -> String {
-    let name = match code {
-        1 => "SQLITE_ERROR",
-        3 => "SQLITE_PERM",
-        4 => "SQLITE_ABORT",
-        5 => "SQLITE_BUSY",
-        6 => "SQLITE_LOCKED",
-        7 => "SQLITE_NOMEM",
-        8 => "SQLITE_READONLY",
-        9 => "SQLITE_INTERRUPT",
-        10 => "SQLITE_IOERR",
-        11 => "SQLITE_CORRUPT",
-        13 => "SQLITE_FULL",
-        14 => "SQLITE_CANTOPEN",
-        17 => "SQLITE_SCHEMA",
-        18 => "SQLITE_TOOBIG",
-        19 => "SQLITE_CONSTRAINT",
-        20 => "SQLITE_MISMATCH",
-        26 => "SQLITE_NOTADB",
-        _ => return format!("result code {code}"),
-    };
-    name.to_owned()
 }
 
 fn connections(traffic: &Traffic) -> Option<Section> {

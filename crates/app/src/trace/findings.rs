@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use report::document::{Abridge, Block, Cell, Column, Item, Row, Sentence, Table};
 use report::figures::{duration, percent};
 use report::sql::shortened;
-use trace::analysis::{Analysis, CycleUse, FEW, Finding, READS, StatementUse};
+use trace::analysis::{
+    Analysis, CycleUse, FEW, Finding, READS, Refusal, RefusalUse, StatementUse, Unprotected, Waits,
+};
 use trace::plans::{Plans, UnusedIndex};
 
 use crate::words::{grouped, plural};
@@ -38,7 +40,8 @@ fn item(analysis: &Analysis, finding: &Finding<'_>) -> Item {
         }
         Finding::ShortConnections { short, connections } => short_connections(*short, *connections),
         Finding::ReadBeforeWrite(count) => read_before_write(*count),
-        Finding::Busy(count) => busy(*count),
+        Finding::Refused(usage) => refused(usage),
+        Finding::Unprotected(setting) => unprotected(setting),
         Finding::Idle(us) => idle(*us),
     };
     Item::new(lesson(sentence, finding.experiment()))
@@ -149,9 +152,67 @@ fn read_before_write(count: u64) -> Sentence {
     ))
 }
 
-fn busy(count: u64) -> Sentence {
-    let statements = plural(count, "statement", "statements");
-    format!("{statements} failed because another connection had a lock.").into()
+fn refused(usage: &RefusalUse) -> Sentence {
+    let statements = plural(usage.count, "statement", "statements");
+    let (code, waited) = (error_name(usage.code), waited(&usage.waits));
+    let words = match usage.refusal {
+        Refusal::Upgrade => {
+            let writes = plural(usage.count, "write", "writes");
+            format!(
+                "{writes} failed at once because their transaction had read before ({code}): no busy timeout helps; \
+                 `BEGIN IMMEDIATE` does. {waited}"
+            )
+        }
+        Refusal::TimedOut => format!(
+            "{statements} waited for another connection's lock until the busy timeout, and failed. {waited} Shorter \
+             transactions or a longer timeout avoid that."
+        ),
+        Refusal::NoTimeout => format!(
+            "{statements} failed at once because another connection had a lock and the busy timeout is 0. With a timeout \
+             they wait."
+        ),
+        Refusal::Locked => format!(
+            "{statements} failed because a statement of the same connection or shared cache was in the way ({code}). No \
+             busy timeout waits for that."
+        ),
+        Refusal::Other => {
+            format!("{statements} failed because another connection had a lock ({code}). {waited}")
+        }
+    };
+    let mut sentence = Sentence::marked(words.trim_end());
+    for (number, sql) in usage.transaction.iter().enumerate() {
+        let before = if number == 0 { " Statements: " } else { ", " };
+        sentence = sentence.words(before).and_code(shortened(sql, QUOTED));
+    }
+    if usage.transaction.is_empty() { sentence } else { sentence.words(".") }
+}
+
+/// Returns how long statements waited, and how long they might have.
+fn waited(waits: &Waits) -> String {
+    let ms = |ms: i64| time(ms as f64 * 1e6);
+    let longest = time(waits.longest_ns as f64);
+    match waits.timeouts_ms {
+        Some((least, most)) if least == most => {
+            format!("The longest took {longest} of a busy timeout of {}.", ms(least))
+        }
+        Some((least, most)) => {
+            format!("The longest took {longest}; busy timeouts were {} to {}.", ms(least), ms(most))
+        }
+        None => format!("The longest took {longest}; the busy timeout is not known."),
+    }
+}
+
+fn unprotected(setting: &Unprotected) -> Sentence {
+    let Unprotected { pragma, database, without, with } = setting;
+    let risk = match *pragma {
+        "foreign_keys" => "checked no foreign keys",
+        _ => "did not sync, so a power cut can corrupt the database",
+    };
+    Sentence::code(database.as_str()).words(format!(
+        ": {} wrote with {pragma} off and {risk}; {} had it on.",
+        plural(*without, "connection", "connections"),
+        grouped(*with)
+    ))
 }
 
 fn idle(us: i64) -> Sentence {
@@ -178,6 +239,47 @@ fn lesson(sentence: Sentence, experiment: Option<&str>) -> Sentence {
 
 fn about(usage: &StatementUse, words: String) -> Sentence {
     Sentence::code(shortened(&usage.sql, QUOTED)).words(format!(" {words}"))
+}
+
+/// SQLite's names of primary result codes, and of extended ones that ask for another remedy.
+const ERRORS: [(i64, &str); 27] = [
+    (1, "ERROR"),
+    (3, "PERM"),
+    (4, "ABORT"),
+    (5, "BUSY"),
+    (6, "LOCKED"),
+    (7, "NOMEM"),
+    (8, "READONLY"),
+    (9, "INTERRUPT"),
+    (10, "IOERR"),
+    (11, "CORRUPT"),
+    (13, "FULL"),
+    (14, "CANTOPEN"),
+    (17, "SCHEMA"),
+    (18, "TOOBIG"),
+    (19, "CONSTRAINT"),
+    (20, "MISMATCH"),
+    (26, "NOTADB"),
+    (261, "BUSY_RECOVERY"),
+    (517, "BUSY_SNAPSHOT"),
+    (773, "BUSY_TIMEOUT"),
+    (262, "LOCKED_SHAREDCACHE"),
+    (275, "CONSTRAINT_CHECK"),
+    (787, "CONSTRAINT_FOREIGNKEY"),
+    (1299, "CONSTRAINT_NOTNULL"),
+    (1555, "CONSTRAINT_PRIMARYKEY"),
+    (2067, "CONSTRAINT_UNIQUE"),
+    (2579, "CONSTRAINT_ROWID"),
+];
+
+/// SQLite's name of a result code.
+pub(super) fn error_name(code: i64) -> String {
+    let named = |code: i64| ERRORS.iter().find(|(known, _)| *known == code);
+    match (named(code), named(code & 0xff)) {
+        (Some((_, name)), _) => format!("SQLITE_{name}"),
+        (None, Some((_, name))) => format!("SQLITE_{name} ({code})"),
+        _ => format!("result code {code}"),
+    }
 }
 
 /// Returns a time in words.

@@ -16,7 +16,6 @@ use trace::plans::Plans;
 use trace::{Connection, Fitted, Meta, Note, Process, Setting, Snapshot, Trace, TraceError};
 
 use crate::error::Error;
-use crate::explain::recorded::analysed;
 use crate::files::{built_in_library, refuse_existing, write_text};
 use crate::record::unsealed;
 
@@ -35,10 +34,9 @@ struct Traffic {
 
 impl Traffic {
     fn of(trace: &Trace) -> Result<Traffic, Error> {
-        let meta = trace.meta()?;
-        let analysis = analysed(trace)?;
+        let analysis = trace.analysed()?;
         Ok(Traffic {
-            meta,
+            meta: trace.meta()?,
             processes: trace.processes()?,
             connections: trace.connections()?,
             settings: trace.settings()?,

@@ -15,7 +15,7 @@ use trace::{Snapshot, Trace};
 use super::{Goal, TuneRequest, indexes};
 use crate::error::Error;
 use crate::explain::Statement;
-use crate::explain::recorded::{analysed, by_database, statement};
+use crate::explain::recorded::{by_database, statement};
 use crate::files::{absolute_level, built_in_library, work_folder};
 use crate::interface::Interface;
 use crate::library;
@@ -215,7 +215,7 @@ fn directory(request: &TuneRequest) -> &Path {
 
 /// Returns the statements of a trace that have a plan, with their executions and the values of the latest one.
 fn recorded(trace: &Trace) -> Result<Vec<Statement>, Error> {
-    let analysis = analysed(trace)?;
+    let analysis = trace.analysed()?;
     let mut all = Vec::new();
     for (number, usage) in by_database(trace, &analysis)?.into_values().flatten() {
         let mut statement = statement(trace, number, usage)?;

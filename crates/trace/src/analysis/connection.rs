@@ -6,6 +6,9 @@ use super::runs::{Inserts, Reads, Repeated};
 use super::{Event, PAUSE_US, TransactionUse};
 use crate::analysis::Kind;
 
+/// How many statements of a transaction are remembered.
+const TEXTS: usize = 4;
+
 /// The state of a connection between two events.
 #[derive(Debug, Default)]
 pub struct Connection {
@@ -14,6 +17,8 @@ pub struct Connection {
     inserts: Inserts,
     /// Statements.
     count: u64,
+    /// Whether it has committed.
+    has_written: bool,
     /// The texts that were prepared.
     prepared: HashSet<i64>,
     /// When the statement before that did more than read ended, if it was a write in autocommit.
@@ -28,6 +33,8 @@ pub struct Transaction {
     pub usage: TransactionUse,
     pub slowest: i64,
     pub read_before_write: bool,
+    /// The texts of its first statements.
+    texts: Vec<i64>,
     slowest_ns: i64,
     has_read: bool,
     end_us: i64,
@@ -57,8 +64,23 @@ impl Connection {
         self.count
     }
 
+    /// Returns whether it has committed what it wrote.
+    pub fn has_written(&self) -> bool {
+        self.has_written
+    }
+
+    /// Notes that a write was refused because its transaction had read; returns the texts of the transaction.
+    pub fn refused(&mut self, text: i64) -> Vec<i64> {
+        let Some(transaction) = &mut self.transaction else { return vec![text] };
+        transaction.read_before_write = true;
+        let mut texts = transaction.texts.clone();
+        texts.extend((texts.last() != Some(&text)).then_some(text));
+        texts
+    }
+
     pub fn take(&mut self, event: &Event, text: i64, kind: Kind) -> Finished {
         self.count += 1;
+        self.has_written |= event.committed;
         let autocommit_write = event.committed && self.transaction.is_none();
         let before = self.wrote_until_us;
         if autocommit_write || kind != Kind::Read {
@@ -132,6 +154,9 @@ impl Transaction {
     }
 
     fn take(&mut self, event: &Event, text: i64) {
+        if self.texts.len() < TEXTS && self.texts.last() != Some(&text) {
+            self.texts.push(text);
+        }
         let usage = &mut self.usage;
         usage.statements += 1;
         usage.idle_us += (event.start_us - self.end_us).max(0);
@@ -142,7 +167,7 @@ impl Transaction {
         }
         let writes = event.transaction == 2 || event.committed;
         if writes && !usage.wrote {
-            self.read_before_write = self.has_read;
+            self.read_before_write |= self.has_read;
         }
         usage.wrote |= writes;
         self.has_read |= event.transaction == 1;

@@ -1,6 +1,6 @@
 //! Findings in an application's traffic: rules over an analysis, each with its threshold.
 
-use super::{Analysis, CycleUse, Kind, StatementUse};
+use super::{Analysis, CycleUse, Kind, Refusal, RefusalUse, StatementUse, Unprotected};
 
 /// From this share of the time of all statements on, a statement is worth naming.
 const TIME_SHARE: f64 = 0.25;
@@ -57,8 +57,10 @@ pub enum Finding<'a> {
     },
     /// Transactions that read before they wrote.
     ReadBeforeWrite(u64),
-    /// Statements that failed because another connection had a lock (SQLITE_BUSY, SQLITE_LOCKED).
-    Busy(u64),
+    /// Statements that failed because of a lock.
+    Refused(&'a RefusalUse),
+    /// A setting that protects data on some connections only.
+    Unprotected(&'a Unprotected),
     /// Transactions were open without a statement, for this many microseconds in all.
     Idle(i64),
 }
@@ -74,8 +76,15 @@ impl Finding<'_> {
             }
             Finding::ShortConnections { .. } => Some("databases-open-close"),
             Finding::ReadBeforeWrite(_) => Some("contention-begin-mode"),
-            Finding::Busy(_) => Some("contention-busy-timeout"),
-            Finding::Time(_) | Finding::FullScans(_) | Finding::Idle(_) => None,
+            Finding::Refused(usage) => match usage.refusal {
+                Refusal::Upgrade => Some("contention-begin-mode"),
+                Refusal::TimedOut | Refusal::NoTimeout => Some("contention-busy-timeout"),
+                Refusal::Locked | Refusal::Other => None,
+            },
+            Finding::Time(_)
+            | Finding::FullScans(_)
+            | Finding::Unprotected(_)
+            | Finding::Idle(_) => None,
         }
     }
 }
@@ -123,23 +132,18 @@ impl Analysis {
         let transactions = self.single_in_a_row;
         let (short, connections) = (self.short_connections, self.connections);
         let is_short = short >= MANY && short as f64 >= SHORT_SHARE * connections as f64;
-        let busy = self
-            .failures
-            .iter()
-            .filter(|(code, ..)| matches!(code, 5 | 6))
-            .map(|(.., count)| count)
-            .sum();
         let mixed = self.read_before_write.unwrap_or(0);
         [
             is_much(writes).then_some(Finding::Autocommit { writes, commits }),
             is_much(transactions).then_some(Finding::SingleStatement { transactions, commits }),
             is_short.then_some(Finding::ShortConnections { short, connections }),
             (mixed > 0).then_some(Finding::ReadBeforeWrite(mixed)),
-            (busy > 0).then_some(Finding::Busy(busy)),
-            (self.idle_us >= IDLE_US).then_some(Finding::Idle(self.idle_us)),
         ]
         .into_iter()
         .flatten()
+        .chain(self.refusals.iter().map(Finding::Refused))
+        .chain(self.unprotected.iter().map(Finding::Unprotected))
+        .chain((self.idle_us >= IDLE_US).then_some(Finding::Idle(self.idle_us)))
         .collect()
     }
 }
@@ -207,7 +211,6 @@ mod tests {
             commits: 40,
             autocommit_in_a_row: 20,
             read_before_write: Some(1),
-            failures: vec![(5, String::new(), 2), (19, String::new(), 9), (6, String::new(), 1)],
             idle_us: 1_000_000,
             connections: 40,
             short_connections: 20,
@@ -219,7 +222,6 @@ mod tests {
                 Finding::Autocommit { writes: 20, commits: 40 },
                 Finding::ShortConnections { short: 20, connections: 40 },
                 Finding::ReadBeforeWrite(1),
-                Finding::Busy(3),
                 Finding::Idle(1_000_000),
             ]
         );

@@ -6,23 +6,26 @@
 //! - a *transaction of a single statement* is `BEGIN`, one statement that writes and `COMMIT`; *in a row* is as above;
 //! - a *short* connection executed fewer than [`FEW`] statements;
 //! - a *run* is the same reading statement at least [`READS`] times in a row on a connection, with pauses below
-//!   [`PAUSE_US`]: what an application does that loads parts one by one (N+1); a *cycle* is the same with two to
-//!   four statements in turn;
-//! - a transaction *reads before it writes* if it held a read lock only and then wrote: SQLite may have to
-//!   refuse the write at once, whatever the busy timeout is;
+//!   [`PAUSE_US`] and not always the same values, as an application that polls has: what an application does that loads
+//!   parts one by one (N+1); a *cycle* is the same with two to four statements in turn;
+//! - a transaction *reads before it writes* if it held a read lock only and then wrote, or was refused a write: SQLite may
+//!   have to refuse the write at once, whatever the busy timeout is. A connection in exclusive locking mode is alone;
 //! - a transaction is *idle* while none of its statements runs.
 
 mod connection;
 mod findings;
+mod locks;
 mod runs;
 
 use std::collections::HashMap;
 
 use self::connection::{Connection, Finished};
+use self::locks::Refusals;
 use self::runs::{CYCLE, Repeated};
 
 pub use findings::Finding;
 pub use findings::scans_much;
+pub use locks::{ConnectionSettings, Refusal, RefusalUse, Unprotected, Waits};
 
 /// How many inserts of single rows in a row make a run.
 pub const RUN: u64 = 10;
@@ -79,6 +82,8 @@ pub struct Event {
     pub autocommit: bool,
     /// The transaction afterwards: 0 no lock, 1 read, 2 written, 3 not known.
     pub transaction: i64,
+    /// A hash of its bound values.
+    pub values: u64,
 }
 
 impl Event {
@@ -227,6 +232,19 @@ pub struct TransactionUse {
     pub slowest: String,
 }
 
+/// Executions of a text that failed with one result code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FailureUse {
+    /// SQLite's extended result code.
+    pub code: i64,
+    /// The text.
+    pub sql: String,
+    /// How many there are.
+    pub count: u64,
+    /// How long they took.
+    pub waits: Waits,
+}
+
 /// An application's use of SQLite.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Analysis {
@@ -258,8 +276,12 @@ pub struct Analysis {
     pub idle_us: i64,
     /// The transactions that took longest, longest first.
     pub longest: Vec<TransactionUse>,
-    /// Failed executions by SQLite's primary result code and text, most frequent first.
-    pub failures: Vec<(i64, String, u64)>,
+    /// Failed executions by SQLite's extended result code and text, most frequent first.
+    pub failures: Vec<FailureUse>,
+    /// Statements that were refused because of locks, by reason.
+    pub refusals: Vec<RefusalUse>,
+    /// Settings that protect data on some connections to a database only.
+    pub unprotected: Vec<Unprotected>,
     /// Reads that were executed in turn, most frequent first.
     pub cycles: Vec<CycleUse>,
     /// Changes of the schema that succeeded, 10,000 at most, by connection.
@@ -274,9 +296,11 @@ pub struct Analysis {
 #[derive(Debug)]
 pub struct Analyser {
     texts: Normalised,
+    settings: HashMap<i64, ConnectionSettings>,
     uses: HashMap<i64, StatementUse>,
     connections: HashMap<i64, Connection>,
-    failures: HashMap<(i64, i64), u64>,
+    failures: HashMap<(i64, i64), FailureUse>,
+    refusals: Refusals,
     cycles: HashMap<[i64; CYCLE], CycleUse>,
     timeline: Timeline,
     transactions: Vec<(TransactionUse, i64)>,
@@ -285,10 +309,16 @@ pub struct Analyser {
 }
 
 impl Analyser {
-    /// Returns an analysis of events within this time, in microseconds.
-    pub fn new(duration_us: i64, texts: Normalised) -> Analyser {
+    /// Returns an analysis of events within this time, in microseconds, of connections with these settings.
+    pub fn new(
+        duration_us: i64,
+        texts: Normalised,
+        settings: HashMap<i64, ConnectionSettings>,
+    ) -> Analyser {
         Analyser {
             texts,
+            settings,
+            refusals: Refusals::default(),
             uses: HashMap::new(),
             connections: HashMap::new(),
             failures: HashMap::new(),
@@ -314,9 +344,24 @@ impl Analyser {
             self.take_schema_change(event);
         }
         if let Some(code) = event.result.filter(|code| *code != 0) {
-            *self.failures.entry((code & 0xff, text)).or_default() += 1;
+            self.take_failure(event, code, text, kind);
         }
         self.take_finished(finished);
+    }
+
+    fn take_failure(&mut self, event: &Event, code: i64, text: i64, kind: Kind) {
+        let unknown = ConnectionSettings::default();
+        let settings = self.settings.get(&event.connection).unwrap_or(&unknown);
+        let failure = self.failures.entry((code, text)).or_default();
+        failure.count += 1;
+        failure.waits.take(event, settings);
+        let Some(refusal) = Refusal::of(event, kind, settings) else { return };
+        let connection = self.connections.entry(event.connection).or_default();
+        let texts = match refusal {
+            Refusal::Upgrade => connection.refused(text),
+            _ => Vec::new(),
+        };
+        self.refusals.take(refusal, event, &texts, settings);
     }
 
     fn count(&mut self, event: &Event, finished: &Finished) {
@@ -339,6 +384,9 @@ impl Analyser {
     }
 
     fn take_repeated(&mut self, repeated: Repeated) {
+        if repeated.is_polling {
+            return;
+        }
         let times = repeated.times;
         if repeated.period > 1 {
             let cycle = self.cycles.entry(repeated.texts).or_default();
@@ -365,8 +413,10 @@ impl Analyser {
         let Some(transaction) = finished.transaction else { return };
         self.analysis.transactions += 1;
         self.analysis.idle_us += transaction.usage.idle_us;
+        let settings = self.settings.get(&transaction.usage.connection);
+        let is_alone = settings.is_some_and(|settings| settings.is_exclusive);
         if let Some(count) = &mut self.analysis.read_before_write {
-            *count += u64::from(transaction.read_before_write);
+            *count += u64::from(transaction.read_before_write && !is_alone);
         }
         self.transactions.push((transaction.usage, transaction.slowest));
         self.transactions.sort_by_key(|(usage, _)| std::cmp::Reverse(usage.duration_us));
@@ -375,6 +425,9 @@ impl Analyser {
 
     /// Returns the analysis of all events that were taken.
     pub fn finish(mut self) -> Analysis {
+        let wrote = |id: &i64| self.connections.get(id).is_some_and(Connection::has_written);
+        let settings = self.settings.iter().map(|(id, settings)| (settings, wrote(id)));
+        self.analysis.unprotected = locks::unprotected(settings);
         let connections: Vec<Connection> =
             self.connections.drain().map(|(_, connection)| connection).collect();
         for connection in connections {
@@ -391,9 +444,14 @@ impl Analyser {
             |(id, usage): (i64, StatementUse)| StatementUse { sql: texts.text(id), ..usage };
         analysis.statements = self.uses.into_iter().map(named).collect();
         analysis.statements.sort_by(|a, b| (b.total_ns, &a.sql).cmp(&(a.total_ns, &b.sql)));
-        let named = |((code, text), count): ((i64, i64), u64)| (code, texts.text(text), count);
+        let named = |((code, text), failure): ((i64, i64), FailureUse)| FailureUse {
+            code,
+            sql: texts.text(text),
+            ..failure
+        };
         analysis.failures = self.failures.into_iter().map(named).collect();
-        analysis.failures.sort_by(|a, b| (b.2, a.0, &a.1).cmp(&(a.2, b.0, &b.1)));
+        analysis.failures.sort_by(|a, b| (b.count, a.code, &a.sql).cmp(&(a.count, b.code, &b.sql)));
+        analysis.refusals = self.refusals.finish(texts);
         analysis.cycles = cycles(self.cycles, texts);
         let named = |(usage, slowest)| TransactionUse { slowest: texts.text(slowest), ..usage };
         analysis.longest = self.transactions.into_iter().map(named).collect();

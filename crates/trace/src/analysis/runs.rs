@@ -15,6 +15,8 @@ pub struct Repeated {
     pub period: usize,
     /// Executions of the whole cycle.
     pub times: u64,
+    /// Whether its values were the same each time.
+    pub is_polling: bool,
 }
 
 /// The latest reads of a connection.
@@ -24,8 +26,12 @@ pub struct Reads {
     latest: [i64; CYCLE],
     /// Reads since the last interruption.
     length: u64,
+    /// The values of the latest reads.
+    values: [(i64, u64); CYCLE],
     /// For each period, how many reads in a row had the text of the read that many before.
     matched: [u64; CYCLE],
+    /// How many of these had its values, too.
+    same: [u64; CYCLE],
     end_us: i64,
 }
 
@@ -35,7 +41,7 @@ impl Reads {
         let goes_on = is_read && event.start_us - self.end_us < PAUSE_US;
         let ended = if goes_on { self.ended_by(text) } else { std::mem::take(self).ended() };
         if is_read {
-            self.add(text);
+            self.add(text, (event.statement, event.values));
             self.end_us = event.end_us();
         }
         ended
@@ -53,14 +59,16 @@ impl Reads {
         Some(repeated)
     }
 
-    fn add(&mut self, text: i64) {
-        for period in 1..=CYCLE {
-            let same = self.length >= period as u64 && self.latest[period - 1] == text;
-            let matched = &mut self.matched[period - 1];
-            *matched = if same { *matched + 1 } else { 0 };
+    fn add(&mut self, text: i64, values: (i64, u64)) {
+        for before in 0..CYCLE {
+            let is_same = self.length > before as u64 && self.latest[before] == text;
+            let (matched, same) = (&mut self.matched[before], &mut self.same[before]);
+            let had = *same + u64::from(self.values[before] == values);
+            (*matched, *same) = if is_same { (*matched + 1, had) } else { (0, 0) };
         }
         self.latest.rotate_right(1);
-        self.latest[0] = text;
+        self.values.rotate_right(1);
+        (self.latest[0], self.values[0]) = (text, values);
         self.length += 1;
     }
 
@@ -79,7 +87,8 @@ impl Reads {
         texts[..period].reverse();
         let least = (0..period).min_by_key(|at| texts[*at]).unwrap_or(0);
         texts[..period].rotate_left(least);
-        Some(Repeated { texts, period, times })
+        let is_polling = self.same[period - 1] == self.matched[period - 1];
+        Some(Repeated { texts, period, times, is_polling })
     }
 }
 
@@ -115,12 +124,21 @@ impl Inserts {
 mod tests {
     use super::*;
 
-    /// What is repeated in reads of these texts, a millisecond each.
+    /// Returns the repetitions in reads of these texts, a millisecond each, with different values.
     fn repeated(texts: &[i64]) -> Vec<Repeated> {
+        repeated_with(texts, |at| at)
+    }
+
+    fn repeated_with(texts: &[i64], values: fn(u64) -> u64) -> Vec<Repeated> {
         let mut reads = Reads::default();
         let mut all = Vec::new();
         for (at, text) in (0..).zip(texts) {
-            let event = Event { start_us: at * 1000, duration_ns: Some(0), ..Event::default() };
+            let event = Event {
+                start_us: at * 1000,
+                duration_ns: Some(0),
+                values: values(at as u64),
+                ..Event::default()
+            };
             all.extend(reads.take(&event, *text, *text > 0));
         }
         all.extend(reads.ended());
@@ -141,6 +159,17 @@ mod tests {
         assert_eq!(repeated(&cycle(&[7, 5], 12))[0].texts, [5, 7, 0, 0]);
         assert!(repeated(&cycle(&[1, 2, 3, 4, 5], 20)).is_empty());
         assert!(repeated(&cycle(&[1, 2], 4)).is_empty());
+    }
+
+    #[test]
+    fn reads_of_the_same_values_again_and_again_are_polling() {
+        let polls = |texts: &[i64], values: fn(u64) -> u64| {
+            repeated_with(&cycle(texts, 12), values)[0].is_polling
+        };
+        assert!(polls(&[7], |_| 1) && polls(&[7, 5], |_| 1) && polls(&[7, 5], |at| at % 2));
+        assert!(
+            !polls(&[7], |at| at % 2) && !polls(&[7], |at| at / 11) && !polls(&[7, 5], |at| at / 2)
+        );
     }
 
     #[test]

@@ -28,9 +28,19 @@ fn within(statement: i64, start_ms: i64, transaction: i64) -> Event {
 }
 
 fn analysed(events: &[Event]) -> Analysis {
-    let mut analyser = Analyser::new(1_000_000, texts());
+    analysed_with(events, &[])
+}
+
+/// Returns the analysis of events of connections with these settings, from connection 1 on.
+fn analysed_with(events: &[Event], settings: &[ConnectionSettings]) -> Analysis {
+    let settings = (1..).zip(settings.iter().cloned()).collect();
+    let mut analyser = Analyser::new(1_000_000, texts(), settings);
     events.iter().for_each(|event| analyser.take(event));
     analyser.finish()
+}
+
+fn patient(busy_timeout_ms: i64) -> ConnectionSettings {
+    ConnectionSettings { busy_timeout_ms: Some(busy_timeout_ms), ..ConnectionSettings::default() }
 }
 
 #[test]
@@ -72,10 +82,15 @@ fn a_transaction_that_reads_and_then_writes_is_counted() {
     assert_eq!(analysed(&unknown).read_before_write, None, "an old library cannot say");
 }
 
+/// Returns a read with this value.
+fn valued(value: i64, start_ms: i64) -> Event {
+    Event { values: value as u64, ..event(1, start_ms) }
+}
+
 #[test]
 fn the_same_read_many_times_in_a_row_is_a_run() {
     let run =
-        |count: i64, pause: i64| (0..count).map(move |n| event(1, n * pause)).collect::<Vec<_>>();
+        |count: i64, pause: i64| (0..count).map(move |n| valued(n, n * pause)).collect::<Vec<_>>();
     let of = |events: &[Event]| {
         let it = analysed(events).statements.remove(0);
         (it.runs, it.in_runs, it.longest_run)
@@ -88,11 +103,89 @@ fn the_same_read_many_times_in_a_row_is_a_run() {
 }
 
 #[test]
-fn failures_are_counted_by_primary_code() {
+fn failures_are_counted_by_extended_code() {
     let busy = Event { result: Some(5), ..event(2, 0) };
     let snapshot = Event { result: Some(517), ..event(2, 1) };
-    let analysis = analysed(&[busy, snapshot, event(2, 2)]);
-    assert_eq!(analysis.failures, [(5, "INSERT".to_owned(), 2)]);
+    let analysis = analysed_with(&[busy, snapshot, busy, event(2, 2)], &[patient(2)]);
+    let found: Vec<(i64, u64)> = analysis.failures.iter().map(|it| (it.code, it.count)).collect();
+    assert_eq!(found, [(5, 2), (517, 1)]);
+    let waits = Waits { longest_ns: 1_000_000, timeouts_ms: Some((2, 2)) };
+    assert_eq!(analysis.failures[0].waits, waits);
+}
+
+/// Returns a statement that was refused after waiting.
+fn refused(code: i64, transaction: i64, waited_ms: i64) -> Event {
+    let waited = Some(waited_ms * 1_000_000);
+    Event { result: Some(code), duration_ns: waited, ..within(2, 3, transaction) }
+}
+
+#[test]
+fn a_lock_refuses_a_statement_for_one_of_these_reasons() {
+    let of = |event: Event, timeout_ms: Option<i64>| {
+        let settings = ConnectionSettings { busy_timeout_ms: timeout_ms, ..patient(0) };
+        Refusal::of(&event, Kind::Insert, &settings)
+    };
+    for timeout in [Some(10_000), Some(0), None] {
+        assert_eq!(of(refused(517, 1, 0), timeout), Some(Refusal::Upgrade), "in WAL mode");
+        assert_eq!(
+            of(refused(5, 1, 0), timeout),
+            Some(Refusal::Upgrade),
+            "with a rollback journal"
+        );
+    }
+    assert_eq!(of(refused(5, 1, 50), Some(50)), Some(Refusal::TimedOut), "of another database");
+    assert_eq!(of(refused(5, 0, 50), Some(50)), Some(Refusal::TimedOut));
+    assert_eq!(of(refused(5, 2, 50), Some(50)), Some(Refusal::TimedOut), "a COMMIT");
+    assert_eq!(of(refused(5, 0, 0), Some(0)), Some(Refusal::NoTimeout));
+    assert_eq!(of(refused(5, 0, 0), Some(50)), Some(Refusal::Other), "sooner than its timeout");
+    assert_eq!(of(refused(5, 0, 0), None), Some(Refusal::Other));
+    assert_eq!(of(refused(261, 0, 0), Some(50)), Some(Refusal::Other), "recovery");
+    assert_eq!(of(refused(262, 1, 0), Some(50)), Some(Refusal::Locked));
+    assert_eq!(of(refused(2067, 1, 0), Some(0)), None, "a constraint");
+    assert_eq!(of(refused(0, 2, 60), Some(50)), None, "it waited and went on");
+    for kind in [Kind::Read, Kind::Transaction] {
+        assert_ne!(Refusal::of(&refused(5, 1, 0), kind, &patient(9)), Some(Refusal::Upgrade));
+    }
+}
+
+#[test]
+fn a_refused_write_names_its_transaction_and_counts_as_read_before_write() {
+    let transaction = |begin: i64| {
+        let at = |event: Event| Event { start_us: event.start_us + begin * 1000, ..event };
+        [within(3, 0, 0), within(1, 1, 1), refused(517, 1, 0), event(4, 4)].map(at)
+    };
+    let events = [transaction(0), transaction(10)].concat();
+    let analysis = analysed_with(&events, &[patient(10_000)]);
+    let [refusal] = &analysis.refusals[..] else { panic!("{:?}", analysis.refusals) };
+    assert_eq!((refusal.refusal, refusal.code, refusal.count), (Refusal::Upgrade, 517, 2));
+    assert_eq!(refusal.transaction, ["BEGIN", "SELECT", "INSERT"]);
+    assert_eq!(analysis.read_before_write, Some(2));
+    let experiments: Vec<_> = analysis.findings().iter().map(Finding::experiment).collect();
+    assert_eq!(experiments, [Some("contention-begin-mode"); 2], "and not the busy timeout");
+    let alone = ConnectionSettings { is_exclusive: true, ..patient(0) };
+    assert_eq!(analysed_with(&events, &[alone]).read_before_write, Some(0));
+}
+
+#[test]
+fn a_protection_that_some_connections_to_a_database_lack_is_named() {
+    let of = |database: &str, foreign_keys: i64, synchronous: i64| ConnectionSettings {
+        database: database.to_owned(),
+        foreign_keys: Some(foreign_keys),
+        synchronous: Some(synchronous),
+        ..patient(5)
+    };
+    let write = |connection| Event { connection, committed: true, ..event(2, connection) };
+    let named = |settings: &[ConnectionSettings], writers: &[i64]| {
+        let events: Vec<Event> = writers.iter().map(|connection| write(*connection)).collect();
+        let found = analysed_with(&events, settings).unprotected;
+        found.iter().map(|it| (it.pragma, it.without, it.with)).collect::<Vec<_>>()
+    };
+    let three = [of("a", 1, 2), of("a", 1, 2), of("a", 0, 0)];
+    assert_eq!(named(&three, &[1, 3]), [("foreign_keys", 1, 2), ("synchronous", 1, 2)]);
+    assert_eq!(named(&three, &[1, 2]), [], "it only reads");
+    assert_eq!(named(&[of("a", 1, 2), of("b", 0, 0)], &[1, 2]), [], "other databases");
+    assert_eq!(named(&[of("a", 0, 1), of("a", 0, 2)], &[1, 2]), [], "both sync, none checks");
+    assert_eq!(named(&[of("", 1, 2), of("", 0, 0)], &[1, 2]), [], "in memory");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use engine::{Connection, Library, OpenFlags, Source, Value};
 use pragmark_trace::Trace;
-use pragmark_trace::analysis::{Analyser, Analysis};
+use pragmark_trace::analysis::Analysis;
 use pragmark_trace::seal::{Sealed, seal};
 use recorder::{Folder, Options};
 
@@ -66,10 +66,6 @@ impl Workspace {
     }
 
     pub fn analysis(&self) -> Analysis {
-        let trace = Trace::open(&self.library, &self.trace()).unwrap();
-        let mut analyser =
-            Analyser::new(trace.meta().unwrap().duration_us, trace.normalised().unwrap());
-        trace.for_each_event(|event| analyser.take(event)).unwrap();
-        analyser.finish()
+        Trace::open(&self.library, &self.trace()).unwrap().analysed().unwrap()
     }
 }

@@ -1,0 +1,182 @@
+//! Statements that SQLite refused because of a lock, and settings of connections that explain them or risk data.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{Event, Kind, Normalised};
+
+/// SQLite's result codes of locks.
+const BUSY: i64 = 5;
+const LOCKED: i64 = 6;
+const BUSY_SNAPSHOT: i64 = 517;
+
+/// The most different transactions with refused writes that are told apart, to bound the memory.
+const KNOWN: usize = 1_000;
+
+/// Settings of a connection, as read back when it was closed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionSettings {
+    /// Its database; empty for one in memory.
+    pub database: String,
+    /// PRAGMA busy_timeout, in milliseconds.
+    pub busy_timeout_ms: Option<i64>,
+    /// PRAGMA foreign_keys: 0 or 1.
+    pub foreign_keys: Option<i64>,
+    /// PRAGMA synchronous: 0 for OFF to 3 for EXTRA.
+    pub synchronous: Option<i64>,
+    /// Whether PRAGMA locking_mode is exclusive.
+    pub is_exclusive: bool,
+}
+
+/// Why SQLite refused a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Refusal {
+    /// It writes, and its transaction had read before: SQLite does not wait for a lock then.
+    Upgrade,
+    /// It waited for the whole busy timeout.
+    TimedOut,
+    /// The busy timeout is 0.
+    NoTimeout,
+    /// A statement of the same connection, or of one with the same cache, was in the way.
+    Locked,
+    /// Another reason, or the busy timeout is not known.
+    Other,
+}
+
+impl Refusal {
+    /// Returns why SQLite refused a statement; `None` if no lock was in the way.
+    pub fn of(event: &Event, kind: Kind, settings: &ConnectionSettings) -> Option<Refusal> {
+        let code = event.result?;
+        let timeout_ns = settings.busy_timeout_ms.map(|ms| ms.saturating_mul(1_000_000));
+        let waited = event.duration_ns.unwrap_or(0);
+        // Clocks and pauses between attempts are not exact.
+        let waited_out = |timeout: i64| timeout > 0 && waited >= timeout / 10 * 9;
+        let holds_read = event.transaction == 1 && !matches!(kind, Kind::Read | Kind::Transaction);
+        match (code, timeout_ns) {
+            (BUSY_SNAPSHOT, _) => Some(Refusal::Upgrade),
+            (BUSY, timeout) if holds_read && !timeout.is_some_and(waited_out) => {
+                Some(Refusal::Upgrade)
+            }
+            (BUSY, Some(0)) => Some(Refusal::NoTimeout),
+            (BUSY, Some(timeout)) if waited_out(timeout) => Some(Refusal::TimedOut),
+            _ if code & 0xff == LOCKED => Some(Refusal::Locked),
+            _ => (code & 0xff == BUSY).then_some(Refusal::Other),
+        }
+    }
+}
+
+/// How long statements waited, and how long they might have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// The longest wait, in nanoseconds: the time of the statement.
+    pub longest_ns: i64,
+    /// The shortest and the longest busy timeout of their connections, in milliseconds; `None` if none is known.
+    pub timeouts_ms: Option<(i64, i64)>,
+}
+
+impl Waits {
+    pub(super) fn take(&mut self, event: &Event, settings: &ConnectionSettings) {
+        let timeouts_ms = settings.busy_timeout_ms.map(|timeout| (timeout, timeout));
+        self.add(Waits { longest_ns: event.duration_ns.unwrap_or(0), timeouts_ms });
+    }
+
+    fn add(&mut self, other: Waits) {
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
+        self.timeouts_ms = match (self.timeouts_ms, other.timeouts_ms) {
+            (Some(own), Some(other)) => Some((own.0.min(other.0), own.1.max(other.1))),
+            (own, other) => own.or(other),
+        };
+    }
+}
+
+/// Statements that were refused for one reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusalUse {
+    /// The reason.
+    pub refusal: Refusal,
+    /// SQLite's extended result code.
+    pub code: i64,
+    /// How many there are.
+    pub count: u64,
+    /// How long they waited.
+    pub waits: Waits,
+    /// The texts of the first statements of a transaction, up to the refused one: that of most of them.
+    pub transaction: Vec<String>,
+}
+
+/// Refused statements, being counted.
+#[derive(Debug, Default)]
+pub(super) struct Refusals(HashMap<(Refusal, i64, Vec<i64>), (u64, Waits)>);
+
+impl Refusals {
+    /// Takes a refused statement, with the texts of its transaction.
+    pub(super) fn take(
+        &mut self,
+        refusal: Refusal,
+        event: &Event,
+        texts: &[i64],
+        settings: &ConnectionSettings,
+    ) {
+        let is_full = self.0.len() >= KNOWN;
+        let texts = if is_full { Vec::new() } else { texts.to_vec() };
+        let key = (refusal, event.result.unwrap_or(0), texts);
+        let (count, waits) = self.0.entry(key).or_default();
+        *count += 1;
+        waits.take(event, settings);
+    }
+
+    /// Returns them by reason and code.
+    pub(super) fn finish(self, texts: &Normalised) -> Vec<RefusalUse> {
+        let mut all: Vec<_> = self.0.into_iter().collect();
+        all.sort_by(|(a, (count, _)), (b, (other, _))| (other, a).cmp(&(count, b)));
+        let mut uses: BTreeMap<(Refusal, i64), RefusalUse> = BTreeMap::new();
+        for ((refusal, code, of_transaction), (count, waits)) in all {
+            let usage = uses.entry((refusal, code)).or_insert_with(|| RefusalUse {
+                refusal,
+                code,
+                count: 0,
+                waits: Waits::default(),
+                transaction: of_transaction.iter().map(|text| texts.text(*text)).collect(),
+            });
+            usage.count += count;
+            usage.waits.add(waits);
+        }
+        uses.into_values().collect()
+    }
+}
+
+/// A setting that protects data, and that connections to one database do not share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unprotected {
+    /// The PRAGMA.
+    pub pragma: &'static str,
+    /// The database.
+    pub database: String,
+    /// Connections that wrote without it.
+    pub without: u64,
+    /// Connections that had it.
+    pub with: u64,
+}
+
+/// Returns settings that protect data on some connections to a database, while others wrote without them.
+pub(super) fn unprotected<'a>(
+    connections: impl Iterator<Item = (&'a ConnectionSettings, bool)>,
+) -> Vec<Unprotected> {
+    let mut counts: BTreeMap<(&'static str, &str), (u64, u64)> = BTreeMap::new();
+    for (settings, wrote) in connections.filter(|(settings, _)| !settings.database.is_empty()) {
+        let values =
+            [("foreign_keys", settings.foreign_keys), ("synchronous", settings.synchronous)];
+        for (pragma, value) in values {
+            let (without, with) = counts.entry((pragma, &settings.database)).or_default();
+            *without += u64::from(value == Some(0) && wrote);
+            *with += u64::from(value.is_some_and(|value| value > 0));
+        }
+    }
+    let differs = counts.into_iter().filter(|(_, (without, with))| *without > 0 && *with > 0);
+    let named = |((pragma, database), (without, with)): ((_, &str), _)| Unprotected {
+        pragma,
+        database: database.to_owned(),
+        without,
+        with,
+    };
+    differs.map(named).collect()
+}
