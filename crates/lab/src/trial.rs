@@ -4,7 +4,7 @@
 //! standard input, JSON lines on standard output; `docs/protocol.md`), and the outcome is what a
 //! record keeps of every trial.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -179,6 +179,9 @@ pub struct Measured {
     /// The user's own statements, from workloads that execute some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub statements: Vec<StatementRecord>,
+    /// The tables that the statements wrote, with their contents as answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub written: Vec<StatementRecord>,
     /// Identity of the questions: a checksum of database, statements and seed. Trials in which it is equal
     /// must have equal answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -229,7 +232,123 @@ pub struct Answer {
     /// Checksum of all rows in any order; `None` if the answer depends on chance or on the present time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
+    /// Checksums of single facets.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub facets: BTreeMap<Facet, String>,
+    /// The facets that SQL leaves open: they differed when the rows of the tables were read in another order.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub open: BTreeSet<Facet>,
+    /// Whether it was not tested what SQL leaves open, because it would have taken too long.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untested: bool,
 }
+
+impl Answer {
+    /// Returns the checksum of a facet, if it is known.
+    pub fn facet(&self, facet: &Facet) -> Option<&String> {
+        if *facet == Facet::Rows { self.checksum.as_ref() } else { self.facets.get(facet) }
+    }
+
+    /// Returns the facets whose checksums are known, the coarsest first.
+    pub fn known(&self) -> Vec<Facet> {
+        let rows = self.checksum.iter().map(|_| Facet::Rows);
+        let mut known: Vec<Facet> = self.facets.keys().cloned().chain(rows).collect();
+        known.sort();
+        known
+    }
+}
+
+/// A part of an answer that is compared by itself, since SQL may leave others open.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(into = "String", from = "String")]
+#[schemars(with = "String")]
+pub enum Facet {
+    /// The number of rows.
+    Number,
+    /// The number of columns, their names and declared types.
+    Names,
+    /// `changes()` and `last_insert_rowid()` after each execution.
+    Changes,
+    /// All rows, in any order.
+    Rows,
+    /// All rows in their order.
+    Order,
+    /// The values by which rows are ordered, in their order.
+    Keys,
+    /// The values of a column, in any order.
+    Column(String),
+    /// The values of a column, in the order of the rows.
+    InOrder(String),
+    /// The values of a column with their digits and letters in any order: members of a group_concat, and sums to 12 digits.
+    Members(String),
+    /// All rows, with the results of expressions to 12 digits.
+    Rounded,
+}
+
+impl Facet {
+    /// Returns what differs if this facet does.
+    pub fn words(&self) -> String {
+        match self {
+            Facet::Number => "another number of rows".to_owned(),
+            Facet::Names => "other names or types of columns".to_owned(),
+            Facet::Changes => "another changes() or last_insert_rowid()".to_owned(),
+            Facet::Order | Facet::Keys => "another order".to_owned(),
+            Facet::InOrder(name) => format!("another order of `{name}`"),
+            Facet::Column(name) | Facet::Members(name) => format!("other values of `{name}`"),
+            Facet::Rows | Facet::Rounded => "other content".to_owned(),
+        }
+    }
+
+    /// Returns whether it is of one column.
+    pub fn is_column(&self) -> bool {
+        matches!(self, Facet::Column(_) | Facet::InOrder(_) | Facet::Members(_))
+    }
+
+    /// Returns whether it depends on the values of the rows.
+    pub fn is_of_content(&self) -> bool {
+        !matches!(self, Facet::Number | Facet::Names | Facet::Changes)
+    }
+}
+
+/// A facet is one text in records: its kind, or the kind and the column.
+impl From<Facet> for String {
+    fn from(facet: Facet) -> String {
+        match facet {
+            Facet::Column(name) => format!("column {name}"),
+            Facet::InOrder(name) => format!("in-order {name}"),
+            Facet::Members(name) => format!("members {name}"),
+            whole => {
+                WHOLE.iter().find(|(_, of)| *of == whole).map_or("", |(word, _)| word).to_owned()
+            }
+        }
+    }
+}
+
+impl From<String> for Facet {
+    fn from(text: String) -> Facet {
+        match text.split_once(' ') {
+            Some(("column", name)) => Facet::Column(name.to_owned()),
+            Some(("in-order", name)) => Facet::InOrder(name.to_owned()),
+            Some(("members", name)) => Facet::Members(name.to_owned()),
+            _ => match WHOLE.iter().find(|(word, _)| *word == text) {
+                Some((_, facet)) => facet.clone(),
+                // Of a later version.
+                None => Facet::Column(text),
+            },
+        }
+    }
+}
+
+/// The facets of whole answers, as records name them.
+const WHOLE: [(&str, Facet); 7] = [
+    ("number", Facet::Number),
+    ("names", Facet::Names),
+    ("changes", Facet::Changes),
+    ("rows", Facet::Rows),
+    ("order", Facet::Order),
+    ("keys", Facet::Keys),
+    ("rounded", Facet::Rounded),
+];
 
 /// A file or folder that is a result of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -53,6 +53,7 @@ impl AnswerDigest {
             executions: self.executions,
             rows: self.rows,
             checksum: (!self.volatile).then(|| format!("{:016x}", self.sum)),
+            ..Answer::default()
         }
     }
 }

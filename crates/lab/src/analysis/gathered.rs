@@ -39,29 +39,30 @@ fn observe(variant: usize, metric: &str, record: &TrialRecord) -> Observation {
     }
 }
 
+/// What the names of written tables begin with among the answers.
+pub(super) const WRITTEN: &str = "the table ";
+
 /// The answers of one trial.
 pub(super) struct Answered {
     /// The statements and the data, as a checksum.
     pub(super) asked: String,
-    /// The statements with their answers.
+    /// The statements with their answers, and the tables that they wrote; the result of the whole work has no name.
     pub(super) statements: Vec<StatementRecord>,
-    /// The checksum of the whole result, where the trial reports one.
-    pub(super) checksum: Option<String>,
 }
 
 impl Answered {
-    /// Returns each answer by the name of what was answered; the result of the whole work has none.
-    pub(super) fn answers(&self) -> impl Iterator<Item = (&str, Answer)> {
-        let whole = self
-            .checksum
-            .as_ref()
-            .map(|checksum| Answer { checksum: Some(checksum.clone()), ..Answer::default() });
-        let statements = self.statements.iter();
-        statements
-            .flat_map(|statement| {
-                statement.answers().map(|answer| (statement.name.as_str(), answer.clone()))
-            })
-            .chain(whole.map(|whole| ("", whole)))
+    fn of(measured: &Measured) -> Option<Answered> {
+        let asked = measured.asked.clone()?;
+        let whole = measured.checksum.as_ref().map(|checksum| StatementRecord {
+            answer: Some(Answer { checksum: Some(checksum.clone()), ..Answer::default() }),
+            ..StatementRecord::default()
+        });
+        let written = measured.written.iter().map(|table| StatementRecord {
+            name: format!("{WRITTEN}{}", table.name),
+            ..table.clone()
+        });
+        let statements = measured.statements.iter().cloned().chain(written).chain(whole);
+        Some(Answered { asked, statements: statements.collect() })
     }
 }
 
@@ -152,6 +153,7 @@ impl GatheredVariant {
     }
 
     fn add_measured(&mut self, round: u32, block: u32, role: Role, measured: Measured) {
+        self.answers.extend(Answered::of(&measured));
         if measured.safety.iter().any(|model| model.adds_up) {
             for (name, count) in &measured.metrics {
                 *self.analysis.counts.entry(name.clone()).or_default() += count;
@@ -171,13 +173,6 @@ impl GatheredVariant {
             self.schedules = Some(match self.schedules.take() {
                 Some(so_far) => so_far.merged(schedules),
                 None => schedules,
-            });
-        }
-        if let Some(asked) = measured.asked {
-            self.answers.push(Answered {
-                asked,
-                statements: measured.statements.clone(),
-                checksum: measured.checksum,
             });
         }
         for (name, value) in measured.metrics {

@@ -351,6 +351,8 @@ pub struct VariantAnalysis {
     /// Trials whose answers were compared with the baseline's, to the same statements on the same data.
     #[serde(skip_serializing_if = "is_zero")]
     pub answers_compared: usize,
+    /// Answers that differ from the baseline's where SQL leaves them open.
+    pub open_answers: BTreeSet<String>,
     /// Files that its trials have left in the folder of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,

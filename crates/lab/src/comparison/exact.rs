@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::answer::AnswerChange;
 use super::figure::Figure;
-use super::statement::{OF_STATEMENT, StatementComparison};
+use super::statement::{OF_STATEMENT, StatementComparison, answer_change};
 use crate::trial::{Measured, Outcome, StatementRecord};
 
 /// Families of metrics by which the whole work is compared: `syncs` and also `syncs.wal`.
@@ -54,6 +55,9 @@ pub struct ExactComparison {
     /// The statements of both sides: other answers first, then those whose work grew most, and last those whose work shrank
     /// most.
     pub statements: Vec<StatementComparison>,
+    /// Whether the tables that were written have the same contents afterwards, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub written: BTreeMap<String, AnswerChange>,
     /// Names of statements.
     #[serde(flatten)]
     pub unmatched: Unmatched,
@@ -100,6 +104,7 @@ impl ExactComparison {
             let compared =
                 both.map(|sides| StatementComparison::of(sides, same_version, [base, new]));
             comparison.statements = compared.collect();
+            comparison.written = written([base, new], &comparison.unmatched);
             comparison.statements.sort_by(StatementComparison::in_order_of_concern);
         }
         comparison
@@ -134,6 +139,38 @@ fn by_name(statements: &[StatementRecord]) -> BTreeMap<&str, &StatementRecord> {
     statements.iter().map(|statement| (statement.name.as_str(), statement)).collect()
 }
 
+/// Compares the contents of the tables that either side wrote. A table that one side alone wrote differs, unless the sides have other
+/// statements.
+fn written(sides: [&[&Measured]; 2], unmatched: &Unmatched) -> BTreeMap<String, AnswerChange> {
+    let writes = |side: usize, name: &str| {
+        let mut tables = sides[side].iter().flat_map(|trial| &trial.written);
+        tables.any(|table| table.name == name)
+    };
+    let tables = sides.iter().flat_map(|side| side.iter().flat_map(|trial| &trial.written));
+    let change = |table: &StatementRecord| {
+        let name = &table.name;
+        let rows = |side: usize| {
+            u64::from(writes(side, name)) * table.answer.as_ref().map_or(0, |it| it.rows)
+        };
+        let change = match [writes(0, name), writes(1, name)] {
+            [true, true] => answer_change(sides, name, |trial| &trial.written),
+            _ => AnswerChange::Other {
+                base: rows(0),
+                new: rows(1),
+                what: "writes of one side alone".to_owned(),
+            },
+        };
+        let same_statements = *unmatched == Unmatched::default();
+        match change.difference() {
+            Some(_) if !same_statements => {
+                AnswerChange::NotCompared { why: "statements were added or removed" }
+            }
+            _ => change,
+        }
+    };
+    tables.map(|table| (table.name.clone(), change(table))).collect()
+}
+
 /// Returns the counters of the whole work, in the order of [`FAMILIES`]; counters of files also by kind of file.
 fn totals(base: &[&Measured], new: &[&Measured]) -> Vec<Figure> {
     let mut figures = Vec::new();
@@ -158,7 +195,7 @@ mod tests {
     //! Comparisons of made-up trials.
 
     use super::*;
-    use crate::comparison::{AnswerChange, Change, Count, Severity};
+    use crate::comparison::{Change, Count, Severity};
     use crate::trial::{Answer, EngineMark};
 
     /// A trial with one statement.
@@ -201,6 +238,7 @@ mod tests {
                     executions: 20,
                     rows: made.rows,
                     checksum: made.checksum.map(str::to_owned),
+                    ..Answer::default()
                 }),
                 ..StatementRecord::default()
             }],
@@ -258,8 +296,8 @@ mod tests {
         let number = twice(|| Made { checksum: None, ..USUAL });
         assert_eq!(number.statements[0].answer, AnswerChange::SameNumber);
         let fewer = twice(|| Made { rows: 2, ..USUAL });
-        let answer = &fewer.statements[0].answer;
-        assert_eq!(*answer, AnswerChange::Other { base: 3, new: 2 });
+        let difference = fewer.statements[0].answer.difference();
+        assert_eq!(difference.as_deref(), Some("2 rows instead of 3"));
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! | [`History`] | many runs | changes of level |
 //! | [`FleetAnalysis`] | machines | ratios to the baseline on each machine |
 
+mod answer;
 mod attributes;
 mod circumstances;
 mod digest;
@@ -22,6 +23,7 @@ mod plans;
 mod runs;
 mod statement;
 
+pub use answer::AnswerChange;
 pub use attributes::{Attributes, Explanation};
 pub use circumstances::{Difference, Doubt};
 pub use digest::{ExperimentDigest, OfTables, RunDigest, VariantDigest};
@@ -34,4 +36,4 @@ pub use machines::{
 };
 pub use plans::{PlanChange, same_plan};
 pub use runs::{ExperimentComparison, Incomparable, RatioChange, RunComparison, VariantComparison};
-pub use statement::{AnswerChange, Severity, StatementComparison};
+pub use statement::{Severity, StatementComparison};

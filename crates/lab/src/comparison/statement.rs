@@ -4,9 +4,10 @@ use std::cmp::Ordering;
 
 use serde::Serialize;
 
+use super::answer::AnswerChange;
 use super::figure::{Change, Figure, is_work};
 use super::plans::PlanChange;
-use crate::trial::{Answer, Measured, StatementRecord};
+use crate::trial::{Measured, StatementRecord};
 
 /// Metrics by which one statement is compared.
 pub(super) const OF_STATEMENT: [&str; 6] =
@@ -32,28 +33,6 @@ pub struct StatementComparison {
     /// VM steps of all executions together that the new side needs more than the base; fewer if negative. None where VM
     /// steps do not repeat exactly.
     pub more_steps: Option<f64>,
-}
-
-/// Whether both sides answered the same.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AnswerChange {
-    /// The same rows, in any order.
-    Same,
-    /// As many rows; their content depends on chance or on the present time.
-    SameNumber,
-    /// Other rows.
-    Other {
-        /// Rows of the base.
-        base: u64,
-        /// Rows of the new side.
-        new: u64,
-    },
-    /// Not compared.
-    NotCompared {
-        /// Why not.
-        why: &'static str,
-    },
 }
 
 /// Severity of a change of a statement, the gravest last.
@@ -92,7 +71,7 @@ impl StatementComparison {
             plan: PlanChange::between(&base.plan, &new.plan, same_version),
             more_steps: more_steps(&figures),
             figures,
-            answer: answer_change(&base.name, base_trials, new_trials),
+            answer: answer_change([base_trials, new_trials], &base.name, |trial| &trial.statements),
         }
     }
 
@@ -149,44 +128,24 @@ fn more_steps(figures: &[Figure]) -> Option<f64> {
     Some((new - base).round())
 }
 
-fn answer_change(name: &str, base: &[&Measured], new: &[&Measured]) -> AnswerChange {
-    let not = |why| AnswerChange::NotCompared { why };
-    let (Some(base), Some(new)) = (answered(name, base), answered(name, new)) else {
-        return not("its answer was not read");
-    };
-    let executions = base[0].answers().rev().map(|answer| answer.executions).find(|executions| {
-        base.iter().chain(&new).all(|statement| answer_over(statement, *executions).is_some())
-    });
-    let Some(executions) = executions else {
-        return not("the sides executed it a different number of times");
-    };
-    let (Some(base), Some(new)) = (repeated(&base, executions), repeated(&new, executions)) else {
-        return not("a side does not repeat its own answer");
-    };
-    match (&base.checksum, &new.checksum) {
-        _ if base.rows != new.rows => AnswerChange::Other { base: base.rows, new: new.rows },
-        (Some(one), Some(other)) if one == other => AnswerChange::Same,
-        (Some(_), Some(_)) => AnswerChange::Other { base: base.rows, new: new.rows },
-        _ => AnswerChange::SameNumber,
+/// Compares the statements of this name in the trials of both sides.
+pub(super) fn answer_change(
+    [base, new]: [&[&Measured]; 2],
+    name: &str,
+    of: fn(&Measured) -> &[StatementRecord],
+) -> AnswerChange {
+    fn version<'a>(trials: &[&'a Measured]) -> &'a str {
+        trials.first().map_or("", |trial| &trial.engine.version)
     }
+    let (one, other) = (named(base, name, of), named(new, name, of));
+    AnswerChange::between(&one, &other, [version(base), version(new)])
 }
 
-/// Returns the statement in each trial of a side, if all read its answer.
-fn answered<'a>(name: &str, trials: &[&'a Measured]) -> Option<Vec<&'a StatementRecord>> {
-    let of = |trial: &&'a Measured| {
-        let mut statements = trial.statements.iter();
-        statements.find(|statement| statement.name == name && statement.answer.is_some())
-    };
-    trials.iter().map(of).collect::<Option<Vec<_>>>().filter(|trials| !trials.is_empty())
-}
-
-/// Returns the answer to this number of executions.
-fn answer_over(statement: &StatementRecord, executions: u64) -> Option<&Answer> {
-    statement.answers().find(|answer| answer.executions == executions)
-}
-
-/// Returns the answer of a side to this number of executions, if all of its trials have the same.
-fn repeated<'a>(side: &[&'a StatementRecord], executions: u64) -> Option<&'a Answer> {
-    let first = answer_over(side.first()?, executions);
-    first.filter(|_| side.iter().all(|statement| answer_over(statement, executions) == first))
+fn named<'a>(
+    trials: &[&'a Measured],
+    name: &str,
+    of: fn(&Measured) -> &[StatementRecord],
+) -> Vec<&'a StatementRecord> {
+    let all = trials.iter().flat_map(|trial| of(trial));
+    all.filter(|record| record.name == name).collect()
 }

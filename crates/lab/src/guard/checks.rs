@@ -112,7 +112,6 @@ pub fn counters(guard: &Guard, comparison: &ExactComparison) -> Vec<Check> {
     let mut checks = Vec::new();
     for it in &comparison.statements {
         checks.extend(scan(guard.scans, it));
-        checks.extend(answer(guard.answers, it));
     }
     for (name, budget) in &guard.budgets {
         checks.extend(budgeted(name, *budget, comparison));
@@ -128,23 +127,7 @@ pub fn counters(guard: &Guard, comparison: &ExactComparison) -> Vec<Check> {
             "no statement reads a table whole that was searched before",
         ));
     }
-    let compared = comparison.statements.iter();
-    let compared =
-        compared.filter(|statement| !matches!(statement.answer, AnswerChange::NotCompared { .. }));
-    let number = compared.count();
-    if guard.answers == Answers::Same
-        && number > 0
-        && !checks.iter().any(|check| check.subject == ANSWER)
-    {
-        checks.push(passed(
-            ANSWER,
-            "the same",
-            &match number {
-                1 => "1 statement answers the same".to_owned(),
-                _ => format!("{number} statements answer the same"),
-            },
-        ));
-    }
+    checks.extend(answers(guard.answers, comparison));
     checks
 }
 
@@ -203,18 +186,45 @@ fn nodes(plan: &[String]) -> String {
     nodes.join(", ")
 }
 
-fn answer(answers: Answers, it: &StatementComparison) -> Option<Check> {
-    let AnswerChange::Other { base, new } = it.answer else { return None };
-    let words = if base == new {
-        format!("{new} rows as before, with other content")
-    } else {
-        format!("{new} rows instead of {base}")
+/// Checks the answers of statements and the contents of tables that were written.
+fn answers(answers: Answers, comparison: &ExactComparison) -> Vec<Check> {
+    if answers == Answers::Any {
+        return Vec::new();
+    }
+    let statements = comparison.statements.iter();
+    let statements = statements.map(|statement| (statement.name.clone(), &statement.answer));
+    let tables = comparison.written.iter().map(|(name, change)| (format!("table {name}"), change));
+    let (mut failed, mut same, mut open) = (Vec::new(), [0, 0], Vec::new());
+    for (number, (name, change)) in statements.map(|it| (0, it)).chain(tables.map(|it| (1, it))) {
+        match (change.difference(), change) {
+            (Some(words), _) => failed.push(Check {
+                statement: Some(name),
+                status: Status::Failed,
+                ..passed(ANSWER, "the same", &words)
+            }),
+            (_, AnswerChange::NotCompared { .. }) => {}
+            (_, change) => {
+                same[number] += 1;
+                if let AnswerChange::Open { what } = change {
+                    open.push(format!("; {name}: {what}"));
+                }
+            }
+        }
+    }
+    if !failed.is_empty() || same == [0, 0] {
+        return failed;
+    }
+    let counted = |number: usize, words: [&str; 2]| match number {
+        0 => None,
+        1 => Some(format!("1 {}", words[0])),
+        _ => Some(format!("{number} {}", words[1])),
     };
-    (answers == Answers::Same).then(|| Check {
-        statement: Some(it.name.clone()),
-        status: Status::Failed,
-        ..passed(ANSWER, "the same", &words)
-    })
+    let words = [
+        counted(same[0], ["statement answers the same", "statements answer the same"]),
+        counted(same[1], ["written table is the same", "written tables are the same"]),
+    ];
+    let words = words.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    vec![passed(ANSWER, "the same", &format!("{words}{}", open.concat()))]
 }
 
 /// Checks a budget, if its metric was counted.
@@ -291,7 +301,7 @@ mod tests {
                 statements: vec![StatementRecord {
                     name: "q".to_owned(),
                     plan: vec![plan.to_owned()],
-                    answer: Some(Answer { executions: 5, rows, checksum: None }),
+                    answer: Some(Answer { executions: 5, rows, ..Answer::default() }),
                     ..StatementRecord::default()
                 }],
                 ..Measured::default()

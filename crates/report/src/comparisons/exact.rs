@@ -73,7 +73,14 @@ fn summary(comparison: &ExactComparison) -> Vec<Block> {
         Severity::Same,
     ];
     let items = all.map(|severity| statements_of(comparison, severity));
-    Block::list(items.into_iter().chain([whole(comparison)]).flatten()).into_iter().collect()
+    let tables = comparison.written.iter().filter_map(|(name, change)| {
+        let words = format!(" has other contents afterwards: {}.", change.difference()?);
+        let (sign, tone, _) = severity_words(Severity::Answer);
+        let text = Sentence::from("The table ").and_code(name).words(words);
+        Some(Item { sign: Some(sign), tone, ..Item::new(text) })
+    });
+    let items = tables.chain(items.into_iter().chain([whole(comparison)]).flatten());
+    Block::list(items).into_iter().collect()
 }
 
 /// Returns the sign of a severity, its tone, and the words for statements that have it.
@@ -178,7 +185,7 @@ fn change(statement: &StatementComparison) -> Cell {
     let (sign, tone, _) = severity_words(severity);
     let (sign, tone) = if severity == Severity::Same { ("?", Tone::Doubt) } else { (sign, tone) };
     let words = match (severity, &statement.plan) {
-        (Severity::Answer, _) => "other answer".to_owned(),
+        (Severity::Answer, _) => statement.answer.difference().unwrap_or_default(),
         (Severity::Scan, plan) => {
             let scans = plan.as_ref().map(|plan| plan.scans.join(", "));
             format!("now SCAN {}", scans.unwrap_or_default())
@@ -257,5 +264,13 @@ fn not_compared(comparison: &ExactComparison) -> Vec<Block> {
         }
         _ => None,
     });
-    Block::list(only.into_iter().chain(inexact).chain(answers)).into_iter().collect()
+    let open = statements().map(|statement| (statement.name.as_str(), &statement.answer));
+    let tables = comparison.written.iter().map(|(name, change)| (name.as_str(), change));
+    let open = open.chain(tables).filter_map(|(name, change)| match change {
+        AnswerChange::Open { what } => {
+            Some(Item::new(Sentence::code(name).words(format!(": {what}."))))
+        }
+        _ => None,
+    });
+    Block::list(only.into_iter().chain(inexact).chain(answers).chain(open)).into_iter().collect()
 }

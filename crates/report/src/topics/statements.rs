@@ -1,5 +1,7 @@
 //! The user's own statements: how long each takes, what it does, and how SQLite executes it.
 
+use std::collections::BTreeSet;
+
 use lab::analysis::{ComparisonResult, Effect, VariantAnalysis};
 use lab::level::Level;
 use lab::measures::Measures;
@@ -286,17 +288,26 @@ fn one_line(sql: &str) -> String {
     shortened(&words.join(" "), LENGTH)
 }
 
-/// In how many trials answers were compared. A variant with another answer has failed.
-fn answers(subject: &Subject<'_>) -> Option<Block> {
+/// In how many trials answers were compared, and which ones SQL leaves open. A variant with another answer has failed.
+fn answers(subject: &Subject<'_>) -> Vec<Block> {
     let variants = subject.experiment.variants.iter().skip(1);
-    let equal = variants.filter(|variant| !variant.unmeasured());
-    let compared: usize = equal.map(|variant| variant.answers_compared).sum();
-    (compared > 0).then(|| {
-        Block::small(format!(
-            "The answers of other variants were compared with the baseline's in {}, by the number of rows and a checksum of all rows. They are equal.",
-            plural(compared, "trial", "trials")
-        ))
-    })
+    let equal: Vec<_> = variants.filter(|variant| !variant.unmeasured()).collect();
+    let compared: usize = equal.iter().map(|variant| variant.answers_compared).sum();
+    let open: BTreeSet<&String> = equal.iter().flat_map(|variant| &variant.open_answers).collect();
+    if compared == 0 {
+        return Vec::new();
+    }
+    let equal = if open.is_empty() {
+        "They are equal."
+    } else {
+        "They are equal in all that SQL determines."
+    };
+    let text = format!(
+        "The answers of other variants, and the tables that they wrote, were compared with the baseline's in {}. {equal}",
+        plural(compared, "trial", "trials")
+    );
+    let open = open.into_iter().map(|words| Item::new(Sentence::from(format!("{words}."))));
+    [Block::small(text)].into_iter().chain(Block::list(open)).collect()
 }
 
 /// Returns the plan of each statement, and the plans of variants that differ.

@@ -28,7 +28,12 @@ fn side(name: &str, plan: &str, steps: f64) -> Side {
             name: "find_user".to_owned(),
             sql: "SELECT * FROM users WHERE email = :email".to_owned(),
             plan: vec![plan.to_owned()],
-            answer: Some(Answer { executions: 10, rows: 10, checksum: Some("a".to_owned()) }),
+            answer: Some(Answer {
+                executions: 10,
+                rows: 10,
+                checksum: Some("a".to_owned()),
+                ..Answer::default()
+            }),
             ..StatementRecord::default()
         }],
         ..Measured::default()

@@ -17,7 +17,12 @@ fn side(plan: &str, steps: f64) -> Side {
             name: name.to_owned(),
             sql: "SELECT 1".to_owned(),
             plan: vec![plan.to_owned()],
-            answer: Some(Answer { executions: 1, rows: 1, checksum: Some("a".to_owned()) }),
+            answer: Some(Answer {
+                executions: 1,
+                rows: 1,
+                checksum: Some("a".to_owned()),
+                ..Answer::default()
+            }),
             ..StatementRecord::default()
         }],
         ..Measured::default()

@@ -2,9 +2,11 @@
 
 pub mod effect;
 mod hint;
+mod order;
 mod token;
 
 pub use hint::{Hint, hints};
 pub(crate) use hint::{hint, is_volatile};
+pub use order::{may_be_open, orders_rows, with_keys};
 pub(crate) use token::{End, statement};
 pub use token::{Kind, Token, is_complete, tokens};

@@ -26,7 +26,7 @@ use crate::target::sqlite;
 
 /// The scripts of a client and their values.
 pub(super) struct Workload {
-    suite: Suite,
+    pub(super) suite: Suite,
     pools: Pools,
     parameters: Parameters,
     /// The statement that begins transactions.
@@ -144,35 +144,45 @@ impl<'c> ScriptClient<'c> {
         })
     }
 
-    /// Executes each script a number of times, in turns. Returns digests of the answers of each statement, by its name.
+    /// Executes scripts a number of times, in turns. Returns digests of the answers of each statement, by its name.
     ///
     /// The values depend on the script and on how often it was executed before. So the answers of trials that executed it a
     /// different number of times can be compared as far as both went: they are noted after 1, 2, 4, … executions. Scripts that
     /// write are executed equally often, because one may read what another wrote.
     ///
     /// # Errors
-    /// As the work itself.
+    /// As the work itself, with the answers until then.
     pub(super) fn answers(
         &mut self,
         extent: Extent,
+        scripts: &[usize],
         writes: bool,
-    ) -> Result<BTreeMap<String, Vec<Answer>>, TrialError> {
+    ) -> (BTreeMap<String, Vec<Answer>>, Result<(), TrialError>) {
         self.digests = true;
         let all = self.scripts.len();
         let mut variables = vec![self.variables.clone(); all];
         let mut spent = vec![Duration::ZERO; all];
-        let mut open: Vec<usize> = (0..all).collect();
+        let mut open = scripts.to_vec();
         let mut noted = BTreeMap::new();
+        let mut outcome = Ok(());
         for execution in 1..=extent.executions {
-            for &script in &open {
+            open.retain(|&script| {
                 let start = Instant::now();
                 std::mem::swap(&mut self.variables, &mut variables[script]);
                 let values = self.workload.seed.child("choices").nth(script as u64);
                 self.prng = Prng::new(values.nth(execution as u64).0);
                 self.chosen = vec![script];
-                self.execute_chosen()?;
+                let executed = self.execute_chosen();
                 std::mem::swap(&mut self.variables, &mut variables[script]);
                 spent[script] += start.elapsed();
+                let goes_on = executed.is_ok();
+                if let Err(error) = executed {
+                    outcome = Err(error);
+                }
+                goes_on
+            });
+            if writes && outcome.is_err() {
+                break;
             }
             if execution.is_power_of_two() || execution == extent.executions {
                 open.iter().for_each(|&script| self.note_answers(script, &mut noted));
@@ -182,7 +192,7 @@ impl<'c> ScriptClient<'c> {
                 open.retain(|&script| writes || extent.allows(spent[script], 1, all));
             }
         }
-        Ok(noted)
+        (noted, outcome)
     }
 
     /// Notes the answers of the statements of a script so far.
@@ -435,6 +445,7 @@ impl<'c> PreparedScript<'c> {
         for (index, statement) in script.statements.iter().enumerate() {
             let gset = suite.gset_of(number, index);
             let prepared = PreparedStatement::prepare(connection, statement, gset, changes_schema);
+            let prepared = prepared.map(|prepared| prepared.showing(suite.shown(number, index)));
             statements.push(prepared.map_err(|error| error.at(&script.file, statement.line))?);
             changes_schema |= may_change_tables(&statement.sql);
         }

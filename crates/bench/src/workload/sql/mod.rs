@@ -5,6 +5,7 @@
 //! After the work every script is executed again with values that depend on the seed alone, and the answers of its statements
 //! are recorded, to be compared with the answers of other variants.
 
+mod answers;
 mod client;
 mod database;
 mod draw;
@@ -18,19 +19,18 @@ pub(super) mod unroll;
 
 pub(crate) use self::pgbench::TABLES as PGBENCH_TABLES;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use engine::Connection;
 use lab::level::{Settings, overlaid};
 use lab::needs::Needs;
 use lab::seed::Seed;
-use lab::trial::{Answer, Measured, StatementRecord};
+use lab::trial::{Measured, StatementRecord};
 
 use self::client::{ScriptClient, Workload};
 use self::database::TrialDatabase;
 use self::draw::Pools;
-use self::parameters::{Extent, Parameters};
+use self::parameters::Parameters;
 use self::suite::{Suite, refuse_other_files};
 use super::common::{refuse_single_threaded, set, set_peak_memory};
 use super::declared::Declared;
@@ -97,10 +97,11 @@ impl Declared for Sql {
         let extent = parameters.extent_of_answers(Duration::from_secs_f64(period.seconds()));
         if extent.executions > 0 && (trial.counter.is_none() || is_alone) {
             (trial.phase)("verify");
-            let mut answers = answers(trial, parameters, &database, extent)?;
+            let (mut answers, written) = answers::read(trial, parameters, &database, extent)?;
             for statement in &mut measured.statements {
                 statement.set_answers(answers.remove(&statement.name).unwrap_or_default());
             }
+            measured.written = written;
             let asked = trial.seed.child(&database.origin).child("in turns").nth(suite.checksum);
             measured.asked = Some(format!("{:016x}", asked.0));
         }
@@ -216,45 +217,6 @@ fn close(
     set(measured, "db_bytes", after);
     set(measured, "growth_bytes", after - before);
     Ok(())
-}
-
-/// Returns the answers of the statements of all scripts, by name. Scripts that write get a copy of their own.
-fn answers(
-    trial: &Trial<'_>,
-    parameters: &Parameters,
-    database: &TrialDatabase,
-    extent: Extent,
-) -> Result<BTreeMap<String, Vec<Answer>>, TrialError> {
-    let connection = sqlite::open(trial, &database.path)?;
-    let suite = Suite::read(parameters)?;
-    let is_read = |statement: &script::Statement| {
-        connection.prepare(&statement.sql).is_ok_and(|prepared| prepared.is_read_only())
-    };
-    if suite.statements().all(is_read) {
-        return answers_on(trial, connection, extent, false);
-    }
-    connection.close()?;
-    let directory = trial.directory.join("answers");
-    std::fs::create_dir(&directory).map_err(TrialError::io("make", &directory))?;
-    let copy = database::create(trial, parameters, &directory)?;
-    let found = answers_on(trial, sqlite::open(trial, &copy.path)?, extent, true);
-    std::fs::remove_dir_all(&directory).map_err(TrialError::io("remove", &directory))?;
-    found
-}
-
-fn answers_on(
-    trial: &Trial<'_>,
-    connection: Connection,
-    extent: Extent,
-    writes: bool,
-) -> Result<BTreeMap<String, Vec<Answer>>, TrialError> {
-    let seed = trial.seed.child("answers");
-    let workload = Workload::read(&connection, trial.settings, trial.directory, seed, 0)?;
-    let mut client = ScriptClient::prepare(&connection, workload)?;
-    let answers = client.answers(extent, writes)?;
-    drop(client);
-    connection.close()?;
-    Ok(answers)
 }
 
 #[cfg(test)]

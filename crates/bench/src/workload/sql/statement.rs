@@ -3,7 +3,7 @@
 use engine::{Connection, EngineError, Statement, Step};
 use script::{Slot, Value, Variables};
 
-use crate::drive::answers::AnswerDigest;
+use super::answers::facets::Facets;
 use crate::drive::messages::{PartReport, StatementCounters};
 use crate::error::{TrialError, breaks_constraint, is_invalid};
 use crate::measure::LatencyHistogram;
@@ -21,7 +21,8 @@ pub(super) struct PreparedStatement<'c> {
     gset: Vec<(i32, Slot)>,
     pub(super) latency: LatencyHistogram,
     counters: StatementCounters,
-    pub(super) answers: AnswerDigest,
+    pub(super) answers: Facets,
+    volatile: bool,
 }
 
 /// An error of a statement.
@@ -77,12 +78,21 @@ impl<'c> PreparedStatement<'c> {
             gset: gset.to_vec(),
             latency: LatencyHistogram::new(),
             counters: StatementCounters::default(),
-            answers: AnswerDigest::new(statement.volatile),
+            answers: Facets::of(&statement.sql, statement.volatile, None),
+            volatile: statement.volatile,
         };
         match prepared.make(connection) {
             Err(StatementError::Engine(_)) if later => Ok(prepared),
             made => made.map(|()| prepared),
         }
+    }
+
+    /// Shows so many columns in answers; those after them are keys of the order.
+    pub(super) fn showing(mut self, columns: Option<usize>) -> PreparedStatement<'c> {
+        if columns.is_some() {
+            self.answers = Facets::of(&self.sql, self.volatile, columns);
+        }
+        self
     }
 
     /// Prepares the statement and looks its parameters up.
@@ -135,7 +145,9 @@ impl<'c> PreparedStatement<'c> {
         stepped.and(reset).map_err(StatementError::Engine)?;
         self.counters.executions += 1;
         self.counters.rows += rows;
-        self.answers.executions += u64::from(digests);
+        if digests {
+            self.answers.end(connection, statement);
+        }
         if !self.gset.is_empty() && rows != 1 {
             return Err(StatementError::Rows(rows));
         }

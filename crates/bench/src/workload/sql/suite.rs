@@ -6,7 +6,7 @@ use std::path::Path;
 use engine::Connection;
 use lab::seed::Seed;
 use script::effect::{first_word, line_that_reaches_files, names, written};
-use script::{Deck, Form, Names, Script, Slot, parse, weighted};
+use script::{Deck, Form, Names, Script, Slot, parse, weighted, with_keys};
 
 use super::parameters::{Parameters, Unit};
 use super::pgbench;
@@ -23,6 +23,8 @@ pub(super) struct Suite {
     pub(super) checksum: u64,
     /// The variable of each column of the statements with `\gset`, by script and statement.
     gset: BTreeMap<(usize, usize), Vec<(i32, Slot)>>,
+    /// The number of columns of the statements that show the keys of their order behind them, by script and statement.
+    shown: BTreeMap<(usize, usize), usize>,
 }
 
 /// Refuses SQL that reaches files other than the copies of the trial, because the user's files must not change. `line` is the
@@ -62,6 +64,7 @@ impl Suite {
             names: Names::default(),
             checksum: 0,
             gset: BTreeMap::new(),
+            shown: BTreeMap::new(),
         };
         let form = match parameters.unit {
             Unit::File => Form::Transaction,
@@ -95,9 +98,9 @@ impl Suite {
         let by_chance = self.statements().filter(|statement| statement.volatile);
         let tables: BTreeSet<String> =
             by_chance.flat_map(|statement| written(&statement.sql)).collect();
-        for statement in self.scripts.iter_mut().flat_map(|script| &mut script.statements) {
-            statement.volatile |= names(&statement.sql).iter().any(|name| tables.contains(name));
-        }
+        self.mark_volatile(|statement| {
+            names(&statement.sql).iter().any(|name| tables.contains(name))
+        });
     }
 
     fn add(&mut self, file: &str, text: &str, weight: u32, form: Form) -> Result<(), TrialError> {
@@ -166,6 +169,33 @@ impl Suite {
             if is_plain_begin(&statement.sql) {
                 begin.clone_into(&mut statement.sql);
             }
+        }
+    }
+
+    /// Lets queries show the keys of their order behind their columns, where SQLite accepts that.
+    pub(super) fn show_keys(&mut self, connection: &Connection) {
+        for (number, script) in self.scripts.iter_mut().enumerate() {
+            for (index, statement) in script.statements.iter_mut().enumerate() {
+                let Some(sql) = with_keys(&statement.sql) else { continue };
+                let columns =
+                    |sql: &str| Some(connection.prepare(sql).ok()?.column_count() as usize);
+                if let Some((shown, _)) = columns(&statement.sql).zip(columns(&sql)) {
+                    self.shown.insert((number, index), shown);
+                    statement.sql = sql;
+                }
+            }
+        }
+    }
+
+    /// Returns the number of columns of a statement that shows keys behind them.
+    pub(super) fn shown(&self, script: usize, statement: usize) -> Option<usize> {
+        self.shown.get(&(script, statement)).copied()
+    }
+
+    /// Marks statements whose answers depend on chance.
+    pub(super) fn mark_volatile(&mut self, is_volatile: impl Fn(&script::Statement) -> bool) {
+        for statement in self.scripts.iter_mut().flat_map(|script| &mut script.statements) {
+            statement.volatile |= is_volatile(statement);
         }
     }
 

@@ -1,0 +1,189 @@
+//! Digests of the answers of one statement, facet by facet: SQL may leave the order of rows or single columns open, and the
+//! rest is compared all the same.
+
+use engine::{Connection, Statement, Value};
+use lab::trial::{Answer, Facet};
+use script::{may_be_open, orders_rows};
+use twox_hash::XxHash3_64;
+
+/// The answers of a statement so far.
+pub(in crate::workload::sql) struct Facets {
+    executions: u64,
+    rows: u64,
+    /// Whether no two answers need be equal.
+    volatile: bool,
+    is_ordered: bool,
+    /// Whether columns are digested, too.
+    by_column: bool,
+    /// Columns of the user's statement. Others are keys of the order.
+    shown: Option<usize>,
+    names: u64,
+    sum: u64,
+    order: u64,
+    keys: u64,
+    rounded: u64,
+    has_rounded: bool,
+    changes: Option<u64>,
+    columns: Vec<Column>,
+}
+
+/// The values of one column.
+struct Column {
+    name: String,
+    /// Whether it is an expression, whose REAL values may have other last digits.
+    is_expression: bool,
+    sum: u64,
+    order: u64,
+    members: u64,
+}
+
+/// Digests a value: `exact` with its storage class; otherwise numbers to 12 digits and the bytes of texts in any order.
+fn hash(value: &Value, exact: bool) -> u64 {
+    let sorted = |bytes: &[u8]| {
+        let mut bytes = bytes.to_vec();
+        bytes.sort_unstable();
+        bytes
+    };
+    let (kind, bytes) = match value {
+        Value::Null => (0, Vec::new()),
+        Value::Integer(value) => (1, value.to_le_bytes().to_vec()),
+        Value::Real(value) if exact => (2, value.to_bits().to_le_bytes().to_vec()),
+        // A negative zero is a zero.
+        Value::Real(value) => (2, format!("{:.11e}", value + 0.0).into_bytes()),
+        Value::Text(text) if exact => (3, text.as_bytes().to_vec()),
+        Value::Text(text) => (3, sorted(text.as_bytes())),
+        Value::Blob(bytes) if exact => (4, bytes.clone()),
+        Value::Blob(bytes) => (4, sorted(bytes)),
+    };
+    XxHash3_64::oneshot_with_seed(kind, &bytes)
+}
+
+/// Digests a sequence.
+fn chained(so_far: u64, next: u64) -> u64 {
+    XxHash3_64::oneshot_with_seed(so_far, &next.to_le_bytes())
+}
+
+impl Facets {
+    /// Digests no answers yet. The answer of a volatile statement may differ each time. Columns beyond those `shown` are keys.
+    pub(in crate::workload::sql) fn of(sql: &str, volatile: bool, shown: Option<usize>) -> Facets {
+        Facets {
+            executions: 0,
+            rows: 0,
+            volatile,
+            is_ordered: orders_rows(sql),
+            by_column: may_be_open(sql),
+            shown,
+            names: 0,
+            sum: 0,
+            order: 0,
+            keys: 0,
+            rounded: 0,
+            has_rounded: false,
+            changes: None,
+            columns: Vec::new(),
+        }
+    }
+
+    /// Notes the columns, once they are known.
+    fn note_columns(&mut self, statement: &Statement<'_, '_>) {
+        let all = 0..statement.column_count();
+        let shown = self.shown.unwrap_or(all.len());
+        self.columns = all
+            .take(shown)
+            .map(|column| Column {
+                name: statement.column_name(column).unwrap_or_default(),
+                is_expression: statement.column_declared_type(column).is_none(),
+                sum: 0,
+                order: 0,
+                members: 0,
+            })
+            .collect();
+        let declared = (0..).take(shown).map(|column| statement.column_declared_type(column));
+        let names: Vec<_> = self.columns.iter().map(|column| &column.name).zip(declared).collect();
+        self.names = XxHash3_64::oneshot(format!("{names:?}").as_bytes());
+    }
+
+    /// Adds the current row of a statement.
+    pub(in crate::workload::sql) fn add_row(&mut self, statement: &Statement<'_, '_>) {
+        if self.rows == 0 && self.columns.is_empty() {
+            self.note_columns(statement);
+        }
+        self.rows += 1;
+        let (mut row, mut rounded) = (0, 0);
+        for (index, column) in (0..).zip(&mut self.columns) {
+            let value = statement.column_value(index);
+            let exact = hash(&value, true);
+            row = chained(row, exact);
+            if self.by_column {
+                let members = hash(&value, false);
+                column.sum = column.sum.wrapping_add(exact);
+                column.order = chained(column.order, exact);
+                column.members = column.members.wrapping_add(members);
+            }
+            let is_sum = column.is_expression && matches!(value, Value::Real(_));
+            self.has_rounded |= is_sum;
+            rounded = chained(rounded, hash(&value, !is_sum));
+        }
+        for index in self.columns.len() as i32..statement.column_count() {
+            self.keys = chained(self.keys, hash(&statement.column_value(index), true));
+        }
+        self.sum = self.sum.wrapping_add(row);
+        self.order = chained(self.order, row);
+        self.rounded = match self.is_ordered {
+            true => chained(self.rounded, rounded),
+            false => self.rounded.wrapping_add(rounded),
+        };
+    }
+
+    /// Adds the end of an execution.
+    pub(in crate::workload::sql) fn end(
+        &mut self,
+        connection: &Connection,
+        statement: &Statement<'_, '_>,
+    ) {
+        if self.executions == 0 && self.columns.is_empty() {
+            self.note_columns(statement);
+        }
+        self.executions += 1;
+        self.order = chained(self.order, self.rows);
+        if !statement.is_read_only() {
+            let last = chained(connection.changes() as u64, connection.last_insert_rowid() as u64);
+            self.changes = Some(chained(self.changes.unwrap_or_default(), last));
+        }
+    }
+
+    /// Returns the answer as it is recorded: a volatile statement has no checksums.
+    pub(in crate::workload::sql) fn answer(&self) -> Answer {
+        let text = |sum: u64| format!("{sum:016x}");
+        let mut answer =
+            Answer { executions: self.executions, rows: self.rows, ..Answer::default() };
+        if self.volatile {
+            return answer;
+        }
+        answer.checksum = Some(text(self.sum));
+        let mut facet = |facet: Facet, sum: u64| answer.facets.insert(facet, text(sum));
+        if !self.columns.is_empty() {
+            facet(Facet::Names, self.names);
+        }
+        if let Some(changes) = self.changes {
+            facet(Facet::Changes, changes);
+        }
+        if self.has_rounded {
+            facet(Facet::Rounded, self.rounded);
+        }
+        if self.is_ordered {
+            facet(Facet::Order, self.order);
+        }
+        if self.shown.is_some() {
+            facet(Facet::Keys, self.keys);
+        }
+        for column in self.columns.iter().filter(|_| self.by_column) {
+            facet(Facet::Column(column.name.clone()), column.sum);
+            facet(Facet::Members(column.name.clone()), column.members);
+            if self.is_ordered {
+                facet(Facet::InOrder(column.name.clone()), column.order);
+            }
+        }
+        answer
+    }
+}

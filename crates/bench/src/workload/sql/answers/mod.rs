@@ -1,0 +1,362 @@
+//! The answers of a trial: of the statements, and of the tables that they wrote.
+//!
+//! Scripts are executed as they are, and twice more with the rows of every table in another order: forwards and backwards, by
+//! temporary views that hide the tables and their indexes. What differs between the three, SQL leaves open.
+
+pub(super) mod facets;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use engine::{Connection, Step, Value};
+use lab::trial::{Answer, Facet, StatementRecord};
+use script::effect::{depends_on_chance, names, quoted, written};
+use script::may_be_open;
+
+use self::facets::Facets;
+use super::client::{ScriptClient, Workload};
+use super::database::{self, TrialDatabase};
+use super::parameters::{Extent, Parameters};
+use crate::error::TrialError;
+use crate::target::sqlite;
+use crate::trial::Trial;
+
+/// Instructions of the virtual machine that a statement may take with its rows in another order, and a table's contents.
+const STEPS: u32 = 20_000_000;
+
+/// Answers by the name of the statement, each over more executions than the one before.
+type Answers = BTreeMap<String, Vec<Answer>>;
+
+/// The order in which the rows of tables are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rows {
+    /// As SQLite chooses.
+    AsChosen,
+    Forwards,
+    Backwards,
+}
+
+/// The answers of one pass over the scripts, and the contents of the tables that they wrote.
+struct Pass {
+    answers: Answers,
+    contents: Answers,
+}
+
+/// Returns the answers of the statements of all scripts, by name, and the tables that they wrote. Scripts that write get a copy
+/// of the database.
+///
+/// # Errors
+/// As the work itself.
+pub(super) fn read(
+    trial: &Trial<'_>,
+    parameters: &Parameters,
+    database: &TrialDatabase,
+    extent: Extent,
+) -> Result<(Answers, Vec<StatementRecord>), TrialError> {
+    let connection = sqlite::open(trial, &database.path)?;
+    let suite = workload(trial, &connection)?.suite;
+    let is_read = |statement: &script::Statement| {
+        connection.prepare(&statement.sql).is_ok_and(|prepared| prepared.is_read_only())
+    };
+    let writes = !suite.statements().all(is_read);
+    let may_be_open: BTreeSet<String> = suite
+        .statements()
+        .filter(|statement| may_be_open(&statement.sql))
+        .map(|statement| statement.name.clone())
+        .collect();
+    connection.close()?;
+    let pass = |rows: Rows, extent: Extent| {
+        if !writes {
+            return pass(trial, &database.path, extent, rows, false);
+        }
+        let directory = trial.directory.join("answers");
+        std::fs::create_dir(&directory).map_err(TrialError::io("make", &directory))?;
+        let copy = database::create(trial, parameters, &directory)?;
+        let found = pass(trial, &copy.path, extent, rows, true);
+        std::fs::remove_dir_all(&directory).map_err(TrialError::io("remove", &directory))?;
+        found
+    };
+    let mut found = pass(Rows::AsChosen, extent)?;
+    if !may_be_open.is_empty() {
+        let longest = found.answers.values().flatten().map(|answer| answer.executions).max();
+        let executions = longest.map_or(1, |longest| longest as usize);
+        let limit = extent.limit.filter(|_| !writes);
+        let extent = Extent { executions, limit };
+        let others = [Rows::Forwards, Rows::Backwards].map(|rows| pass(rows, extent).ok());
+        let of =
+            |part: fn(&Pass) -> &Answers| others.each_ref().map(|other| other.as_ref().map(part));
+        for name in &may_be_open {
+            if let Some(answers) = found.answers.get_mut(name) {
+                mark_open(answers, of(|pass| &pass.answers).map(|all| all?.get(name)));
+            }
+        }
+        for (name, answers) in &mut found.contents {
+            mark_open(answers, of(|pass| &pass.contents).map(|all| all?.get(name)));
+        }
+    }
+    let contents = found.contents.into_iter().map(|(name, answers)| {
+        let mut record = StatementRecord { name, ..StatementRecord::default() };
+        record.set_answers(answers);
+        record
+    });
+    Ok((found.answers, contents.collect()))
+}
+
+/// Marks the facets that differ where the rows of tables are read in another order. Answers over more executions than were
+/// tested are left out.
+fn mark_open(answers: &mut Vec<Answer>, others: [Option<&Vec<Answer>>; 2]) {
+    let over = |executions: u64| -> Vec<&Answer> {
+        let all = others.iter().flatten();
+        all.filter_map(|other| other.iter().find(|other| other.executions == executions)).collect()
+    };
+    let tested = answers.iter().filter(|answer| over(answer.executions).len() == 2).count();
+    if tested > 0 {
+        answers.truncate(tested);
+    }
+    for answer in answers {
+        let others = over(answer.executions);
+        let [forwards, _] = others[..] else {
+            answer.untested = true;
+            continue;
+        };
+        // Only these show the keys of the order.
+        if let Some(keys) = forwards.facet(&Facet::Keys) {
+            answer.facets.insert(Facet::Keys, keys.clone());
+        }
+        for other in others {
+            if other.rows != answer.rows {
+                answer.open.insert(Facet::Number);
+            }
+            let differs = |facet: &Facet| other.facet(facet) != answer.facet(facet);
+            let open: Vec<Facet> = answer.known().into_iter().filter(differs).collect();
+            answer.open.extend(open.into_iter().filter(|facet| *facet != Facet::Names));
+        }
+    }
+}
+
+fn workload(trial: &Trial<'_>, connection: &Connection) -> Result<Workload, TrialError> {
+    let seed = trial.seed.child("answers");
+    let mut workload = Workload::read(connection, trial.settings, trial.directory, seed, 0)?;
+    let by_chance = columns_by_chance(connection)?;
+    let of_suite = || workload.suite.statements().flat_map(|statement| written(&statement.sql));
+    let written: BTreeSet<String> = of_suite().collect();
+    workload.suite.mark_volatile(|statement| {
+        let names = names(&statement.sql);
+        let has = |name: &String| names.contains(&name.to_lowercase());
+        let mut columns = by_chance.iter();
+        columns.any(|(table, column)| {
+            let reads = has(column) || statement.sql.contains('*');
+            written.contains(&table.to_lowercase()) && has(table) && reads
+        })
+    });
+    Ok(workload)
+}
+
+/// Returns the columns whose default depends on chance or the present time, with their tables.
+fn columns_by_chance(connection: &Connection) -> Result<Vec<(String, String)>, TrialError> {
+    let sql = "SELECT m.name, c.name, c.dflt_value FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table' AND c.dflt_value IS NOT NULL";
+    let mut found = Vec::new();
+    // Old versions have no table-valued PRAGMAs.
+    for row in
+        connection.query_all(&sql.replace("sqlite_schema", "sqlite_master")).unwrap_or_default()
+    {
+        if let [Value::Text(table), Value::Text(column), Value::Text(default)] = &row[..]
+            && depends_on_chance(default)
+        {
+            found.push((table.clone(), column.clone()));
+        }
+    }
+    Ok(found)
+}
+
+/// Executes the scripts on a database with the rows of its tables in an order.
+fn pass(
+    trial: &Trial<'_>,
+    path: &Path,
+    extent: Extent,
+    rows: Rows,
+    writes: bool,
+) -> Result<Pass, TrialError> {
+    let connection = sqlite::open(trial, path)?;
+    let mut workload = workload(trial, &connection)?;
+    let tables = written_tables(&connection, &workload);
+    if rows != Rows::AsChosen {
+        hide_tables(&connection, &workload, &tables, rows)?;
+        workload.suite.show_keys(&connection);
+        connection.limit_steps(STEPS)?;
+    }
+    let suite = &workload.suite;
+    let is_needed = |script: &usize| {
+        let mut statements = suite.scripts[*script].statements.iter();
+        rows == Rows::AsChosen || writes || statements.any(|statement| may_be_open(&statement.sql))
+    };
+    let scripts: Vec<usize> = (0..suite.scripts.len()).filter(is_needed).collect();
+    let mut client = ScriptClient::prepare(&connection, workload)?;
+    let (answers, outcome) = client.answers(extent, &scripts, writes);
+    drop(client);
+    if rows == Rows::AsChosen || writes {
+        outcome?;
+    }
+    let contents = contents(&connection, &tables)?;
+    connection.close()?;
+    Ok(Pass { answers, contents })
+}
+
+/// Returns the tables that the statements of a workload write, by their text and by SQLite's bytecode, which knows of triggers and
+/// foreign keys; with whether chance decides the contents.
+fn written_tables(connection: &Connection, workload: &Workload) -> BTreeMap<String, bool> {
+    let query = |sql: &str| connection.query_all(sql).unwrap_or_default();
+    let roots: BTreeMap<i64, String> = query("SELECT rootpage, tbl_name FROM sqlite_master")
+        .into_iter()
+        .filter_map(|row| match &row[..] {
+            [Value::Integer(root), Value::Text(table)] if *root > 0 => Some((*root, table.clone())),
+            _ => None,
+        })
+        .collect();
+    let triggers = query("SELECT sql FROM sqlite_master WHERE type = 'trigger'");
+    let by_trigger: BTreeSet<String> = triggers
+        .iter()
+        .filter_map(|row| match &row[..] {
+            [Value::Text(sql)] if depends_on_chance(sql) => Some(written(sql)),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    let mut tables = BTreeMap::new();
+    for statement in workload.suite.statements() {
+        let mut own = written(&statement.sql);
+        for row in query(&format!("EXPLAIN {}", statement.sql)) {
+            let root = match &row[..] {
+                [_, Value::Text(name), _, Value::Integer(root), Value::Integer(0), ..]
+                    if name == "OpenWrite" =>
+                {
+                    root
+                }
+                [_, Value::Text(name), Value::Integer(root), Value::Integer(0), ..]
+                    if name == "Clear" =>
+                {
+                    root
+                }
+                _ => continue,
+            };
+            own.extend(roots.get(root).map(|table| table.to_lowercase()));
+        }
+        for table in own {
+            let by_chance = statement.volatile || by_trigger.contains(&table);
+            *tables.entry(table).or_default() |= by_chance;
+        }
+    }
+    tables
+}
+
+/// Hides the tables that are only read behind temporary views with their rows in an order, and the views over them behind
+/// copies that read those. A table whose statements SQLite refuses then, because they name a rowid or an index, stays as it is.
+fn hide_tables(
+    connection: &Connection,
+    workload: &Workload,
+    written: &BTreeMap<String, bool>,
+    rows: Rows,
+) -> Result<(), TrialError> {
+    connection.execute("PRAGMA temp_store = memory")?;
+    let direction = if rows == Rows::Backwards { "DESC" } else { "ASC" };
+    if rows == Rows::Backwards {
+        connection.execute("PRAGMA reverse_unordered_selects = 1")?;
+    }
+    let all = connection.query_all(
+        "SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' AND sql NOT LIKE 'CREATE VIRTUAL%'",
+    )?;
+    for row in all {
+        let [Value::Text(name), Value::Text(kind), Value::Text(sql)] = &row[..] else { continue };
+        if written.contains_key(&name.to_lowercase()) {
+            continue;
+        }
+        if kind == "view" {
+            // "CREATE VIEW" becomes "CREATE TEMP VIEW".
+            let _ = connection.execute(&format!("CREATE TEMP{}", &sql["CREATE".len()..]));
+            continue;
+        }
+        let key: Vec<String> =
+            key_of(connection, name).iter().map(|column| format!("{column} {direction}")).collect();
+        let name = quoted(name);
+        let view = format!(
+            "CREATE TEMP VIEW {name} AS SELECT * FROM main.{name} ORDER BY {} LIMIT -1",
+            key.join(", ")
+        );
+        connection.execute(&view)?;
+    }
+    for statement in workload.suite.statements() {
+        if connection.prepare(&statement.sql).is_err() {
+            for name in names(&statement.sql) {
+                let _ = connection.execute(&format!("DROP VIEW IF EXISTS temp.{}", quoted(&name)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the rowid, or the columns of the primary key of a table without one.
+fn key_of(connection: &Connection, table: &str) -> Vec<String> {
+    if connection.prepare(&format!("SELECT rowid FROM main.{}", quoted(table))).is_ok() {
+        return vec!["rowid".to_owned()];
+    }
+    let info = connection.query_all(&format!("PRAGMA main.table_info({})", quoted(table)));
+    let columns = info.unwrap_or_default().into_iter().filter_map(|row| match &row[..] {
+        [_, Value::Text(name), _, _, _, Value::Integer(1..)] => Some(quoted(name)),
+        _ => None,
+    });
+    columns.collect()
+}
+
+/// Digests the rows of tables with their rowids; columns whose default depends on chance are left out. A table that is too large
+/// to be read has no answer.
+fn contents(
+    connection: &Connection,
+    tables: &BTreeMap<String, bool>,
+) -> Result<Answers, TrialError> {
+    connection.limit_steps(STEPS)?;
+    let by_chance = columns_by_chance(connection)?;
+    let mut contents = Answers::new();
+    for (table, is_by_chance) in tables {
+        let info = connection.query_all(&format!("PRAGMA main.table_info({})", quoted(table)))?;
+        let columns = info.into_iter().filter_map(|row| match row.into_iter().nth(1) {
+            Some(Value::Text(name)) => Some(name),
+            _ => None,
+        });
+        let is_fixed = |column: &String| {
+            !by_chance.iter().any(|(of, name)| of.eq_ignore_ascii_case(table) && name == column)
+        };
+        let columns: Vec<String> = columns.filter(is_fixed).map(|name| quoted(&name)).collect();
+        let (key, name) = (key_of(connection, table), quoted(table));
+        if columns.is_empty() || key.is_empty() {
+            continue;
+        }
+        let rowid = if key == ["rowid"] { "rowid, " } else { "" };
+        let sql = format!(
+            "SELECT {rowid}{} FROM main.{name} ORDER BY {}",
+            columns.join(", "),
+            key.join(", ")
+        );
+        let mut statement = connection.prepare(&sql)?;
+        let mut facets = Facets::of(&sql, *is_by_chance, None);
+        let ended = loop {
+            match statement.step() {
+                Ok(Step::Row) => facets.add_row(&statement),
+                Ok(Step::Done) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        match ended {
+            Ok(()) => facets.end(connection, &statement),
+            Err(error) if error.is_interrupted() => {
+                contents.insert(table.clone(), Vec::new());
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        }
+        contents.insert(table.clone(), vec![facets.answer()]);
+    }
+    Ok(contents)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,283 @@
+//! Whether two sides answered the same: one judgement for `guard`, `compare` and `measure`.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::trial::{Answer, Facet, StatementRecord};
+
+/// Whether both sides answered the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerChange {
+    /// The same rows, in the same order where the statement orders them.
+    Same,
+    /// As many rows; their content depends on chance or on the present time.
+    SameNumber,
+    /// The same as far as SQL determines it, and different where SQL leaves it open.
+    Open {
+        /// The open part, and how to determine it.
+        what: String,
+    },
+    /// Another answer.
+    Other {
+        /// Rows of the base.
+        base: u64,
+        /// Rows of the new side.
+        new: u64,
+        /// The part that differs.
+        what: String,
+    },
+    /// Not compared.
+    NotCompared {
+        /// Why not.
+        why: &'static str,
+    },
+}
+
+impl AnswerChange {
+    /// Compares the trials of the base with those of the new side. Only answers over the same number of executions are
+    /// compared. A part that SQL leaves open, or that the base does not repeat, is no difference.
+    pub fn between(
+        base: &[&StatementRecord],
+        new: &[&StatementRecord],
+        versions: [&str; 2],
+    ) -> AnswerChange {
+        let not = |why| AnswerChange::NotCompared { why };
+        let (Some(first), Some(_)) = (base.first(), new.first()) else {
+            return not("its answer was not read");
+        };
+        if base.iter().chain(new).any(|statement| statement.answers().next().is_none()) {
+            return not("its answer was not read");
+        }
+        let over = |statement: &StatementRecord, executions: u64| {
+            statement.answers().find(|answer| answer.executions == executions).cloned()
+        };
+        let mut common = first.answers().rev().map(|answer| answer.executions);
+        let common =
+            common.find(|count| base.iter().chain(new).all(|trial| over(trial, *count).is_some()));
+        let Some(executions) = common else {
+            return not("the sides executed it a different number of times");
+        };
+        let of = |side: &[&StatementRecord]| -> Vec<Answer> {
+            side.iter().filter_map(|statement| over(statement, executions)).collect()
+        };
+        let Some(right) = Right::of(&of(base), versions) else {
+            return not("a side does not repeat its own answer");
+        };
+        let judged = of(new).into_iter().map(|found| right.judge(&found, &first.sql));
+        judged.max_by_key(AnswerChange::gravity).unwrap_or(AnswerChange::Same)
+    }
+
+    /// Returns the difference in words, if there is one.
+    pub fn difference(&self) -> Option<String> {
+        let AnswerChange::Other { base, new, what } = self else { return None };
+        Some(match (base == new, *new) {
+            (false, _) => format!("{new} rows instead of {base}"),
+            (true, 1) => format!("1 row as before, with {what}"),
+            (true, _) => format!("{new} rows as before, with {what}"),
+        })
+    }
+
+    fn gravity(&self) -> u8 {
+        match self {
+            AnswerChange::NotCompared { .. } | AnswerChange::Same => 0,
+            AnswerChange::SameNumber => 1,
+            AnswerChange::Open { .. } => 2,
+            AnswerChange::Other { .. } => 3,
+        }
+    }
+}
+
+/// The answers of the base.
+struct Right<'a> {
+    answer: Answer,
+    /// What SQL leaves open, or the base does not repeat.
+    open: BTreeSet<Facet>,
+    versions: [&'a str; 2],
+}
+
+impl<'a> Right<'a> {
+    /// Returns `None` if the trials disagree in the number of rows and SQL does not leave it open, or in the rows and nothing
+    /// else is known of them.
+    fn of(trials: &[Answer], versions: [&'a str; 2]) -> Option<Right<'a>> {
+        let answer = trials.first()?.clone();
+        let mut open: BTreeSet<Facet> =
+            trials.iter().flat_map(|trial| trial.open.clone()).collect();
+        for other in trials {
+            if other.rows != answer.rows && !open.contains(&Facet::Number) {
+                return None;
+            }
+            if other.checksum != answer.checksum && answer.facets.is_empty() {
+                return None;
+            }
+            let differs = |facet: &Facet| other.facet(facet) != answer.facet(facet);
+            open.extend(answer.known().into_iter().filter(differs));
+        }
+        if versions[0] != versions[1] {
+            open.insert(Facet::Names);
+        }
+        Some(Right { answer, open, versions })
+    }
+
+    fn judge(&self, found: &Answer, sql: &str) -> AnswerChange {
+        let (base, new) = (self.answer.rows, found.rows);
+        let other = |what: &str| {
+            let untested = if self.answer.untested {
+                "; whether SQL leaves it open would have taken too long to test"
+            } else {
+                ""
+            };
+            AnswerChange::Other { base, new, what: format!("{what}{untested}") }
+        };
+        if base != new && !self.open.contains(&Facet::Number) {
+            return other("another number of rows");
+        }
+        let is_ordered = |answer: &Answer| answer.facets.contains_key(&Facet::Order);
+        let several = base > self.answer.executions;
+        if is_ordered(&self.answer) && !is_ordered(found) && several && found.checksum.is_some() {
+            return other("no order");
+        }
+        let differs = |facet: &Facet| {
+            found.facet(facet).is_some_and(|own| Some(own) != self.answer.facet(facet))
+        };
+        let (open, determined): (Vec<Facet>, Vec<Facet>) = self
+            .answer
+            .known()
+            .into_iter()
+            .filter(differs)
+            .partition(|facet| self.open.contains(facet));
+        let rounded = self.answer.facet(&Facet::Rounded);
+        let last_digits = self.versions[0] != self.versions[1]
+            && rounded.is_some()
+            && rounded == found.facet(&Facet::Rounded)
+            && determined.iter().all(Facet::is_of_content);
+        match determined.first() {
+            Some(_) if last_digits => {
+                AnswerChange::Open { what: digits_of_versions(self.versions) }
+            }
+            Some(facet) => other(&facet.words()),
+            None if !open.is_empty() || base != new => {
+                AnswerChange::Open { what: advice(&open, &self.open, sql) }
+            }
+            None if self.answer.checksum.is_none() || found.checksum.is_none() => {
+                AnswerChange::SameNumber
+            }
+            None => AnswerChange::Same,
+        }
+    }
+}
+
+fn digits_of_versions(versions: [&str; 2]) -> String {
+    let number = |version: &str| -> Vec<u32> {
+        version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
+    };
+    let later = versions.map(|version| number(version) >= vec![3, 43, 0]);
+    let since = if later[0] == later[1] { "" } else { " (SQLite 3.43.0 sums more precisely)" };
+    format!("open in SQL: the last digits of sums of REAL values{since}")
+}
+
+/// Returns which part SQL leaves open, and what determines it.
+fn advice(differing: &[Facet], open: &BTreeSet<Facet>, sql: &str) -> String {
+    let lower = sql.to_lowercase();
+    let has =
+        |word: &str| lower.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|it| it == word);
+    if !open.contains(&Facet::Rows) && differing.iter().all(|facet| !facet.is_column()) {
+        return "open in SQL: the order of ties; add a unique column, such as id, to ORDER BY"
+            .to_owned();
+    }
+    let columns: Vec<String> = differing
+        .iter()
+        .filter_map(|facet| match facet {
+            Facet::Column(name) => Some(format!("`{name}`")),
+            _ => None,
+        })
+        .collect();
+    let columns = if columns.is_empty() { "the rows".to_owned() } else { columns.join(", ") };
+    let remedy = if ["group_concat", "string_agg", "json_group_array", "json_group_object"]
+        .iter()
+        .any(|name| has(name))
+    {
+        "give the aggregate an ORDER BY"
+    } else if has("limit") || has("over") {
+        "add a unique column, such as id, to ORDER BY"
+    } else if has("sum") || has("avg") || has("total") {
+        "last digits of sums of REAL values depend on the order of rows"
+    } else if has("group") || has("max") || has("min") {
+        "a bare column beside an aggregate may come from any row of its group"
+    } else {
+        "the order of rows decides it"
+    };
+    format!("open in SQL: {columns}; {remedy}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VERSIONS: [&str; 2] = ["3.54.1", "3.54.1"];
+
+    fn answer(facets: &[(Facet, &str)], open: &[Facet]) -> Answer {
+        Answer {
+            executions: 1,
+            rows: 3,
+            checksum: Some("r".to_owned()),
+            facets: facets.iter().map(|(facet, sum)| (facet.clone(), (*sum).to_owned())).collect(),
+            open: open.iter().cloned().collect(),
+            untested: false,
+        }
+    }
+
+    fn between(base: Answer, new: Answer, versions: [&str; 2]) -> AnswerChange {
+        let record = |answer| StatementRecord {
+            sql: "SELECT a FROM t ORDER BY b LIMIT 3".to_owned(),
+            answer: Some(answer),
+            ..StatementRecord::default()
+        };
+        AnswerChange::between(&[&record(base)], &[&record(new)], versions)
+    }
+
+    #[test]
+    fn another_order_counts_unless_sql_leaves_it_open() {
+        let one = |open: &[Facet]| answer(&[(Facet::Order, "1"), (Facet::Keys, "k")], open);
+        let two = || answer(&[(Facet::Order, "2"), (Facet::Keys, "k")], &[]);
+        let words = between(one(&[]), two(), VERSIONS).difference().unwrap();
+        assert_eq!(words, "3 rows as before, with another order");
+        let AnswerChange::Open { what } = between(one(&[Facet::Order]), two(), VERSIONS) else {
+            panic!("not open")
+        };
+        assert!(what.contains("add a unique column"), "{what}");
+        let reversed = answer(&[(Facet::Order, "2"), (Facet::Keys, "desc")], &[]);
+        assert!(between(one(&[Facet::Order]), reversed, VERSIONS).difference().is_some());
+        assert!(between(one(&[Facet::Order]), answer(&[], &[]), VERSIONS).difference().is_some());
+    }
+
+    #[test]
+    fn last_digits_differ_between_versions_only() {
+        let sums = |order: &str| answer(&[(Facet::Order, order), (Facet::Rounded, "r")], &[]);
+        let versions = ["3.40.1", "3.54.1"];
+        let AnswerChange::Open { what } = between(sums("1"), sums("2"), versions) else {
+            panic!("not open")
+        };
+        assert!(what.contains("3.43.0"), "{what}");
+        assert!(between(sums("1"), sums("2"), VERSIONS).difference().is_some());
+    }
+
+    #[test]
+    fn a_new_side_that_does_not_repeat_a_determined_answer_is_another() {
+        let record = |sum: &str| StatementRecord {
+            answer: Some(Answer {
+                checksum: Some(sum.to_owned()),
+                executions: 1,
+                rows: 1,
+                ..Answer::default()
+            }),
+            ..StatementRecord::default()
+        };
+        let (a, b) = (record("a"), record("b"));
+        let found = AnswerChange::between(&[&a, &a], &[&a, &b], VERSIONS);
+        assert!(found.difference().is_some());
+        let found = AnswerChange::between(&[&a, &b], &[&a, &a], VERSIONS);
+        assert!(matches!(found, AnswerChange::NotCompared { .. }));
+    }
+}
