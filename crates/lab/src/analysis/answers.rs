@@ -25,7 +25,7 @@ pub(super) fn compare(variants: &mut [GatheredVariant]) {
             for found in &answered.statements {
                 match change(&right, found, [&base_version, &own_version]) {
                     AnswerChange::Open { what } => {
-                        let words = format!("{}: {what}", shown(&found.name));
+                        let words = format!("{}: {what}", in_backticks(&found.name));
                         variant.analysis.open_answers.insert(words);
                     }
                     other => {
@@ -47,7 +47,7 @@ fn change(right: &[&Answered], found: &StatementRecord, versions: [&str; 2]) -> 
     AnswerChange::between(&base, &[found], versions)
 }
 
-fn shown(name: &str) -> String {
+fn in_backticks(name: &str) -> String {
     if name.starts_with(WRITTEN) { name.to_owned() } else { format!("`{name}`") }
 }
 

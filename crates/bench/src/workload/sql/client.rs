@@ -445,7 +445,8 @@ impl<'c> PreparedScript<'c> {
         for (index, statement) in script.statements.iter().enumerate() {
             let gset = suite.gset_of(number, index);
             let prepared = PreparedStatement::prepare(connection, statement, gset, changes_schema);
-            let prepared = prepared.map(|prepared| prepared.showing(suite.shown(number, index)));
+            let prepared = prepared
+                .map(|prepared| prepared.showing(suite.columns_ahead_of_keys(number, index)));
             statements.push(prepared.map_err(|error| error.at(&script.file, statement.line))?);
             changes_schema |= may_change_tables(&statement.sql);
         }

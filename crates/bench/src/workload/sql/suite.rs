@@ -188,7 +188,7 @@ impl Suite {
     }
 
     /// Returns the number of columns of a statement that shows keys behind them.
-    pub(super) fn shown(&self, script: usize, statement: usize) -> Option<usize> {
+    pub(super) fn columns_ahead_of_keys(&self, script: usize, statement: usize) -> Option<usize> {
         self.shown.get(&(script, statement)).copied()
     }
 
