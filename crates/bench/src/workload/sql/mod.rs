@@ -9,6 +9,7 @@ mod answers;
 mod client;
 mod database;
 mod draw;
+mod facets;
 mod figures;
 mod parameters;
 mod pgbench;

@@ -3,7 +3,7 @@
 use engine::{Connection, EngineError, Statement, Step};
 use script::{Slot, Value, Variables};
 
-use super::answers::facets::Facets;
+use super::facets::Facets;
 use crate::drive::messages::{PartReport, StatementCounters};
 use crate::error::{TrialError, breaks_constraint, is_invalid};
 use crate::measure::LatencyHistogram;

@@ -3,8 +3,6 @@
 //! Scripts are executed as they are, and twice more with the rows of every table in another order: forwards and backwards, by
 //! temporary views that hide the tables and their indexes. What differs between the three, SQL leaves open.
 
-pub(super) mod facets;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -13,9 +11,9 @@ use lab::trial::{Answer, Facet, StatementRecord};
 use script::effect::{depends_on_chance, names, quoted, written};
 use script::may_be_open;
 
-use self::facets::Facets;
 use super::client::{ScriptClient, Workload};
 use super::database::{self, TrialDatabase};
+use super::facets::Facets;
 use super::parameters::{Extent, Parameters};
 use crate::error::TrialError;
 use crate::target::sqlite;

@@ -7,7 +7,7 @@ use script::{may_be_open, orders_rows};
 use twox_hash::XxHash3_64;
 
 /// The answers of a statement so far.
-pub(in crate::workload::sql) struct Facets {
+pub(super) struct Facets {
     executions: u64,
     rows: u64,
     /// Whether no two answers need be equal.
@@ -65,7 +65,7 @@ fn chained(so_far: u64, next: u64) -> u64 {
 
 impl Facets {
     /// Digests no answers yet. The answer of a volatile statement may differ each time. Columns beyond those `shown` are keys.
-    pub(in crate::workload::sql) fn of(sql: &str, volatile: bool, shown: Option<usize>) -> Facets {
+    pub(super) fn of(sql: &str, volatile: bool, shown: Option<usize>) -> Facets {
         Facets {
             executions: 0,
             rows: 0,
@@ -104,7 +104,7 @@ impl Facets {
     }
 
     /// Adds the current row of a statement.
-    pub(in crate::workload::sql) fn add_row(&mut self, statement: &Statement<'_, '_>) {
+    pub(super) fn add_row(&mut self, statement: &Statement<'_, '_>) {
         if self.rows == 0 && self.columns.is_empty() {
             self.note_columns(statement);
         }
@@ -136,11 +136,7 @@ impl Facets {
     }
 
     /// Adds the end of an execution.
-    pub(in crate::workload::sql) fn end(
-        &mut self,
-        connection: &Connection,
-        statement: &Statement<'_, '_>,
-    ) {
+    pub(super) fn end(&mut self, connection: &Connection, statement: &Statement<'_, '_>) {
         if self.executions == 0 && self.columns.is_empty() {
             self.note_columns(statement);
         }
@@ -153,7 +149,7 @@ impl Facets {
     }
 
     /// Returns the answer as it is recorded: a volatile statement has no checksums.
-    pub(in crate::workload::sql) fn answer(&self) -> Answer {
+    pub(super) fn answer(&self) -> Answer {
         let text = |sum: u64| format!("{sum:016x}");
         let mut answer =
             Answer { executions: self.executions, rows: self.rows, ..Answer::default() };
