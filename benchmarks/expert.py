@@ -6,7 +6,7 @@
 Both tools see the same statements, with values in place, on the same database. `.expert` advises each statement by itself, and all
 of its indexes are made. The judge is neither of them: the shell counts the virtual machine's steps of each statement
 (`.stats on`) on three copies, all with statistics: without advice, with `.expert`'s and with pragmark's. Writes count, each copy is
-thrown away. Exits with 1 if pragmark's advice costs more steps than none anywhere, or in sum more than `.expert`'s.
+thrown away. The seconds are the shell's (`.timer on`), of one execution each with a cold cache of SQLite. Exits with 1 if pragmark's advice costs more steps than none anywhere, or in sum more than `.expert`'s.
 """
 
 import argparse
@@ -21,6 +21,7 @@ import time
 from datetime import date, timedelta
 from pathlib import Path
 
+TIME = re.compile(r"Run Time: real ([\d.]+)")
 STEPS = re.compile(r"Virtual Machine Steps:\s+(\d+)")
 MADE = re.compile(r"^\s*((?:CREATE|DROP) INDEX [^;]*;)\s*$", re.M)
 
@@ -258,7 +259,8 @@ AND NOT EXISTS (SELECT * FROM orders WHERE o_custkey = c_custkey) GROUP BY code 
 
 
 def steps(database, advice, statements, folder, limit=600):
-    """Returns the steps of each statement on a copy with advice and statistics; None for one that takes longer than the limit."""
+    """Returns the steps of each statement on a copy with advice and statistics, None for one that takes longer than the limit, and the
+    seconds of all together."""
     copy = folder / "copy.db"
     shutil.copy(database, copy)
     db = sqlite3.connect(copy)
@@ -267,17 +269,18 @@ def steps(database, advice, statements, folder, limit=600):
     db.execute("ANALYZE")
     db.commit()
     db.close()
-    counts = []
+    counts, seconds = [], 0.0
     for sql in statements:
-        script = f".stats on\n.output /dev/null\nBEGIN;\n.output stdout\n{' '.join(sql.split())};\n.output /dev/null\nROLLBACK;\n"
+        script = f".stats on\n.timer on\n.output /dev/null\nBEGIN;\n.output stdout\n{' '.join(sql.split())};\n.output /dev/null\nROLLBACK;\n"
         try:
             run = subprocess.run(["sqlite3", copy], input=script, capture_output=True, text=True, timeout=limit)
             found = STEPS.findall(run.stdout)
             counts.append(int(found[-1]) if found else sys.exit(f"no steps for {sql}: {run.stderr}"))
+            seconds += max(map(float, TIME.findall(run.stdout)), default=0.0)
         except subprocess.TimeoutExpired:
             counts.append(None)
     copy.unlink()
-    return counts
+    return counts, seconds
 
 
 def of_expert(database, statements):
@@ -306,15 +309,17 @@ def compare(name, pragmark, database, statements, folder):
     """Prints and returns the steps of a workload: without advice, with `.expert`'s and with pragmark's."""
     ours, seconds = of_pragmark(pragmark, database, statements, folder)
     theirs = of_expert(database, statements)
-    counts = [steps(database, advice, statements, folder) for advice in ([], theirs, ours)]
+    judged = [steps(database, advice, statements, folder) for advice in ([], theirs, ours)]
+    counts, seconds_of = [of for of, _ in judged], [seconds for _, seconds in judged]
     # A statement that one of them does not end in time is left out of all sums, and named.
     unended = [number + 1 for number in range(len(statements)) if any(of[number] is None for of in counts)]
     sums = [sum(count for number, count in enumerate(of, 1) if number not in unended) for of in counts]
     late = "".join(f"; q{number} over the limit: " + ", ".join(
         word for word, of in zip(["none", ".expert", "pragmark"], counts) if of[number - 1] is None) for number in unended)
     print(f"{name:12} {len(statements):3} statements: {sums[0]:>13,} steps, .expert {sums[1]:>13,} ({len(theirs)} indexes), "
-          f"pragmark {sums[2]:>13,} ({len(ours)} changes, {seconds:.1f} s){late}", flush=True)
-    return sums
+          f"pragmark {sums[2]:>13,} ({len(ours)} changes, {seconds:.1f} s); "
+          + ", ".join(f"{of:.3f} s" for of in seconds_of) + late, flush=True)
+    return [*sums, *seconds_of]
 
 
 def main():
@@ -336,11 +341,11 @@ def main():
             database = folder / "tpch.db"
             all_sums.append(compare(f"tpc-h {asked.tpch}", pragmark, database, tpch(database, asked.tpch), folder))
     total = [sum(sums) for sums in zip(*all_sums)]
-    worse = sum(ours > none for none, _, ours in all_sums)
-    fewer = sum(ours < theirs for _, theirs, ours in all_sums)
-    more = sum(ours > theirs for _, theirs, ours in all_sums)
+    worse = sum(ours > none for none, _, ours, *_ in all_sums)
+    fewer = sum(ours < theirs for _, theirs, ours, *_ in all_sums)
+    more = sum(ours > theirs for _, theirs, ours, *_ in all_sums)
     print(f"in all {total[0]:,} steps, with .expert's advice {total[1]:,}, with pragmark's {total[2]:,}; pragmark's costs more than none "
-          f"in {worse}, fewer than .expert's in {fewer} and more in {more} of {len(all_sums)}")
+          f"in {worse}, fewer than .expert's in {fewer} and more in {more} of {len(all_sums)}; {total[3]:.2f} s, {total[4]:.2f} s and {total[5]:.2f} s")
     return int(worse > 0 or total[2] > total[1])
 
 

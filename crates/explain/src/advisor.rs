@@ -14,7 +14,7 @@ use crate::schema::{Part, Table};
 use crate::subject::{Query, Subject};
 
 /// The most indexes that are advised.
-const MOST: usize = 5;
+const MOST: usize = 10;
 
 /// The least part of the cost of a statement that an index has to save.
 const LEAST: f64 = 0.3;
@@ -35,7 +35,13 @@ const COVERING: f64 = 0.05;
 /// Favourites of the planner that are measured for each statement.
 const FAVOURITES: usize = 4;
 
-/// An execution with an index may take this much more steps than without any, and is stopped then.
+/// A favourite that costs this many times what the best one does is none.
+const NEAR: i64 = 3;
+
+/// More steps than this are not waited for while something is tried.
+const MORE: i64 = 5_000_000;
+
+/// An execution with an index may take this many times the steps that it takes without, and is stopped then.
 const MARGIN: i64 = 2;
 
 /// Changes of the indexes, with what they bring.
@@ -115,17 +121,26 @@ pub fn advise(
 ) -> Result<Advice, EngineError> {
     let connection = subject.connect()?;
     connection.execute("BEGIN")?;
-    let mut work = Work { subject, connection: &connection, queries: Vec::new(), deadline };
+    let mut work =
+        Work { subject, connection: &connection, queries: Vec::new(), deadline, ceiling: None };
     let mut advice = Advice::default();
     for query in queries {
-        match work.cost(query, u32::MAX) {
-            Ok(cost) => work.queries.push((query.clone(), cost)),
+        match work.measured(query) {
+            Ok(measured) => work.queries.push(measured),
             Err(error) => advice.failed.push((query.name.clone(), error.to_string())),
         }
     }
     let before = work.costs();
     advice.analyzed = work.analyze()?;
     let planner = Planner::new(subject, &connection)?;
+    // As long as one statement costs more than all others together, trying anything else with it takes longest.
+    if let Some(heavy) = work.heavy() {
+        let measured = &work.queries[heavy];
+        let (groups, best) = work.favourites(measured, planner.candidates(&measured.query))?;
+        work.ceiling = Some((heavy, best.saturating_mul(NEAR)));
+        work.choose(groups, &mut advice)?;
+        work.ceiling = None;
+    }
     let candidates = work.shortlist(&planner, &mut advice.untried)?;
     work.choose(candidates, &mut advice)?;
     work.drop_redundant(&mut advice)?;
@@ -134,12 +149,23 @@ pub fn advise(
     Ok(advice)
 }
 
+/// A statement with what it costs now.
+struct Measured {
+    query: Query,
+    cost: Cost,
+    /// Its plan, as long as which a statement that reads costs what it costs now.
+    plan: Vec<String>,
+    is_write: bool,
+}
+
 /// Indexes that are tried together.
 type Group = Vec<Candidate>;
 
 /// What indexes bring.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Gain {
+    /// The statements whose cost they change, by their places.
+    changed: BTreeSet<usize>,
     /// What they save: the sum of the logarithms of the costs, so that one large statement does not hide the others, nor one that
     /// runs often: how often it runs counts by its logarithm, too. Whether they are worth it is decided by the sum of all costs.
     saved: f64,
@@ -175,8 +201,10 @@ struct Work<'s> {
     subject: &'s Subject,
     connection: &'s Connection,
     /// Statements with what they cost now.
-    queries: Vec<(Query, Cost)>,
+    queries: Vec<Measured>,
     deadline: Option<Instant>,
+    /// The place of a statement, and steps after which trying something with it is of no use.
+    ceiling: Option<(usize, i64)>,
 }
 
 impl Work<'_> {
@@ -184,8 +212,23 @@ impl Work<'_> {
         self.subject.cost(self.connection, query, most)
     }
 
+    fn measured(&self, query: &Query) -> Result<Measured, EngineError> {
+        Ok(Measured {
+            query: query.clone(),
+            cost: self.cost(query, u32::MAX)?,
+            plan: self.plan(query)?,
+            is_write: !self.connection.prepare(&query.sql)?.is_read_only(),
+        })
+    }
+
+    /// Returns the plan of a statement, with its values bound.
+    fn plan(&self, query: &Query) -> Result<Vec<String>, EngineError> {
+        let values = query.values.first().map_or(&[][..], Vec::as_slice);
+        self.connection.query_plan_with(&query.sql, values)
+    }
+
     fn costs(&self) -> Vec<Cost> {
-        self.queries.iter().map(|(_, cost)| *cost).collect()
+        self.queries.iter().map(|measured| measured.cost).collect()
     }
 
     fn is_late(&self) -> bool {
@@ -193,10 +236,10 @@ impl Work<'_> {
     }
 
     fn changes_since(&self, before: &[Cost]) -> Vec<Change> {
-        let changes = self.queries.iter().zip(before).map(|((query, after), before)| Change {
-            name: query.name.clone(),
+        let changes = self.queries.iter().zip(before).map(|(measured, before)| Change {
+            name: measured.query.name.clone(),
             before: *before,
-            after: *after,
+            after: measured.cost,
         });
         changes.collect()
     }
@@ -206,17 +249,21 @@ impl Work<'_> {
     fn analyze(&mut self) -> Result<Option<Vec<Change>>, EngineError> {
         let before = self.costs();
         self.connection.execute("ANALYZE")?;
-        let mut kept = Vec::new();
-        for (query, _) in std::mem::take(&mut self.queries) {
-            let cost = self.cost(&query, u32::MAX)?;
-            kept.push((query, cost));
-        }
-        self.queries = kept;
+        self.measure_again(self.costs_where(|_| true, false)?)?;
         let total = |costs: &[Cost]| costs.iter().map(Cost::total).sum::<i64>();
         let (old, new) = (total(&before), total(&self.costs()));
         let changes = self.changes_since(&before);
         let is_worth = old as f64 > SMALL && (new as f64) < old as f64 * (1.0 - CHANGE);
         Ok(is_worth.then(|| changed(changes)))
+    }
+
+    /// Returns the place of the one of several statements that costs more than all others together.
+    fn heavy(&self) -> Option<usize> {
+        let total = |measured: &Measured| measured.cost.total();
+        let (place, heavy) =
+            self.queries.iter().enumerate().max_by_key(|(_, measured)| total(measured))?;
+        let all: i64 = self.queries.iter().map(total).sum();
+        (self.queries.len() > 1 && 2 * total(heavy) > all).then_some(place)
     }
 
     /// Returns the candidates that make a statement cheaper, each measured with it alone.
@@ -226,18 +273,16 @@ impl Work<'_> {
         untried: &mut usize,
     ) -> Result<Vec<Group>, EngineError> {
         let mut all: Vec<Group> = Vec::new();
-        let mut queries: Vec<&(Query, Cost)> = self.queries.iter().collect();
-        queries.sort_by(|(a, a_cost), (b, b_cost)| {
-            let total = |query: &Query, cost: &Cost| query.weight * cost.total() as f64;
-            total(b, b_cost).total_cmp(&total(a, a_cost))
-        });
-        for (query, now) in queries {
-            let candidates = planner.candidates(query);
+        let mut queries: Vec<&Measured> = self.queries.iter().collect();
+        let total = |measured: &Measured| measured.query.weight * measured.cost.total() as f64;
+        queries.sort_by(|a, b| total(b).total_cmp(&total(a)));
+        for measured in queries {
+            let candidates = planner.candidates(&measured.query);
             if self.is_late() {
                 *untried += candidates.len();
                 continue;
             }
-            for group in self.favourites(query, *now, candidates)? {
+            for group in self.favourites(measured, candidates)?.0 {
                 if !all.contains(&group) {
                     all.push(group);
                 }
@@ -248,13 +293,12 @@ impl Work<'_> {
 
     /// Returns the candidates that SQLite's planner uses for a statement and that make it cheaper: the best ones, and narrower
     /// ones that are nearly as good. The planner chooses among all, then among the others, and so on. Those of one plan,
-    /// such as of both sides of an OR, may help only together.
+    /// such as of both sides of an OR, may help only together. Returns the cost with the best ones, too.
     fn favourites(
         &self,
-        query: &Query,
-        now: Cost,
+        Measured { query, cost: now, .. }: &Measured,
         candidates: Vec<Candidate>,
-    ) -> Result<Vec<Group>, EngineError> {
+    ) -> Result<(Vec<Group>, i64), EngineError> {
         self.connection.execute("SAVEPOINT favourites")?;
         let mut left: BTreeMap<String, Candidate> = BTreeMap::new();
         for (number, candidate) in candidates.into_iter().enumerate() {
@@ -271,7 +315,8 @@ impl Work<'_> {
             if used.is_empty() {
                 break;
             }
-            let most = now.steps.saturating_mul(MARGIN).clamp(10_000, i64::from(u32::MAX));
+            let best = measured.iter().map(|(cost, _)| *cost).min().unwrap_or(i64::MAX);
+            let most = now.steps.min(best.saturating_mul(NEAR)).clamp(10_000, i64::from(u32::MAX));
             let cost = self.cost(query, most as u32)?.total();
             let group: Group = used.iter().filter_map(|name| left.remove(name)).collect();
             for name in used {
@@ -285,8 +330,8 @@ impl Work<'_> {
         self.connection.execute("ROLLBACK TO favourites; RELEASE favourites")?;
         let least = now.total() as f64 * (1.0 - CHANGE);
         let best = measured.iter().map(|(cost, _)| *cost).min().unwrap_or(i64::MAX);
-        measured.retain(|(cost, _)| (*cost as f64) < least && *cost <= best.saturating_mul(3));
-        Ok(measured.into_iter().map(|(_, group)| group).collect())
+        measured.retain(|(cost, _)| (*cost as f64) < least && *cost <= best.saturating_mul(NEAR));
+        Ok((measured.into_iter().map(|(_, group)| group).collect(), best))
     }
 
     /// Makes an index with statistics. Returns whether SQLite accepts it.
@@ -303,8 +348,7 @@ impl Work<'_> {
 
     /// Returns the names of the indexes in the plan of a statement, with its values bound.
     fn used(&self, query: &Query) -> Result<Vec<String>, EngineError> {
-        let values = query.values.first().map_or(&[][..], Vec::as_slice);
-        let plan = self.connection.query_plan_with(&query.sql, values)?;
+        let plan = self.plan(query)?;
         let name = |line: &String| {
             let (_, rest) = line.split_once(" INDEX ")?;
             Some(rest.split(" (").next().unwrap_or(rest).to_owned())
@@ -314,20 +358,19 @@ impl Work<'_> {
 
     /// Adds the indexes that save most, again and again, until none saves enough.
     fn choose(&mut self, mut left: Vec<Group>, advice: &mut Advice) -> Result<(), EngineError> {
-        while advice.made.len() < MOST && !left.is_empty() {
-            if self.is_late() {
-                advice.untried += left.len();
-                break;
+        let mut gains: Vec<Option<Gain>> = vec![None; left.len()];
+        while advice.made.len() < MOST {
+            for (group, gain) in left.iter().zip(&mut gains).filter(|(_, gain)| gain.is_none()) {
+                if self.is_late() {
+                    break;
+                }
+                *gain = Some(self.gain(group)?);
             }
-            let mut gains = Vec::new();
-            for group in &left {
-                gains.push(if self.is_late() { Gain::default() } else { self.gain(group)? });
-            }
-            let Some(number) = best(&left, &gains) else {
-                advice.untried += if self.is_late() { left.len() } else { 0 };
-                break;
-            };
+            let known: Vec<Gain> =
+                gains.iter().map(|gain| gain.clone().unwrap_or_default()).collect();
+            let Some(number) = best(&left, &known) else { break };
             let chosen = left.remove(number);
+            gains.remove(number);
             // What begins alike would do the same work a little better.
             let begins_alike = |candidate: &Candidate| {
                 let same = |other: &Candidate| {
@@ -335,8 +378,17 @@ impl Work<'_> {
                 };
                 chosen.iter().any(same)
             };
+            let mut alike = left.iter().map(|group| group.iter().any(begins_alike));
+            gains.retain(|_| alike.next() == Some(false));
             left.retain(|group| !group.iter().any(begins_alike));
             self.keep(chosen, advice)?;
+            // Others bring what they brought, unless they change the cost of the same statements.
+            for gain in &mut gains {
+                gain.take_if(|gain| !gain.changed.is_disjoint(&known[number].changed));
+            }
+        }
+        if self.is_late() {
+            advice.untried += gains.iter().filter(|gain| gain.is_none()).count();
         }
         Ok(())
     }
@@ -353,35 +405,62 @@ impl Work<'_> {
                 self.connection.execute(&format!("DROP INDEX IF EXISTS {}", schema::name(name)))?;
             }
         }
-        let costs = if is_made { self.costs_with(group)? } else { self.costs() };
+        let costs = if is_made { self.costs_with(group, true)? } else { self.costs() };
         self.connection.execute("ROLLBACK TO gain; RELEASE gain")?;
         let mut gain = Gain::default();
-        let (mut total, mut is_worth) = (0.0, false);
-        for ((query, now), then) in self.queries.iter().zip(costs) {
-            let (now, then) = (now.total() as f64, then.total() as f64);
+        let (mut total, mut is_worth, mut is_stopped) = (0.0, false, false);
+        for (place, (measured, then)) in self.queries.iter().zip(costs).enumerate() {
+            let query = &measured.query;
+            is_stopped |= then.steps >= i64::from(self.most(place));
+            let (now, then) = (measured.cost.total() as f64, then.total() as f64);
             total += query.weight * (now - then);
             gain.saved += query.weight.ln_1p() * ((now + FIXED) / (then + FIXED)).ln();
             if (now - then).abs() > CHANGE * now {
+                gain.changed.insert(place);
                 gain.before += query.weight * now;
                 gain.left += query.weight * then;
             }
             is_worth |= now - then > LEAST * now && now > SMALL;
         }
-        gain.is_worth = is_worth && gain.saved > 0.0 && total > 0.0;
+        // What makes a statement cost a multiple was stopped, so the sum is not known.
+        gain.is_worth = is_worth && !is_stopped && gain.saved > 0.0 && total > 0.0;
         Ok(gain)
     }
 
+    /// Returns the steps after which a statement is stopped while something is tried.
+    fn most(&self, place: usize) -> u32 {
+        let now = self.queries[place].cost.steps;
+        let ceiling =
+            self.ceiling.filter(|(of, _)| *of == place).map_or(i64::MAX, |(_, most)| most);
+        let most = now.saturating_mul(MARGIN).min(now.saturating_add(MORE)).min(ceiling);
+        most.clamp(10_000, i64::from(u32::MAX)) as u32
+    }
+
     /// Returns the costs of all statements; those that do not name the table of the index cost what they cost now.
-    fn costs_with(&self, group: &[Candidate]) -> Result<Vec<Cost>, EngineError> {
-        let mut costs = Vec::new();
+    fn costs_with(&self, group: &[Candidate], is_tried: bool) -> Result<Vec<Cost>, EngineError> {
         let has_others = !self.subject.schema.others.is_empty();
-        for (query, now) in &self.queries {
+        let concerns = |query: &Query| {
             let names = script::effect::names(&query.sql);
             let is_named = |candidate: &Candidate| {
                 names.iter().any(|name| name.eq_ignore_ascii_case(&candidate.table))
             };
-            let concerns = has_others || group.iter().any(is_named);
-            costs.push(if concerns { self.cost(query, u32::MAX)? } else { *now });
+            has_others || group.iter().any(is_named)
+        };
+        self.costs_where(concerns, is_tried)
+    }
+
+    /// Returns the costs of all statements. Those that meet the condition are executed again if they write or have another plan;
+    /// while something is tried, as far as [`Work::most`].
+    fn costs_where(
+        &self,
+        concerns: impl Fn(&Query) -> bool,
+        is_tried: bool,
+    ) -> Result<Vec<Cost>, EngineError> {
+        let mut costs = Vec::new();
+        for (place, Measured { query, cost, plan, is_write }) in self.queries.iter().enumerate() {
+            let most = if is_tried { self.most(place) } else { u32::MAX };
+            let may_differ = concerns(query) && (*is_write || self.plan(query)? != *plan);
+            costs.push(if may_differ { self.cost(query, most)? } else { *cost });
         }
         Ok(costs)
     }
@@ -393,7 +472,7 @@ impl Work<'_> {
             names.push(candidate.name(&self.subject.schema));
             self.make(candidate, &names[names.len() - 1])?;
         }
-        self.set_costs(self.costs_with(&chosen)?);
+        self.measure_again(self.costs_with(&chosen, false)?)?;
         let step = advice.made.last().map_or(0, |made| made.step + 1);
         for (index, name) in chosen.into_iter().zip(names) {
             let schema = &self.subject.schema;
@@ -411,10 +490,14 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn set_costs(&mut self, costs: Vec<Cost>) {
-        for ((_, now), cost) in self.queries.iter_mut().zip(costs) {
-            *now = cost;
+    /// Notes what each statement costs from now on, and its plan.
+    fn measure_again(&mut self, costs: Vec<Cost>) -> Result<(), EngineError> {
+        for (place, cost) in costs.into_iter().enumerate() {
+            let plan = self.plan(&self.queries[place].query)?;
+            let measured = &mut self.queries[place];
+            (measured.cost, measured.plan) = (cost, plan);
         }
+        Ok(())
     }
 
     /// Drops existing indexes that a new one serves as well.
@@ -425,16 +508,16 @@ impl Work<'_> {
                 self.connection.execute("SAVEPOINT redundant")?;
                 let sql = format!("DROP INDEX {}", schema::name(name));
                 self.connection.execute(&sql)?;
-                let costs = self.costs_with(std::slice::from_ref(&made.index))?;
-                let is_worse = |((_, now), then): (&(Query, Cost), &Cost)| {
-                    then.total() as f64 > now.total() as f64 * (1.0 + CHANGE)
+                let costs = self.costs_with(std::slice::from_ref(&made.index), true)?;
+                let is_worse = |(now, then): (&Measured, &Cost)| {
+                    then.total() as f64 > now.cost.total() as f64 * (1.0 + CHANGE)
                 };
                 if self.queries.iter().zip(&costs).any(is_worse) {
                     self.connection.execute("ROLLBACK TO redundant; RELEASE redundant")?;
                     continue;
                 }
                 self.connection.execute("RELEASE redundant")?;
-                self.set_costs(costs);
+                self.measure_again(costs)?;
                 let (name, instead) = (name.to_owned(), made.on.clone());
                 advice.dropped.push(DroppedIndex { name, instead, sql: format!("{sql};") });
             }

@@ -20,8 +20,12 @@ use crate::files::{built_in_library, read_text, work_folder};
 /// The largest file of statements.
 const MOST_TEXT: u64 = 16 << 20;
 
-/// Time for trying indexes.
-const TRIED: Duration = Duration::from_secs(20);
+/// Returns the time for trying indexes for so many statements.
+fn tried(statements: usize) -> Duration {
+    let statements = u32::try_from(statements).unwrap_or(u32::MAX);
+    (Duration::from_secs(17) + Duration::from_secs(3).saturating_mul(statements))
+        .min(Duration::from_secs(60))
+}
 
 /// A request for explanations.
 #[derive(Clone, Debug)]
@@ -75,7 +79,7 @@ pub fn explain(request: &ExplainRequest) -> Result<Document, Error> {
     let subject = Subject::open(&copy, &request.extensions).map_err(of_engine)?;
     let is_recording = matches!(request.what, What::Trace(_, None));
     let (mut all, left_out) = observe_each(&subject, statements, &request.values, is_recording)?;
-    let mut advice = advice_for(&subject, &all, Instant::now() + TRIED)?;
+    let mut advice = advice_for(&subject, &all, Instant::now() + tried(all.len()))?;
     advice.failed.extend(left_out);
     for it in &mut all {
         it.faults = faults(&subject, &it.query, &it.observation, &advice).map_err(of_engine)?;
