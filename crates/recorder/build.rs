@@ -14,6 +14,11 @@ const SOURCES: [&str; 13] = [
 fn main() {
     println!("cargo:rerun-if-changed=c");
     println!("cargo:rerun-if-changed=build.rs");
+    // Tests compile programs that contain SQLite.
+    println!(
+        "cargo:rustc-env=PRAGMARK_SQLITE_SOURCE={}",
+        required_path("DEP_SQLITE3_INCLUDE").display()
+    );
     make("PRAGMARK_RECORDER", "recorder.object", &[]);
     make("PRAGMARK_INTERPOSING_RECORDER", "interposing.object", &["interpose.c"]);
 }

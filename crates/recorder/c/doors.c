@@ -13,28 +13,30 @@ static void attach_with(sqlite3 *db, struct library *library) {
   if (library && library->usable) attach(db, library);
 }
 
-/* What SQLite calls for each new connection, before sqlite3_open() returns. */
-int entry(sqlite3 *db, char **error, const sqlite3_api_routines *table) {
-  (void)error;
-  if (!process.active || is_own_work() || !table) return SQLITE_OK;
-  set_own_work(true);
-  struct library *library = library_of_table(table, DOOR_TABLE);
-  set_own_work(false);
-  attach_with(db, library);
-  return SQLITE_OK;
-}
-
-/* The interposing door: a connection that a function of a module has opened (interpose.c). */
-void enter_by_symbols(sqlite3 *db, const void *function) {
+/* A connection that a function of a module has opened (interpose.c), where the library's functions have names. */
+void enter_by_symbols(sqlite3 *db, const void *function, enum door door) {
   Dl_info info;
   if (!process.active || is_own_work() || !dladdr(function, &info)) return;
   void *handle = real_dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   if (!handle && !(handle = real_dlopen(NULL, RTLD_LAZY))) return;
   set_own_work(true);
-  struct library *library = library_of_symbols(handle, DOOR_INTERPOSE);
+  struct library *library = library_of_symbols(handle, door);
   set_own_work(false);
   dlclose(handle);
   attach_with(db, library);
+}
+
+/* What SQLite calls for each new connection, before sqlite3_open() returns; without a table where it was built without the
+** loading of extensions. */
+int entry(sqlite3 *db, char **error, const sqlite3_api_routines *table) {
+  (void)error;
+  if (!process.active || is_own_work()) return SQLITE_OK;
+  if (!table) return enter_by_symbols(db, __builtin_return_address(0), DOOR_SYMBOL), SQLITE_OK;
+  set_own_work(true);
+  struct library *library = library_of_table(table, DOOR_TABLE);
+  set_own_work(false);
+  attach_with(db, library);
+  return SQLITE_OK;
 }
 
 /* The extension door: a program has loaded the recorder as an extension of SQLite. It stays loaded and is
@@ -72,6 +74,7 @@ __attribute__((constructor)) static void arrive(void) {
   if (!own_folder(folder, sizeof folder) || !file_open(folder)) return;
   __atomic_fetch_add(&process.header->preloaded, 1, __ATOMIC_RELAXED);
   pthread_atfork(begin_fork, end_fork, in_child);
+  find_openers();
   if (process.header->door != DOOR_EXTENSION && process.header->door != DOOR_INTERPOSE) scan_modules();
 }
 

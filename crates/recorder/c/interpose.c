@@ -11,7 +11,7 @@ EXPORTED int sqlite3_open_v2(const char *, sqlite3 **, int, const char *);
 
 /* Records the connection that a function has opened; returns the function's result. */
 static int entered(int result, sqlite3 *const *db, const void *function) {
-  if (result == SQLITE_OK && db && *db) enter_by_symbols(*db, function);
+  if (result == SQLITE_OK && db && *db) enter_by_symbols(*db, function, DOOR_INTERPOSE);
   return result;
 }
 

@@ -182,7 +182,10 @@ INTERNAL void end_fork(void);
 INTERNAL void forked(void);
 INTERNAL void *real_dlopen(const char *, int);
 INTERNAL void *real_function(const void *caller, const char *name, const void *own);
-INTERNAL void enter_by_symbols(sqlite3 *, const void *function);
+INTERNAL void enter_by_symbols(sqlite3 *, const void *function, enum door);
+INTERNAL bool open_door_later(const sqlite3_api_routines *, int (*auto_extension)(void (*)(void)), uintptr_t low,
+                              uintptr_t high);
+INTERNAL void find_openers(void);
 INTERNAL int entry(sqlite3 *, char **, const sqlite3_api_routines *);
 
 #endif

@@ -136,6 +136,40 @@ static bool starts_later(int (*compileoption_used)(const char *)) {
   return compileoption_used && compileoption_used("OMIT_AUTOINIT");
 }
 
+/* Whether a module is an SQLite library and nothing else, by the name that it gives itself, or its file's. */
+static bool is_shared_library(const struct module *module) {
+  const char *slash = strrchr(module->path, '/'), *name = slash ? slash + 1 : module->path, *texts = NULL;
+  void *handle = *module->path ? real_dlopen(module->path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+  struct link_map *map;
+  if (handle && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0) {
+    for (const ElfW(Dyn) *it = map->l_ld; it->d_tag != DT_NULL; it++)
+      if (it->d_tag == DT_STRTAB) texts = (const char *)it->d_un.d_ptr;
+    /* Not every loader relocates the address. */
+    if (texts && (uintptr_t)texts < module->base) texts += module->base;
+    for (const ElfW(Dyn) *it = map->l_ld; texts && it->d_tag != DT_NULL; it++)
+      if (it->d_tag == DT_SONAME) name = texts + it->d_un.d_val;
+  }
+  bool is = strncmp(name, "lib", 3) == 0 && strstr(name, ".so") && (strstr(name, "sqlite3") || strstr(name, "sqlcipher"));
+  if (handle) dlclose(handle);
+  return is;
+}
+
+/* Where the functions of a library lie. The code of SQLite is in one piece, and begins and ends near them. */
+struct extent { uintptr_t low, high; };
+
+static void extend(struct extent *extent, const struct module *module, uintptr_t function) {
+  if (!is_code(module, function)) return;
+  if (!extent->low || function < extent->low) extent->low = function;
+  if (function > extent->high) extent->high = function;
+}
+
+/* Whether a library is part of a program or a module, and is asked when it opens its first file. */
+static bool is_asked_later(const struct module *module, const sqlite3_api_routines *table,
+                           int (*auto_extension)(void (*)(void)), const struct extent *extent) {
+  return process.header->door == DOOR_ANY && !is_shared_library(module) &&
+         open_door_later(table, auto_extension, extent->low, extent->high);
+}
+
 static void enter_table(const struct module *module, const sqlite3_api_routines *table) {
   bool stub = is_stub(module, (uintptr_t)table->auto_extension) || is_stub(module, (uintptr_t)table->open_v2);
   bool go = is_go((const uint8_t *)table->auto_extension) || is_go((const uint8_t *)table->open_v2);
@@ -143,7 +177,10 @@ static void enter_table(const struct module *module, const sqlite3_api_routines 
     note(NOTE_STUB, *module->path ? module->path : "the program");
     return;
   }
-  open_door(library_of_table(table, DOOR_TABLE));
+  struct extent extent = {0, 0};
+  for (size_t i = 0; i <= offsetof(sqlite3_api_routines, trace_v2) / sizeof(uintptr_t); i++)
+    extend(&extent, module, ((const uintptr_t *)table)[i]);
+  if (!is_asked_later(module, table, table->auto_extension, &extent)) open_door(library_of_table(table, DOOR_TABLE));
 }
 
 /* The tables in a part of a module; how many there are. */
@@ -178,9 +215,13 @@ static void search_symbols(const struct module *module) {
   Dl_info info;
   void *function = dlsym(handle, "sqlite3_auto_extension");
   if (function && dladdr(function, &info) && contains(module, (uintptr_t)info.dli_saddr, 1, PF_X)) {
+    struct extent extent = {0, 0};
+#define EXTEND(name, since) extend(&extent, module, (uintptr_t)dlsym(handle, "sqlite3_" #name));
+    FUNCTIONS(EXTEND)
+#undef EXTEND
     if (starts_later((int (*)(const char *))dlsym(handle, "sqlite3_compileoption_used")))
       note(NOTE_STUB, *module->path ? module->path : "the program");
-    else
+    else if (!is_asked_later(module, NULL, (int (*)(void (*)(void)))function, &extent))
       open_door(library_of_symbols(handle, DOOR_SYMBOL));
   }
   dlclose(handle);

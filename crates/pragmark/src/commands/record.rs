@@ -110,7 +110,8 @@ fn why_nothing(sealed: &Sealed, program: Option<&Path>) -> String {
         }
         None if sealed.preloaded == 0 => "no program loaded the recorder".to_owned(),
         None => format!(
-            "{} loaded the recorder, and none opened a database with an SQLite library that can be recorded",
+            "{} loaded the recorder, and none opened a database file with an SQLite library that can be recorded; for databases \
+             in memory of a program that contains SQLite: --door table",
             plural(sealed.preloaded.into(), "process", "processes")
         ),
     }

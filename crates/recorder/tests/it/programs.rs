@@ -1,5 +1,6 @@
 //! Real programs, recorded: what is in the recording is what they did.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::workspace::Workspace;
@@ -149,6 +150,45 @@ fn the_shell_can_still_configure_its_library() {
     // It warns on standard output, which scripts read.
     assert_eq!(String::from_utf8_lossy(&output.stdout), "1\n");
     assert_eq!(workspace.recorded().rows_of("SELECT 1 AS it"), 1);
+}
+
+/// Compiles `configures.c` together with SQLite; nothing where there is no C compiler.
+fn configuring(folder: &Path, options: &[&str]) -> Option<PathBuf> {
+    let source = Path::new(env!("PRAGMARK_SQLITE_SOURCE"));
+    let program = folder.join("configures");
+    let compiled = Command::new("cc")
+        .args(["-O0", "-rdynamic", "-DSQLITE_OMIT_DEPRECATED", "-I"])
+        .arg(source)
+        .args(options)
+        .arg("tests/it/configures.c")
+        .arg(source.join("sqlite3.c"))
+        .args(["-lpthread", "-ldl", "-lm", "-o"])
+        .arg(&program)
+        .status();
+    match compiled {
+        Ok(status) => assert!(status.success()),
+        Err(_) => return None,
+    }
+    Some(program)
+}
+
+#[test]
+fn a_program_that_contains_sqlite_can_still_configure_it() {
+    for options in [&["-s"][..], &["-DSQLITE_OMIT_LOAD_EXTENSION"]] {
+        let workspace = Workspace::new(&Options::default());
+        let Some(program) = configuring(workspace.temp.path(), options) else {
+            return testing::skip("there is no C compiler here");
+        };
+        // A database in memory opens no file, and connections are recorded from the first file on.
+        let names = [":memory:", "a.db", ":memory:", "b.db"];
+        let status = workspace.run(program.to_str().unwrap(), &names).unwrap();
+        assert_eq!(status.code(), Some(0), "{options:?}");
+        let it = workspace.recorded();
+        assert_eq!(it.statements.len(), 6, "{options:?}");
+        let file = |name: &str| workspace.database(name).display().to_string();
+        assert_eq!(it.files, [file("a.db"), String::new(), file("b.db")], "{options:?}");
+        assert_eq!(it.tickets, [1, 2, 3, 4, 5, 6], "{options:?}");
+    }
 }
 
 #[test]
