@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use ::engine::{Connection, EngineError, ErrorKind, OpenFlags};
 use lab::catalogue::Catalogue;
 use lab::experiment::{DesignKind, Experiment, VariantName, parse};
 use lab::level::{Level, Settings, level_of};
@@ -11,7 +12,7 @@ use lab::tier::BESIDES;
 
 use crate::engine;
 use crate::error::Error;
-use crate::files::{absolute_level, is_database, work_folder};
+use crate::files::{absolute_level, built_in_library, is_database, work_folder};
 use crate::interface::Interface;
 use crate::run::{self, Ended, RunRequest};
 use crate::words::{plural, shell_path};
@@ -379,7 +380,7 @@ fn add_factors(subject: &Subject, experiment: &mut Experiment) -> Result<(), Err
         add_factor(experiment, name, values.iter().map(|value| level_of(value)).collect());
     }
     name_paths(experiment);
-    add_indexes(&subject.indexes, experiment)
+    add_indexes(subject, experiment)
 }
 
 /// Names the variants of several databases or files after their files.
@@ -404,8 +405,9 @@ fn short_name(path: &str, all: &[String]) -> String {
 }
 
 /// Adds a variant for each index.
-fn add_indexes(indexes: &[String], experiment: &mut Experiment) -> Result<(), Error> {
+fn add_indexes(subject: &Subject, experiment: &mut Experiment) -> Result<(), Error> {
     const FACTOR: &str = "schema_change";
+    let indexes = &subject.indexes;
     if indexes.is_empty() {
         return Ok(());
     }
@@ -423,12 +425,33 @@ fn add_indexes(indexes: &[String], experiment: &mut Experiment) -> Result<(), Er
         let words = index.split(|character: char| !character.is_alphanumeric() && character != '_');
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
         let sql = format!("CREATE INDEX \"new_{}\" ON {index}", words.join("_"));
+        for database in &subject.databases {
+            if let Some(why) = refusal(database, &sql)? {
+                return Err(Error::mistake(format!("--index {index}: {why}")));
+            }
+        }
         names.insert(sql.clone(), format!("index {index}"));
         levels.push(Level::Text(sql));
     }
     experiment.labels.0.insert(FACTOR.to_owned(), names);
     add_factor(experiment, FACTOR, levels);
     Ok(())
+}
+
+/// Returns why SQLite refuses a change of the schema, by the words of the statement alone: the database is only read, and nobody who
+/// uses it notices.
+fn refusal(database: &Path, sql: &str) -> Result<Option<String>, Error> {
+    let path = database.display().to_string();
+    let path = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let uri = format!("file:{path}?immutable=1");
+    let flags = OpenFlags::READ_ONLY | OpenFlags::URI;
+    let read = Connection::open(&built_in_library()?, Path::new(&uri), flags, None);
+    // A database that cannot be read is named where it is copied.
+    let Ok(connection) = read else { return Ok(None) };
+    let error = connection.prepare(sql).err();
+    let error = error.as_ref().and_then(EngineError::as_sqlite);
+    let refused = error.filter(|error| error.kind() == ErrorKind::Other);
+    Ok(refused.map(|error| error.message().to_owned()))
 }
 
 /// Refuses a database, or a file of data, in place of a file of SQL.

@@ -131,8 +131,10 @@ fn an_index_is_tried_by_one_option_and_sql_with_commas_is_one_value() {
     let vary = ["--vary", "schema_change=,CREATE INDEX u ON users(age, name)", "--out", "again"];
     let vary = [&["measure"], &query[..], &SHORT[..4], &vary].concat();
     laboratory.pragmark(&vary).exits(0).says(&["USING COVERING INDEX u"]);
-    let wrong = [&query[..], &["--index", "users"]].concat();
-    laboratory.pragmark(&measure(&wrong)).exits(2).complains(&["names no columns"]);
+    for (index, why) in [("users", "names no columns"), ("users(agee)", "no such column: agee")] {
+        let wrong = [&query[..], &["--index", index]].concat();
+        laboratory.pragmark(&measure(&wrong)).exits(2).complains(&[why]);
+    }
 }
 
 #[test]
