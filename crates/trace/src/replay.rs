@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use engine::{EngineError, Statement, Step, Value};
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::content::{Content, Table};
@@ -120,8 +121,8 @@ fn end_of_table(row: &[Value]) -> Option<Table> {
     Some(Table { name: name.clone(), content })
 }
 
-/// One execution of a statement.
-#[derive(Clone, Debug)]
+/// One execution of a statement, which is serialised without its values.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Call {
     /// Its event.
     pub event: i64,
@@ -150,6 +151,7 @@ pub struct Call {
     /// The transaction afterwards: 0 no lock, 1 read, 2 written, 3 not known.
     pub transaction: i64,
     /// The bound values.
+    #[serde(skip)]
     pub values: Values,
 }
 
@@ -162,6 +164,12 @@ pub enum Values {
     Expanded(String),
     /// They are not in the trace: why.
     Missing(&'static str),
+}
+
+impl Default for Values {
+    fn default() -> Values {
+        Values::Missing("values that are not read")
+    }
 }
 
 /// A value to be bound.

@@ -5,20 +5,40 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::Value;
+use serde::{Deserialize, Serialize};
 use trace::{Bound, Call, Values};
 use twox_hash::XxHash3_128;
 
-use super::spool::{Input, Spool, SpoolIndex, SpoolWriter, Stream, put, put_signed};
+use super::spool::{Spool, SpoolIndex, SpoolWriter, Stream};
 use crate::error::Result;
 
 /// Number of bytes from which a value is stored once, however often it is bound.
 const LONG: usize = 4 << 10;
 
-/// The bits of a call.
-const PREPARED: u64 = 1;
-const EARLY: u64 = 2;
-const AUTOCOMMIT: u64 = 4;
-const TRANSACTION_SHIFT: u32 = 3;
+/// The values of a call on the spool.
+#[derive(Serialize, Deserialize)]
+enum StoredValues<'r> {
+    #[serde(borrow)]
+    Bound(Vec<StoredValue<'r>>),
+    Expanded(&'r str),
+    Missing,
+}
+
+/// A value on the spool.
+#[derive(Serialize, Deserialize)]
+enum StoredValue<'r> {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text(&'r str),
+    Blob(&'r [u8]),
+    /// It is stored apart.
+    Long {
+        is_text: bool,
+        offset: u64,
+        length: usize,
+    },
+}
 
 /// The time span of the calls of a connection, in nanoseconds, and their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +107,6 @@ pub(crate) struct CallWriter {
     spans: BTreeMap<i64, Span>,
     /// The places of long values, by their hashes.
     long: HashMap<u128, u64>,
-    record: Vec<u8>,
 }
 
 impl CallWriter {
@@ -100,7 +119,6 @@ impl CallWriter {
             writer: SpoolWriter::create(path)?,
             spans: BTreeMap::new(),
             long: HashMap::new(),
-            record: Vec::new(),
         })
     }
 
@@ -110,74 +128,38 @@ impl CallWriter {
     /// The file cannot be written.
     pub(crate) fn add(&mut self, call: &Call) -> Result<()> {
         self.spans.entry(call.connection).or_insert(Span::NONE).add(&CallHeader::of(call));
-        let mut record = std::mem::take(&mut self.record);
-        record.clear();
-        put_facts(&mut record, call);
-        self.put_values(&mut record, &call.values)?;
-        self.writer.append(call.connection, &record)?;
-        self.record = record;
-        Ok(())
-    }
-
-    fn put_values(&mut self, out: &mut Vec<u8>, values: &Values) -> Result<()> {
-        match values {
+        let values = match &call.values {
             Values::Bound(values) => {
-                out.push(b'b');
-                put(out, values.len() as u64);
-                values.iter().try_for_each(|bound| self.put(out, bound.value()))
+                let values = values.iter().map(|bound| self.stored(bound.value()));
+                StoredValues::Bound(values.collect::<Result<_>>()?)
             }
-            Values::Expanded(sql) => {
-                out.push(b'e');
-                out.extend_from_slice(sql.as_bytes());
-                Ok(())
-            }
-            Values::Missing(_) => {
-                out.push(b'm');
-                Ok(())
-            }
-        }
+            Values::Expanded(sql) => StoredValues::Expanded(sql),
+            Values::Missing(_) => StoredValues::Missing,
+        };
+        self.writer.append(call.connection, &(call, values))
     }
 
-    fn put(&mut self, out: &mut Vec<u8>, value: &Value) -> Result<()> {
-        match value {
-            Value::Null => out.push(b'n'),
-            Value::Integer(number) => {
-                out.push(b'i');
-                put_signed(out, *number);
-            }
-            Value::Real(real) => {
-                out.push(b'r');
-                out.extend_from_slice(&real.to_bits().to_le_bytes());
-            }
-            Value::Text(text) => self.put_bytes(out, (b't', b'T'), text.as_bytes())?,
-            Value::Blob(bytes) => self.put_bytes(out, (b'x', b'X'), bytes)?,
-        }
-        Ok(())
+    fn stored<'v>(&mut self, value: &'v Value) -> Result<StoredValue<'v>> {
+        Ok(match value {
+            Value::Null => StoredValue::Null,
+            Value::Integer(number) => StoredValue::Integer(*number),
+            Value::Real(real) => StoredValue::Real(*real),
+            Value::Text(text) if text.len() < LONG => StoredValue::Text(text),
+            Value::Blob(bytes) if bytes.len() < LONG => StoredValue::Blob(bytes),
+            Value::Text(text) => self.apart(text.as_bytes(), true)?,
+            Value::Blob(bytes) => self.apart(bytes, false)?,
+        })
     }
 
-    /// Writes bytes with their kind, which is another one for bytes that are stored apart.
-    fn put_bytes(
-        &mut self,
-        out: &mut Vec<u8>,
-        (short, apart): (u8, u8),
-        bytes: &[u8],
-    ) -> Result<()> {
-        if bytes.len() < LONG {
-            out.push(short);
-            put(out, bytes.len() as u64);
-            out.extend_from_slice(bytes);
-            return Ok(());
-        }
+    /// Stores bytes apart, unless they are there already.
+    fn apart(&mut self, bytes: &[u8], is_text: bool) -> Result<StoredValue<'static>> {
         let hash = XxHash3_128::oneshot(bytes);
         let offset = match self.long.get(&hash) {
             Some(offset) => *offset,
             None => self.writer.store(bytes)?,
         };
         self.long.insert(hash, offset);
-        out.push(apart);
-        put(out, bytes.len() as u64);
-        put(out, offset);
-        Ok(())
+        Ok(StoredValue::Long { is_text, offset, length: bytes.len() })
     }
 
     /// Ends the spool.
@@ -187,48 +169,6 @@ impl CallWriter {
     pub(crate) fn finish(self) -> Result<CallSpool> {
         Ok(CallSpool { spool: self.writer.finish()?, spans: self.spans })
     }
-}
-
-fn put_facts(out: &mut Vec<u8>, call: &Call) {
-    let bit = |is: bool, bit| if is { bit } else { 0 };
-    put_signed(out, call.event);
-    put_signed(out, call.statement);
-    put_signed(out, call.start_us);
-    put_signed(out, call.duration_ns.map_or(0, |time| time.saturating_add(1)));
-    put(out, call.ticket.map_or(0, |ticket| ticket.saturating_add(1)));
-    put(
-        out,
-        bit(call.prepared, PREPARED)
-            | bit(call.early, EARLY)
-            | bit(call.autocommit, AUTOCOMMIT)
-            | (call.transaction as u64) << TRANSACTION_SHIFT,
-    );
-    put(out, call.rows);
-    put_signed(out, call.changes);
-    put_signed(out, call.result.map_or(0, |code| i64::from(code) + 1));
-}
-
-/// Reads the facts of a call without its values.
-fn facts(input: &mut Input<'_>, connection: i64) -> Option<Call> {
-    let (event, statement, start_us) = (input.signed()?, input.signed()?, input.signed()?);
-    let (duration, ticket, bits) = (input.signed()?, input.number()?, input.number()?);
-    let (rows, changes, result) = (input.number()?, input.signed()?, input.signed()?);
-    Some(Call {
-        event,
-        connection,
-        statement,
-        start_us,
-        duration_ns: (duration > 0).then(|| duration - 1),
-        rows,
-        changes,
-        result: (result > 0).then(|| (result - 1) as i32),
-        ticket: ticket.checked_sub(1),
-        prepared: bits & PREPARED != 0,
-        early: bits & EARLY != 0,
-        autocommit: bits & AUTOCOMMIT != 0,
-        transaction: (bits >> TRANSACTION_SHIFT) as i64,
-        values: Values::Missing("values that are not read"),
-    })
 }
 
 /// The calls of a recording on a spool.
@@ -260,16 +200,13 @@ impl CallSpool {
 
     /// Returns the calls of a connection.
     pub(crate) fn calls(&self, connection: i64) -> Calls<'_> {
-        Calls { stream: self.spool.stream(connection), connection }
+        Calls(self.spool.stream(connection))
     }
 }
 
 /// The calls of a connection, one after the other.
 #[derive(Debug)]
-pub(crate) struct Calls<'t> {
-    stream: Stream<'t>,
-    connection: i64,
-}
+pub(crate) struct Calls<'t>(Stream<'t>);
 
 impl Calls<'_> {
     /// Reads the next call with its values; `None` after the last one.
@@ -277,11 +214,18 @@ impl Calls<'_> {
     /// # Errors
     /// The spool cannot be read.
     pub(crate) fn call(&mut self) -> Result<Option<Call>> {
-        let (spool, connection) = (self.stream.spool, self.connection);
-        let Some(record) = self.stream.record()? else { return Ok(None) };
-        let mut input = Input::new(record);
-        let mut call = facts(&mut input, connection).ok_or_else(|| spool.torn())?;
-        call.values = values(&mut input, spool)?;
+        let spool = self.0.spool;
+        let Some(record) = self.0.record()? else { return Ok(None) };
+        let (mut call, values) =
+            postcard::from_bytes::<(Call, StoredValues<'_>)>(record).map_err(|_| spool.torn())?;
+        call.values = match values {
+            StoredValues::Bound(values) => {
+                let values = values.into_iter().map(|value| bound(value, spool));
+                Values::Bound(values.collect::<Result<_>>()?)
+            }
+            StoredValues::Expanded(sql) => Values::Expanded(sql.to_owned()),
+            StoredValues::Missing => Values::Missing("values that are missing"),
+        };
         Ok(Some(call))
     }
 
@@ -290,53 +234,27 @@ impl Calls<'_> {
     /// # Errors
     /// As [`Calls::call`].
     pub(crate) fn header(&mut self) -> Result<Option<CallHeader>> {
-        let (spool, connection) = (self.stream.spool, self.connection);
-        let Some(record) = self.stream.record()? else { return Ok(None) };
-        let call = facts(&mut Input::new(record), connection);
-        Ok(Some(CallHeader::of(&call.ok_or_else(|| spool.torn())?)))
+        let spool = self.0.spool;
+        let Some(record) = self.0.record()? else { return Ok(None) };
+        let call = postcard::take_from_bytes::<Call>(record);
+        call.map(|(call, _)| Some(CallHeader::of(&call))).map_err(|_| spool.torn())
     }
 }
 
-fn values(input: &mut Input<'_>, spool: &Spool) -> Result<Values> {
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).map_err(|_| spool.torn());
-    let kind = input.bytes(1).ok_or_else(|| spool.torn())?;
-    match kind {
-        b"b" => {
-            let count = input.number().ok_or_else(|| spool.torn())?;
-            (0..count).map(|_| bound(input, spool)).collect::<Result<_, _>>().map(Values::Bound)
+fn bound(value: StoredValue<'_>, spool: &Spool) -> Result<Bound> {
+    Ok(Bound::Own(match value {
+        StoredValue::Null => Value::Null,
+        StoredValue::Integer(number) => Value::Integer(number),
+        StoredValue::Real(real) => Value::Real(real),
+        StoredValue::Text(text) => Value::Text(text.to_owned()),
+        StoredValue::Blob(bytes) => Value::Blob(bytes.to_owned()),
+        StoredValue::Long { is_text, offset, length } => {
+            let bytes = spool.stored(offset, length)?;
+            let text = |bytes| String::from_utf8(bytes).map_err(|_| spool.torn());
+            let value = if is_text { Value::Text(text(bytes)?) } else { Value::Blob(bytes) };
+            return Ok(Bound::Shared(Arc::new(value)));
         }
-        b"e" => text(input.rest()).map(Values::Expanded),
-        _ => Ok(Values::Missing("values that are missing")),
-    }
-}
-
-fn bound(input: &mut Input<'_>, spool: &Spool) -> Result<Bound> {
-    let torn = || spool.torn();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).map_err(|_| spool.torn());
-    let kind = input.bytes(1).ok_or_else(torn)?[0];
-    let value = match kind {
-        b'n' => Value::Null,
-        b'i' => Value::Integer(input.signed().ok_or_else(torn)?),
-        b'r' => {
-            let bytes = input.bytes(8).and_then(|bytes| bytes.try_into().ok());
-            Value::Real(f64::from_bits(u64::from_le_bytes(bytes.ok_or_else(torn)?)))
-        }
-        kind => {
-            let length = input.number().ok_or_else(torn)? as usize;
-            let bytes = match kind {
-                b't' | b'x' => input.bytes(length).ok_or_else(torn)?.to_vec(),
-                _ => spool.stored(input.number().ok_or_else(torn)?, length)?,
-            };
-            match kind {
-                b't' | b'T' => Value::Text(text(bytes)?),
-                _ => Value::Blob(bytes),
-            }
-        }
-    };
-    Ok(match kind {
-        b'T' | b'X' => Bound::Shared(Arc::new(value)),
-        _ => Bound::Own(value),
-    })
+    }))
 }
 
 #[cfg(test)]

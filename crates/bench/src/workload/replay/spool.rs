@@ -9,12 +9,16 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, TrialError};
 
 /// Bytes of records that are collected for a segment.
 const SEGMENT: usize = 64 << 10;
+
+/// Bytes of the length before each record.
+const LENGTH: usize = size_of::<u32>();
 
 /// Bytes of all streams that are collected at most.
 const COLLECTED: usize = 16 << 20;
@@ -57,12 +61,12 @@ impl SpoolWriter {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(super) fn append(&mut self, stream: i64, record: &[u8]) -> Result<()> {
+    pub(super) fn append(&mut self, stream: i64, record: &impl Serialize) -> Result<()> {
+        let record = postcard::to_stdvec(record).map_err(TrialError::because)?;
         let (_, collected) = self.streams.entry(stream).or_default();
-        let before = collected.len();
-        put(collected, record.len() as u64);
-        collected.extend_from_slice(record);
-        self.collected += collected.len() - before;
+        collected.extend_from_slice(&(record.len() as u32).to_le_bytes());
+        collected.extend_from_slice(&record);
+        self.collected += LENGTH + record.len();
         if collected.len() >= SEGMENT {
             self.flush(stream)?;
         }
@@ -210,15 +214,21 @@ impl Stream<'_> {
         if self.position == self.records.len() && !self.next_segment()? {
             return Ok(None);
         }
-        let mut input = Input::new(&self.records[self.position..]);
-        let length = input.number().map(|length| length as usize);
-        let record = length.and_then(|length| input.bytes(length));
-        let left = input.rest().len();
-        self.position = self.records.len() - left;
-        match record {
-            Some(record) => Ok(Some(record)),
-            None => Err(self.spool.torn()),
-        }
+        let (length, rest) =
+            self.records[self.position..].split_first_chunk().ok_or_else(|| self.torn())?;
+        let record = rest.get(..u32::from_le_bytes(*length) as usize).ok_or_else(|| self.torn())?;
+        self.position += LENGTH + record.len();
+        Ok(Some(record))
+    }
+
+    /// Reads the next record as a value; `None` after the last one.
+    ///
+    /// # Errors
+    /// As [`Stream::record`].
+    pub(super) fn read<T: DeserializeOwned>(&mut self) -> Result<Option<T>> {
+        let spool = self.spool;
+        let Some(record) = self.record()? else { return Ok(None) };
+        postcard::from_bytes(record).map(Some).map_err(|_| spool.torn())
     }
 
     fn next_segment(&mut self) -> Result<bool> {
@@ -232,63 +242,9 @@ impl Stream<'_> {
     }
 }
 
-/// Appends a number.
-pub(crate) fn put(out: &mut Vec<u8>, number: u64) {
-    let mut rest = number;
-    while rest >= 0x80 {
-        out.push(rest as u8 | 0x80);
-        rest >>= 7;
-    }
-    out.push(rest as u8);
-}
-
-/// Appends a number that may be below zero.
-pub(crate) fn put_signed(out: &mut Vec<u8>, number: i64) {
-    put(out, ((number << 1) ^ (number >> 63)) as u64);
-}
-
-/// Reads bytes. Every method returns `None` if they end too early.
-#[derive(Debug)]
-pub(crate) struct Input<'b>(&'b [u8]);
-
-impl<'b> Input<'b> {
-    pub(crate) fn new(bytes: &'b [u8]) -> Input<'b> {
-        Input(bytes)
-    }
-
-    pub(crate) fn number(&mut self) -> Option<u64> {
-        let (mut number, mut shift) = (0, 0);
-        loop {
-            let byte = self.bytes(1)?[0];
-            number |= u64::from(byte & 0x7f).checked_shl(shift)?;
-            if byte < 0x80 {
-                return Some(number);
-            }
-            shift += 7;
-        }
-    }
-
-    pub(crate) fn signed(&mut self) -> Option<i64> {
-        let number = self.number()?;
-        Some((number >> 1) as i64 ^ -((number & 1) as i64))
-    }
-
-    pub(crate) fn bytes(&mut self, length: usize) -> Option<&'b [u8]> {
-        let (bytes, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(bytes)
-    }
-
-    /// Returns the bytes that have not been read.
-    pub(crate) fn rest(&self) -> &'b [u8] {
-        self.0
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     #[test]
     fn reels_have_their_records_in_order_however_many_segments_there_are() {
@@ -307,25 +263,12 @@ mod tests {
         for stream in 0..3 {
             let mut records = spool.stream(stream);
             for number in 0..2_000 {
-                assert_eq!(records.record().unwrap().unwrap(), record(stream, number));
+                assert_eq!(records.read::<Vec<u8>>().unwrap().unwrap(), record(stream, number));
             }
             assert_eq!(records.record().unwrap(), None);
         }
         assert_eq!(spool.stream(9).record().unwrap(), None);
         drop(spool);
         assert!(!path.exists());
-    }
-
-    proptest! {
-        #[test]
-        fn numbers_are_read_as_written(number in any::<u64>(), signed in any::<i64>()) {
-            let mut out = Vec::new();
-            put(&mut out, number);
-            put_signed(&mut out, signed);
-            let mut input = Input::new(&out);
-            prop_assert_eq!(input.number(), Some(number));
-            prop_assert_eq!(input.signed(), Some(signed));
-            prop_assert_eq!(input.number(), None);
-        }
     }
 }

@@ -25,7 +25,7 @@ use self::assignment::{Spans, ThreadCalls, assign, is_over};
 pub(super) use self::steps::{Step, Steps};
 use self::turns::{Turn, TurnOrder};
 use super::calls::CallSpool;
-use super::spool::{Spool, SpoolIndex, SpoolWriter, put};
+use super::spool::{Spool, SpoolIndex, SpoolWriter};
 use crate::error::Result;
 
 /// Nanoseconds by which a start may be later than recorded, because it is recorded in microseconds.
@@ -136,15 +136,13 @@ fn before(
         reads.map(|(thread, turns)| Reads::of(thread.calls(call_spool), turns)).collect();
     let mut required = vec![0; threads.len()];
     let mut writer = SpoolWriter::create(&directory.join("replay-before.tape"))?;
-    let mut record = Vec::new();
     for (own, moment) in turns.moments() {
-        record.clear();
+        let mut record: Vec<(usize, u64)> = Vec::new();
         for (thread, reads) in reads.iter_mut().enumerate().filter(|(thread, _)| *thread != own) {
             let steps = reads.until(moment)?;
             if steps > required[thread] {
                 required[thread] = steps;
-                put(&mut record, thread as u64);
-                put(&mut record, steps);
+                record.push((thread, steps));
             }
         }
         writer.append(own as i64, &record)?;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
 use trace::Call;
 
 use super::Commits;
@@ -9,14 +10,10 @@ use super::assignment::{ThreadCall, ThreadCalls, ThreadPlan};
 use super::turns::{CommitEnds, Tracker, Turn, TurnOrder};
 use crate::error::Result;
 use crate::workload::replay::calls::{CallHeader, CallSpool};
-use crate::workload::replay::spool::{Input, SpoolWriter, Stream, put};
-
-/// The bits of a step.
-const CLOSES: u64 = 1;
-const KEEPS: u64 = 2;
+use crate::workload::replay::spool::{SpoolWriter, Stream};
 
 /// One execution of a statement.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Step {
     /// Number of turns that must have ended before.
     pub(crate) after: u64,
@@ -25,6 +22,7 @@ pub(crate) struct Step {
     /// The turn that ends with it; 0 for none.
     pub(crate) ends: u64,
     /// Number of steps that other threads must have executed before the turn that it begins.
+    #[serde(skip)]
     pub(crate) before: Vec<(usize, u64)>,
     /// The pause before it in the recording, in nanoseconds.
     pub(crate) pause_ns: u64,
@@ -32,30 +30,6 @@ pub(crate) struct Step {
     pub(crate) closes: bool,
     /// Whether the same prepared statement is executed once more.
     pub(crate) keeps: bool,
-}
-
-impl Step {
-    fn put(&self, out: &mut Vec<u8>) {
-        let bit = |is: bool, bit| if is { bit } else { 0 };
-        put(out, bit(self.closes, CLOSES) | bit(self.keeps, KEEPS));
-        for number in [self.after, self.begins, self.ends, self.pause_ns] {
-            put(out, number);
-        }
-    }
-
-    fn read(record: &[u8]) -> Option<Step> {
-        let mut input = Input::new(record);
-        let bits = input.number()?;
-        Some(Step {
-            after: input.number()?,
-            begins: input.number()?,
-            ends: input.number()?,
-            before: Vec::new(),
-            pause_ns: input.number()?,
-            closes: bits & CLOSES != 0,
-            keeps: bits & KEEPS != 0,
-        })
-    }
 }
 
 /// Writes the steps of the thread of this number.
@@ -82,13 +56,9 @@ pub(super) fn write(
     };
     let kept = kept(thread.calls(call_spool))?;
     let mut calls = thread.calls(call_spool);
-    let mut record = Vec::new();
     while let Some(call) = calls.header()? {
         let keeps = kept.contains(builder.step);
-        let step = Step { keeps, ..builder.step(&call) };
-        record.clear();
-        step.put(&mut record);
-        writer.append(number as i64, &record)?;
+        writer.append(number as i64, &Step { keeps, ..builder.step(&call) })?;
     }
     Ok(())
 }
@@ -212,13 +182,9 @@ impl<'p> Steps<'p> {
     /// A spool cannot be read.
     pub(crate) fn step(&mut self) -> Result<Option<(Step, Call)>> {
         let Some(ThreadCall { call, .. }) = self.calls.call()? else { return Ok(None) };
-        let step = self.steps.record()?.and_then(Step::read);
-        let Some(mut step) = step else { return Err(self.steps.torn()) };
+        let mut step: Step = self.steps.read()?.ok_or_else(|| self.steps.torn())?;
         if step.begins > 0 {
-            let mut required = Input::new(self.before.record()?.unwrap_or_default());
-            while let Some((thread, steps)) = required.number().zip(required.number()) {
-                step.before.push((thread as usize, steps));
-            }
+            step.before = self.before.read()?.unwrap_or_default();
         }
         Ok(Some((step, call)))
     }
