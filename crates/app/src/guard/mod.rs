@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use lab::comparison::ExactComparison;
-use lab::guard::{Gate, Guard, Timed, Work, counters, unknown_part};
+use lab::guard::{Gate, Guard, Status, Timed, Work, alone, counters};
 use lab::record::{RunPlan, TrialRecord};
 use report::document::Document;
 use runner::RunFolder;
@@ -36,6 +36,8 @@ pub struct GuardRequest {
     pub new: Option<String>,
     /// The directory to compare with, instead of a revision.
     pub base_directory: Option<PathBuf>,
+    /// Whether the project is checked by itself, by limits.
+    pub no_base: bool,
     /// The engine of both sides, or that of the base and that of the new side.
     pub engines: Vec<String>,
     /// The database of both sides, or that of the base and that of the new side.
@@ -59,7 +61,7 @@ pub struct GuardRequest {
 pub struct Guarded {
     /// The checks.
     pub gate: Gate,
-    /// The counters of both sides.
+    /// The counters of both sides; empty without a base.
     pub comparison: ExactComparison,
 }
 
@@ -110,8 +112,21 @@ fn measure_sides(
     let measurement =
         Measurement::new(planned, &names, directory, request.seed, (interrupted, ui))?;
     let (comparison, mut trials) = measurement.counted(&names)?;
+    if request.no_base {
+        if let Some(folder) = &request.out {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                Error::unusable(format!("cannot make {}: {error}", folder.display()))
+            })?;
+        }
+        let gate = Gate::of(alone(guard, &comparison));
+        return Ok(Guarded { gate, comparison: ExactComparison::default() });
+    }
     let mut checks = counters(guard, &comparison);
-    check_names(guard, &comparison)?;
+    if checks.iter().any(|check| check.status == Status::Failed)
+        && !sides[0].repeats_its_build(directory, interrupted)?
+    {
+        Gate::of_random_data(&mut checks);
+    }
     let mut budgets = if request.counters_only { Vec::new() } else { Timed::of(guard) };
     if comparison.totals.is_empty() && budgets.is_empty() {
         return Err(Error::unusable(
@@ -189,12 +204,14 @@ fn sides(
     let (base_directory, base_name) = match (&request.base, &request.base_directory) {
         (Some(revision), _) => checked_out(revision, "base")?,
         (None, Some(other)) => (other.clone(), other.display().to_string()),
-        (None, None) if request.engines.len() == 2 || request.databases.len() == 2 => {
+        (None, None)
+            if request.no_base || request.engines.len() == 2 || request.databases.len() == 2 =>
+        {
             (new_directory.clone(), new_name.clone())
         }
         _ => {
             return Err(Error::mistake("there is nothing to compare with").hint(
-                "name a revision (--base origin/main), a directory (--base DIR), two engines (--engine A --engine B) or two databases (--db A --db B)",
+                "name a revision (--base origin/main), a directory (--base DIR), two engines (--engine A --engine B) or two databases (--db A --db B); or check the project by itself (--no-base)",
             ));
         }
     };
@@ -257,15 +274,4 @@ fn work_of_base(path: &Path, name: &str) -> Result<Work> {
 
 fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).map_err(|error| Error::reading(path, error))
-}
-
-/// Refuses budgets of statements and of kinds of files that do not exist.
-fn check_names(guard: &Guard, comparison: &ExactComparison) -> Result<()> {
-    match unknown_part(guard, comparison) {
-        None => Ok(()),
-        Some(name) => Err(Error::unusable(format!(
-            "the budget {name} is of a statement or a kind of file that there is not"
-        ))
-        .hint("`pragmark compare` shows the names of statements")),
-    }
 }

@@ -126,8 +126,29 @@ impl Repository {
                 &commit,
             ],
         )?;
+        if place.join(".gitmodules").exists() {
+            git(&place, &["submodule", "update", "--init", "--recursive", "--quiet"]).map_err(
+                |error| {
+                    Error::unusable(format!(
+                        "the submodules of the {name} side ({revision}) cannot be checked out: {}",
+                        error.words()
+                    ))
+                    .hint("give git access to them, or compare two directories: --base ../old")
+                },
+            )?;
+        }
+        let directory = place.join(&self.prefix);
+        if !directory.is_dir() {
+            return Err(Error::unusable(format!(
+                "the {name} side ({revision}) has no directory {}: the project was elsewhere then",
+                self.prefix.display()
+            ))
+            .hint(
+                "check that revision out elsewhere, and name its directory: --base ../old/FOLDER",
+            ));
+        }
         let short = commit.chars().take(10).collect();
-        Ok((place.join(&self.prefix), short))
+        Ok((directory, short))
     }
 }
 

@@ -52,7 +52,7 @@ const DATABASE: &str = "PRAGMARK_DATABASE";
 impl Side {
     /// Builds it, and describes its work as an experiment with what carries it out.
     pub(super) fn planned(&self, workspace: &Path, interrupted: &AtomicBool) -> Result<Planned> {
-        let made = workspace.join(format!("{}.db", self.role));
+        let made = self.made(workspace);
         if let Some(build) = &self.work.build {
             self.build(build, &made, interrupted)?;
         }
@@ -126,12 +126,35 @@ impl Side {
         Error::unusable(format!("the {} side ({}) {what}: {why}", self.role, self.name))
     }
 
+    /// The database that its build makes.
+    fn made(&self, workspace: &Path) -> PathBuf {
+        workspace.join(format!("{}.db", self.role))
+    }
+
+    /// Builds once more. Returns whether the build makes the same database again; also if it makes none.
+    pub(super) fn repeats_its_build(
+        &self,
+        workspace: &Path,
+        interrupted: &AtomicBool,
+    ) -> Result<bool> {
+        let (made, again) = (self.made(workspace), workspace.join("again.db"));
+        let Some(build) = self.work.build.as_ref().filter(|_| made.exists()) else {
+            return Ok(true);
+        };
+        self.build(build, &again, interrupted)?;
+        let read = |path: &Path| std::fs::read(path).map_err(|error| Error::reading(path, error));
+        Ok(read(&made)? == read(&again)?)
+    }
+
     /// Executes the build in the directory of the side.
     fn build(&self, build: &str, database: &Path, interrupted: &AtomicBool) -> Result<()> {
         let mut command = Command::new("sh");
         command.args(["-c", build]).current_dir(&self.directory).env(DATABASE, database);
         let built = process::run(&mut command, Group::Own, &Limits::cancelled(interrupted))
-            .map_err(Error::unusable)?;
+            .map_err(|error| {
+                let directory = self.directory.display();
+                self.failed(&format!("was not built in {directory}: `{build}`"), error)
+            })?;
         match built.end {
             end if end.is_success() => Ok(()),
             End::Cancelled => Err(Error::interrupted("stopped while a side was built")),

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::answer::AnswerChange;
-use super::figure::Figure;
+use super::figure::{Count, Figure};
 use super::statement::{OF_STATEMENT, StatementComparison, answer_change};
 use crate::trial::{Measured, Outcome, StatementRecord};
 
@@ -105,9 +105,38 @@ impl ExactComparison {
                 both.map(|sides| StatementComparison::of(sides, same_version, [base, new]));
             comparison.statements = compared.collect();
             comparison.written = written([base, new], &comparison.unmatched);
+            comparison.leave_out_unmatched();
             comparison.statements.sort_by(StatementComparison::in_order_of_concern);
         }
         comparison
+    }
+
+    /// Lets the counters of the whole work say something of the statements of both sides alone. Counters of files are not known
+    /// by statement: that of the base counts as missing.
+    fn leave_out_unmatched(&mut self) {
+        if self.unmatched == Unmatched::default() {
+            return;
+        }
+        let statements = &self.statements;
+        for total in &mut self.totals {
+            let is_by_statement = OF_STATEMENT.contains(&total.metric.as_str());
+            let mean = |side: fn(&Figure) -> Count| {
+                let (mut all, mut executions) = (0.0, 0.0);
+                for statement in statements {
+                    let times = side(statement.figure("executions")?).exact()?;
+                    all += side(statement.figure(&total.metric)?).exact()? * times;
+                    executions += times;
+                }
+                (executions > 0.0).then(|| Count::Exact(all / executions))
+            };
+            let count = |side| mean(side).unwrap_or(Count::Missing);
+            let [base, new] = if total.metric == "executions" || !is_by_statement {
+                [Count::Missing, total.new]
+            } else {
+                [count(|figure| figure.base), count(|figure| figure.new)]
+            };
+            *total = Figure::between(&total.metric, base, new);
+        }
     }
 
     /// Returns whether both sides have a measured trial.
@@ -195,7 +224,7 @@ mod tests {
     //! Comparisons of made-up trials.
 
     use super::*;
-    use crate::comparison::{Change, Count, Severity};
+    use crate::comparison::{Change, Severity};
     use crate::trial::{Answer, EngineMark};
 
     /// A trial with one statement.
@@ -338,15 +367,39 @@ mod tests {
     }
 
     #[test]
-    fn statements_of_one_side_alone_are_listed() {
-        let mut new = side("new", &[USUAL, USUAL]);
-        for trial in &mut new.trials {
-            let Outcome::Measured(measured) = trial else { unreachable!() };
-            measured.statements[0].name = "r".to_owned();
-        }
-        let comparison = ExactComparison::of(&side("base", &[USUAL, USUAL]), &new);
-        assert_eq!(comparison.unmatched.only_base, ["q"]);
-        assert_eq!(comparison.unmatched.only_new, ["r"]);
-        assert!(comparison.statements.is_empty());
+    fn a_statement_of_one_side_alone_is_listed_and_left_out_of_the_whole() {
+        let side = |names: &[(&str, f64)]| {
+            let mut side = side("side", &[USUAL, USUAL]);
+            for trial in &mut side.trials {
+                let Outcome::Measured(measured) = trial else { unreachable!() };
+                let usual = measured.statements.remove(0);
+                for (name, steps) in names {
+                    let statement = StatementRecord { name: (*name).to_owned(), ..usual.clone() };
+                    measured.statements.push(statement);
+                    measured.metrics.insert(format!("executions.{name}"), 20.0);
+                    measured.metrics.insert(format!("vm_steps.{name}"), *steps);
+                }
+                let mean = names.iter().map(|(_, steps)| steps).sum::<f64>() / names.len() as f64;
+                measured.metrics.insert("vm_steps".to_owned(), mean);
+            }
+            side
+        };
+        let comparison = ExactComparison::of(
+            &side(&[("both", 10.0), ("removed", 1.0)]),
+            &side(&[("both", 10.0), ("added", 900.0)]),
+        );
+        assert_eq!(comparison.unmatched.only_base, ["removed"]);
+        assert_eq!(comparison.unmatched.only_new, ["added"]);
+        assert_eq!(comparison.total("vm_steps").unwrap().ratio(), Some(1.0));
+        assert_eq!(comparison.total("syncs").unwrap().change, Change::Missing);
+    }
+
+    #[test]
+    fn a_change_of_less_than_a_thousandth_is_no_change_of_work() {
+        let steps = |steps| side("side", &[Made { steps, ..USUAL }, Made { steps, ..USUAL }]);
+        let compared = ExactComparison::of(&steps(10_000.0), &steps(10_009.0));
+        assert_eq!(compared.statements[0].severity(), Severity::Same);
+        let compared = ExactComparison::of(&steps(10_000.0), &steps(10_020.0));
+        assert_eq!(compared.statements[0].severity(), Severity::More);
     }
 }

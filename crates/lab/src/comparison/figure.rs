@@ -101,7 +101,11 @@ pub struct Figure {
 impl Figure {
     /// Compares the counter that the trials have under `name`, which may end in the name of a statement.
     pub fn of(metric: &str, name: &str, base: &[&Measured], new: &[&Measured]) -> Figure {
-        let (base, new) = (Count::of(name, base), Count::of(name, new));
+        Figure::between(metric, Count::of(name, base), Count::of(name, new))
+    }
+
+    /// Compares two counters of a metric.
+    pub(super) fn between(metric: &str, base: Count, new: Count) -> Figure {
         let change = match (base.exact(), new.exact()) {
             (Some(base), Some(new)) if base == new => Change::Same,
             (Some(_), Some(_)) if !is_work(metric) => Change::Other,
@@ -110,6 +114,11 @@ impl Figure {
             _ => Change::NotExact,
         };
         Figure { metric: metric.to_owned(), base, new, change }
+    }
+
+    /// Returns whether it changed by less than 0.1 %.
+    pub fn is_negligible(&self) -> bool {
+        self.ratio().is_some_and(|ratio| (ratio - 1.0).abs() < 0.001)
     }
 
     /// Returns the new value divided by the base value: none unless both are exact, infinite if only the base is 0.

@@ -36,4 +36,5 @@ pub use machines::{
 };
 pub use plans::{PlanChange, same_plan};
 pub use runs::{ExperimentComparison, Incomparable, RatioChange, RunComparison, VariantComparison};
+pub(crate) use statement::OF_STATEMENT;
 pub use statement::{Severity, StatementComparison};

@@ -10,7 +10,7 @@ use super::plans::PlanChange;
 use crate::trial::{Measured, StatementRecord};
 
 /// Metrics by which one statement is compared.
-pub(super) const OF_STATEMENT: [&str; 6] =
+pub(crate) const OF_STATEMENT: [&str; 6] =
     ["executions", "rows_per_call", "vm_steps", "scan_steps", "sorts", "auto_index_rows"];
 
 /// One statement on both sides.
@@ -80,14 +80,23 @@ impl StatementComparison {
         self.figures.iter().find(|figure| figure.metric == metric)
     }
 
-    /// Returns how grave its change is.
-    pub fn severity(&self) -> Severity {
-        let any = |change: Change| self.work().any(|figure| figure.change == change);
+    /// Returns whether it reads a table whole that was searched, and needs more work for it.
+    pub fn has_new_scan(&self) -> bool {
         let scans = self.plan.as_ref().is_some_and(|plan| !plan.scans.is_empty());
+        let is_worse = self.work().any(|figure| figure.change == Change::Worse);
+        scans && is_worse && self.more_steps.is_none_or(|steps| steps > 0.0)
+    }
+
+    /// Returns how grave its change is. Changes of less than 0.1 % are none.
+    pub fn severity(&self) -> Severity {
+        let any = |change: Change| {
+            let mut work = self.work();
+            work.any(|figure| figure.change == change && !figure.is_negligible())
+        };
         let more = self.more_steps.is_some_and(|steps| steps > 0.0);
         match (any(Change::Worse), any(Change::Better)) {
             _ if matches!(self.answer, AnswerChange::Other { .. }) => Severity::Answer,
-            (true, _) if scans && self.more_steps.is_none_or(|steps| steps > 0.0) => Severity::Scan,
+            (true, _) if self.has_new_scan() => Severity::Scan,
             (true, _) if more => Severity::More,
             (true, false) => Severity::More,
             (true, true) => Severity::Mixed,

@@ -12,7 +12,7 @@ mod sequence;
 mod timed;
 
 pub use bounds::{Budget, BudgetError, Comparator, Limit};
-pub use checks::{Check, Gate, Status, counters, unknown_part};
+pub use checks::{Check, Gate, Status, alone, counters};
 pub use config::{Answers, Guard, MayLose, Scans, Work};
 pub use run::{
     OtherWork, both_sides, counting_experiment, counts_of, recorded_plan, role_of,

@@ -9,7 +9,7 @@ use crate::analysis::{Collector, ExperimentAnalysis};
 use crate::design::Variant;
 use crate::record::{EnvironmentFile, RunPlan, TrialRecord};
 use crate::target;
-use crate::tier::{BESIDES, Class, TierSet};
+use crate::tier::{Accident, BESIDES, Class, Loss, TierSet};
 use crate::trial::{Measured, Outcome};
 
 /// The sides in words.
@@ -114,12 +114,11 @@ fn check(may_lose: MayLose, sides: &[Evidence; 2]) -> Check {
             Status::Passed,
             "the settings that decide it are the same, and so is what SQLite read back".to_owned(),
         ),
-        Some(false) => {
-            (Status::Failed, "the new settings lose more than those of the base".to_owned())
-        }
-        Some(true) if is_whole => {
-            (Status::Passed, "as safe as the base, as crash images showed".to_owned())
-        }
+        Some(false) => (Status::Failed, before_and_after(sides)),
+        Some(true) if is_whole => (
+            Status::Passed,
+            format!("{}; as safe as is allowed, as crash images showed", before_and_after(sides)),
+        ),
         _ => (Status::Undecided, unknown(sides)),
     };
     Check::of("safety", allowed, status, words)
@@ -166,19 +165,63 @@ fn unknown(sides: &[Evidence; 2]) -> String {
     }
 }
 
+/// Returns the settings that differ, and what each accident takes before and after.
+fn before_and_after(sides: &[Evidence; 2]) -> String {
+    let [base, new] = sides;
+    let losses = Accident::ALL.into_iter().filter_map(|accident| {
+        let (old, new) = (base.class.loss(accident)?, new.class.loss(accident)?);
+        let words = |loss: Loss| match loss {
+            Loss::Corruption => "can corrupt the database",
+            loss => loss.words(),
+        };
+        let accident = match accident {
+            Accident::Process => "when the process dies",
+            Accident::Power => "in a power cut",
+        };
+        (old != new).then(|| format!("loss {accident}: {} → {}", words(old), words(new)))
+    });
+    differences(sides).into_iter().chain(losses).collect::<Vec<_>>().join("; ")
+}
+
 /// Returns the first setting whose values differ between the connections of both sides.
-fn difference([base, new]: &[Evidence; 2]) -> Option<String> {
-    let names = base.in_force.iter().chain(&new.in_force);
-    let names: BTreeSet<&String> = names.flat_map(BTreeMap::keys).collect();
-    let values = |side: &Evidence, name: &String| -> String {
-        let values = side.in_force.iter().filter_map(|pragmas| pragmas.get(name));
-        let values: BTreeSet<&str> = values.map(String::as_str).collect();
-        values.into_iter().collect::<Vec<_>>().join(" and ")
+fn difference(sides: &[Evidence; 2]) -> Option<String> {
+    differences(sides).into_iter().next()
+}
+
+/// Returns the settings whose values differ between the connections of both sides, or in what the sides name.
+fn differences([base, new]: &[Evidence; 2]) -> Vec<String> {
+    let values = |side: &Evidence| -> BTreeMap<String, BTreeSet<String>> {
+        let mut values = BTreeMap::<String, BTreeSet<String>>::new();
+        for (name, value) in side.in_force.iter().flatten() {
+            values.entry(name.clone()).or_default().insert(in_words(name, value));
+        }
+        for (name, level) in side.set.iter().flat_map(|set| &set.settings) {
+            let named = || BTreeSet::from([in_words(name, &level.to_string())]);
+            values.entry(name.clone()).or_insert_with(named);
+        }
+        values
     };
-    let of = |name: &String| (values(base, name), values(new, name));
-    let mut pairs = names.into_iter().map(|name| (name, of(name)));
-    let (name, (old, new)) = pairs.find(|(_, (old, new))| old != new)?;
-    Some(format!("{name} was {old} in the base and is {new} in the new side"))
+    let (base, new) = (values(base), values(new));
+    let names: BTreeSet<&String> = base.keys().chain(new.keys()).collect();
+    let joined = |side: &BTreeMap<String, BTreeSet<String>>, name: &String| match side.get(name) {
+        Some(values) => values.iter().cloned().collect::<Vec<_>>().join(" and "),
+        None => "not set".to_owned(),
+    };
+    let pairs = names.into_iter().map(|name| (name, joined(&base, name), joined(&new, name)));
+    let pairs = pairs.filter(|(_, old, new)| old != new);
+    pairs
+        .map(|(name, old, new)| {
+            format!("{name} was {old} in the base and is {new} in the new side")
+        })
+        .collect()
+}
+
+/// Returns a value as people write it: SQLite answers `synchronous` as a number.
+fn in_words(name: &str, value: &str) -> String {
+    let names = ["OFF", "NORMAL", "FULL", "EXTRA"];
+    let number = value.parse().ok().filter(|_| name == "synchronous");
+    let word = number.and_then(|number: usize| names.get(number));
+    word.map_or_else(|| value.to_uppercase(), |word| (*word).to_owned())
 }
 
 #[cfg(test)]
@@ -189,7 +232,6 @@ mod tests {
     use crate::guard::run::counting_experiment;
     use crate::plan::ad_hoc;
     use crate::record::{PlannedExperiment, Purpose};
-    use crate::tier::Loss;
     use crate::trial::ReadBack;
 
     fn class(power: Loss) -> Class {
@@ -215,6 +257,16 @@ mod tests {
     }
 
     #[test]
+    fn a_worse_tier_is_named_with_its_settings_and_losses() {
+        let sides = [side(class(Loss::Nothing), "2"), side(class(Loss::Corruption), "0")];
+        let words = check(MayLose::Nothing, &sides).words;
+        assert_eq!(
+            words,
+            "synchronous was FULL in the base and is OFF in the new side; loss in a power cut: no acknowledged transaction → can corrupt the database"
+        );
+    }
+
+    #[test]
     fn a_worse_tier_fails_unless_it_may_be_lost() {
         let (safe, recent) = (class(Loss::Nothing), class(Loss::RecentTransactions));
         let (corrupt, unknown) = (class(Loss::Corruption), Class::default());
@@ -237,7 +289,7 @@ mod tests {
         let other = Evidence { in_force: side(Class::default(), "off").in_force, ..unknown() };
         let (status, words) = of(unknown(), other);
         assert_eq!(status, Status::Undecided);
-        assert!(words.contains("synchronous was normal in the base and is off in the new side"));
+        assert!(words.contains("synchronous was NORMAL in the base and is OFF in the new side"));
         let by_itself = Evidence {
             sets_itself: ["q:2 sets synchronous".to_owned()].into(),
             ..side(class(Loss::Nothing), "full")
@@ -322,7 +374,7 @@ mod tests {
         assert_eq!(same.unwrap().status, Status::Passed);
         let built = of(MayLose::Nothing, [in_mode("delete"), in_mode("wal")]).unwrap();
         assert_eq!(built.status, Status::Undecided);
-        assert!(built.words.contains("journal_mode was delete"), "{}", built.words);
+        assert!(built.words.contains("journal_mode was DELETE"), "{}", built.words);
         let with_pragma =
             Measured { sets_itself: vec!["q sets journal_mode".to_owned()], ..in_mode("delete") };
         let set = of(MayLose::Nothing, [in_mode("delete"), with_pragma]).unwrap();

@@ -23,6 +23,7 @@ Examples:
   pragmark guard --counters-only --base HEAD~1      plans, counters, answers and safety only: seconds, no noise
   pragmark guard --engine 3.46.0 --engine 3.54.1    two libraries with the same project
   pragmark guard --base ../old                      two directories
+  pragmark guard --no-base                          no comparison: full scans, automatic indexes, limits
 
 The file pragmark-guard.toml names the work and the budgets.
 
@@ -32,6 +33,10 @@ pub struct GuardArgs {
     /// path that begins with `.` or `/`.
     #[arg(long, value_name = "REVISION")]
     pub base: Option<String>,
+    /// Compare with nothing: fail if a statement scans more than 1,000 rows, builds an automatic index, or exceeds a limit of the
+    /// file, such as `vm_steps`.
+    #[arg(long, conflicts_with_all = ["base", "new"])]
+    pub no_base: bool,
     /// Revision to check, instead of the working directory.
     #[arg(long, value_name = "REVISION", requires = "base")]
     pub new: Option<String>,
@@ -74,6 +79,7 @@ impl GuardArgs {
             base,
             new: self.new,
             base_directory,
+            no_base: self.no_base,
             engines: self.engine,
             databases: self.dbs,
             config: self.config,

@@ -1,8 +1,8 @@
 //! Two sides compared by counters: which statements changed, their plans, and the counters of the whole work.
 
 use lab::comparison::{
-    AnswerChange, Count, ExactComparison, Figure, PlanChange, Severity, SideFacts,
-    StatementComparison,
+    AnswerChange, Change, Count, ExactComparison, Figure, PlanChange, Severity, SideFacts,
+    StatementComparison, Unmatched,
 };
 
 use super::{add_qualified, cells, sections, unmatched};
@@ -124,8 +124,8 @@ fn statements_of(comparison: &ExactComparison, severity: Severity) -> Option<Ite
 /// Names the counters of the whole work that changed.
 fn whole(comparison: &ExactComparison) -> Option<Item> {
     let changed = IN_SUMMARY.iter().filter_map(|metric| {
-        let ratio = comparison.total(metric)?.ratio();
-        let ratio = ratio.filter(|ratio| *ratio != 1.0 && ratio.is_finite())?;
+        let total = comparison.total(metric).filter(|total| !total.is_negligible())?;
+        let ratio = total.ratio().filter(|ratio| ratio.is_finite())?;
         let name = format!("{} ", metric_heading(metric));
         Some(Sentence::from(name).figure(cells::times(ratio)))
     });
@@ -230,6 +230,7 @@ fn totals(comparison: &ExactComparison) -> Vec<Block> {
     let is_zero = |count: Count| count.exact() == Some(0.0);
     let counted = comparison.totals.iter();
     let counted = counted.filter(|figure| !(is_zero(figure.base) && is_zero(figure.new)));
+    let counted = counted.filter(|figure| figure.change != Change::Missing);
     let row = |figure: &Figure| {
         let name = Cell::new(metric_heading(&figure.metric));
         Row::led(name, cells::counter(figure))
@@ -272,5 +273,10 @@ fn not_compared(comparison: &ExactComparison) -> Vec<Block> {
         }
         _ => None,
     });
-    Block::list(only.into_iter().chain(inexact).chain(answers).chain(open)).into_iter().collect()
+    let files = (comparison.unmatched != Unmatched::default()).then(|| {
+        Item::new(Sentence::from("Counters of files, because statements were added or removed."))
+    });
+    Block::list(files.into_iter().chain(only).chain(inexact).chain(answers).chain(open))
+        .into_iter()
+        .collect()
 }

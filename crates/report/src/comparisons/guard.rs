@@ -11,7 +11,11 @@ use crate::words::metric_heading;
 
 /// Returns the result of `pragmark guard`.
 pub fn guarded(gate: &Gate, comparison: &ExactComparison) -> Document {
-    let mut document = exact::exact(std::slice::from_ref(comparison));
+    let mut document = match comparison.is_complete() {
+        true => exact::exact(std::slice::from_ref(comparison)),
+        // Without a base.
+        false => Document { about: vec!["".into()], ..Document::default() },
+    };
     document.title = match gate.status() {
         Status::Passed => "Guard: passed",
         Status::Failed => "Guard: failed",

@@ -221,7 +221,11 @@ fn syncs_that_are_turned_off_fail_for_safety_although_there_is_less_work() {
         return;
     };
     let answer = project.guard(&LAST).exits(4);
-    answer.says(&["safety: the new settings lose more than those of the base", "40 → 0"]);
+    answer.says(&[
+        "safety: synchronous was FULL in the base and is OFF in the new side",
+        "can corrupt the database",
+        "40 → 0",
+    ]);
     let file = project.path().join("pragmark-guard.toml");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("may-lose = \"nothing\"", "may-lose = \"anything\""))

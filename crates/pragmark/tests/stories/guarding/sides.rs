@@ -43,7 +43,7 @@ fn a_journal_mode_that_the_build_leaves_in_the_file_is_seen() {
     project.guard(&["--base", "HEAD", "--counters-only"]).exits(0);
     project.write("pragmas.sql", "PRAGMA journal_mode = wal;\n");
     let answer = project.guard(&["--base", "HEAD", "--counters-only"]);
-    answer.exits(5).says(&["journal_mode was delete in the base and is wal"]);
+    answer.exits(5).says(&["journal_mode was DELETE in the base and is WAL"]);
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn settings_that_the_base_leaves_to_sqlite_have_a_tier_as_well() {
     let off = "scripts = \"queries.sql\"\nsettings = { synchronous = \"off\" }";
     write_work(&project, off);
     let answer = project.guard(&["--base", "HEAD", "--counters-only"]);
-    answer.exits(4).says(&["safety: the new settings lose more than those of the base"]);
+    answer.exits(4).says(&["safety: synchronous was FULL in the base and is OFF in the new side"]);
 }
 
 #[test]
@@ -115,4 +115,67 @@ fn a_new_side_may_repair_the_budgets_of_the_base() {
         .exits(3)
         .complains(&["pragmark-guard.toml of the base side (HEAD~1 at ", "script"]);
     project.is_clean();
+}
+
+#[test]
+fn random_data_of_a_build_are_undecided_with_the_remedy() {
+    let Some(project) = Project::shop() else {
+        return;
+    };
+    let file = "[work]\nbuild = '''python3 -c \"import os, sqlite3, random; c = sqlite3.connect(os.environ['PRAGMARK_DATABASE']); c.executescript('CREATE TABLE t(a)'); c.executemany('INSERT INTO t VALUES (?)', [(random.random(),) for _ in range(50)]); c.commit()\"'''\nscripts = \"all.sql\"\n";
+    project.write("pragmark-guard.toml", file);
+    project.write("all.sql", "-- name: all\nSELECT a FROM t ORDER BY a;\n");
+    project.commit("Random data");
+    let answer = project.guard(&["--base", "HEAD", "--counters-only"]).exits(5);
+    answer.says(&["makes another database each", "fixed seed"]);
+    project.is_clean();
+}
+
+#[test]
+fn a_project_that_was_elsewhere_in_the_base_is_named_with_its_side() {
+    let Some(project) = Project::shop() else {
+        return;
+    };
+    std::fs::create_dir(project.path().join("moved")).unwrap();
+    for file in ["pragmark-guard.toml", "shop.py", "queries.sql", "pragmas.sql"] {
+        project.git(&["mv", file, "moved"]);
+    }
+    project.commit("Moved");
+    let moved = ["--config", "moved/pragmark-guard.toml", "--base", "HEAD~1", "--counters-only"];
+    let answer = project.guard(&moved).exits(3);
+    answer.complains(&["the base side (HEAD~1) has no directory moved", "--base ../old/FOLDER"]);
+    project.is_clean();
+}
+
+#[test]
+fn submodules_are_checked_out_with_a_revision() {
+    let (Some(project), Some(other)) = (Project::shop(), Project::shop()) else {
+        return;
+    };
+    let local = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add"];
+    project.git(&[&local[..], &[other.path().to_str().unwrap(), "sql"]].concat());
+    let work = "[work]\nbuild = \"python3 sql/shop.py migrate\"\nscripts = \"sql/queries.sql\"\n";
+    project.write("pragmark-guard.toml", work);
+    project.commit("Submodule");
+    let base = ["--base", "HEAD", "--counters-only"];
+    let mut guard = project.command(&base);
+    guard.envs([("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "protocol.file.allow")]);
+    guard.env("GIT_CONFIG_VALUE_0", "always");
+    crate::laboratory::answer_of(&mut guard).exits(0);
+    project.guard(&base).exits(3).complains(&["the submodules of the base side"]);
+    project.is_clean();
+}
+
+#[test]
+fn a_project_by_itself_fails_on_scans_and_steps() {
+    let Some(project) = Project::shop() else {
+        return;
+    };
+    let answer = project.guard(&["--no-base"]).exits(4);
+    answer.says(&["Full-scan steps of customers_of_city: 1,999", "allowed is <= 1000"]);
+    let work = "[work]\nbuild = \"python3 shop.py migrate\"\nscripts = \"queries.sql\"\n";
+    let limits = "[limits]\nvm_steps = \"<= 1\"\n\"vm_steps.no_such\" = \"<= 9\"\n";
+    project.write("pragmark-guard.toml", &format!("{work}{limits}"));
+    let answer = project.guard(&["--no-base"]).exits(4);
+    answer.says(&["VM steps of orders_of_customer", "no such statement"]);
 }

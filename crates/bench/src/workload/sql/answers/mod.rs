@@ -195,7 +195,11 @@ fn pass(
     if rows == Rows::AsChosen || writes {
         outcome?;
     }
-    let contents = contents(&connection, &tables)?;
+    let executions = answers.values().flatten().map(|answer| answer.executions).max();
+    let mut contents = contents(&connection, &tables)?;
+    for answer in contents.values_mut().flatten() {
+        answer.executions = executions.unwrap_or_default();
+    }
     connection.close()?;
     Ok(Pass { answers, contents })
 }
