@@ -147,8 +147,7 @@ impl Repository {
                 "check that revision out elsewhere, and name its directory: --base ../old/FOLDER",
             ));
         }
-        let short = commit.chars().take(10).collect();
-        Ok((directory, short))
+        Ok((directory, commit.chars().take(10).collect()))
     }
 }
 
