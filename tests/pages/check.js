@@ -1,12 +1,12 @@
 // Opens pages in headless Chromium and prints what is wrong with them: check.js PAGE...
 //
-// Each page is opened at three widths, light and dark, with scripts, then without scripts and for print.
+// Each page is opened at four widths, light and dark, with scripts, then without scripts and for print.
 import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { launch, open, SCHEMES } from "./browser.js";
 import { problemsOfLayout, visibleHeadings } from "./inspect.js";
 
-const WIDTHS = [400, 800, 1280];
+const WIDTHS = [360, 400, 768, 1280];
 // A4 at 96 dots per inch, less the margins.
 const PRINT_WIDTH = 718;
 

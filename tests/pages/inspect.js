@@ -6,7 +6,7 @@ export function visibleHeadings() {
   return headings.filter((heading) => heading.getClientRects().length > 0).map((heading) => heading.textContent.trim());
 }
 
-/** Overflow, labels that overlap, contrast, headings, and pictures without words. */
+/** Overflow, labels that overlap, words that are broken, small letters, contrast, headings, and pictures without words. */
 export function problemsOfLayout() {
   const problems = [];
   const shorten = (text) => text.trim().replace(/\s+/g, " ").slice(0, 40);
@@ -66,6 +66,47 @@ export function problemsOfLayout() {
     }
   };
 
+  // A word or number in a table that stands on two lines: "Tim" and "e".
+  const words = () => {
+    const said = new Set();
+    const range = document.createRange();
+    for (const cell of [...document.querySelectorAll(".figures :is(th, td)")].filter(isVisible)) {
+      const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+      while (walker.nextNode()) {
+        const text = walker.currentNode;
+        // Code may be broken anywhere: it has no spaces where one would break it.
+        if (text.parentElement.closest("code, .below, svg")) continue;
+        for (const { 0: word, index } of text.textContent.matchAll(/[\p{L}\p{N}.,×]{2,24}/gu)) {
+          range.setStart(text, index);
+          range.setEnd(text, index + word.length);
+          const lines = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+          if (lines.size > 1 && !said.has(word)) {
+            said.add(word);
+            problems.push(`a word is broken: "${word}" in "${shorten(cell.textContent)}"`);
+          }
+        }
+      }
+    }
+  };
+
+  const sizes = () => {
+    const said = new Set();
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const element = walker.currentNode.parentElement;
+      if (!walker.currentNode.textContent.trim() || !isVisible(element) || ["SCRIPT", "STYLE"].includes(element.tagName)) continue;
+      // A picture is drawn at another size than its coordinates say.
+      const picture = element.closest("svg");
+      const scale = picture?.viewBox.baseVal?.width ? picture.getBoundingClientRect().width / picture.viewBox.baseVal.width : 1;
+      const size = parseFloat(getComputedStyle(element).fontSize) * scale;
+      const key = `${element.closest("[class]")?.getAttribute("class")} ${size.toFixed(1)}`;
+      if (size < 10.95 && !said.has(key)) {
+        said.add(key);
+        problems.push(`letters of ${size.toFixed(1)} px: "${shorten(walker.currentNode.textContent)}" (${key})`);
+      }
+    }
+  };
+
   const headings = () => {
     const levels = [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")].map((heading) => Number(heading.tagName[1]));
     const first = levels.filter((level) => level === 1).length;
@@ -85,6 +126,6 @@ export function problemsOfLayout() {
     }
   };
 
-  [overflow, labels, contrast, headings, pictures].forEach((check) => check());
+  [overflow, labels, words, sizes, contrast, headings, pictures].forEach((check) => check());
   return problems;
 }

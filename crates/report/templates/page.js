@@ -60,14 +60,12 @@ const reveal = () => {
 };
 addEventListener("hashchange", reveal);
 reveal();
-// A table that is wider than the page becomes tighter, in two steps; what is still wider scrolls.
+// A table that is wider than the page becomes tighter; what is still wider scrolls beside its first column.
 const fit = (part) => {
   const boxes = [...part.querySelectorAll(".scroll")];
-  boxes.forEach((box) => box.classList.remove("tight", "tighter"));
-  for (const step of ["tight", "tighter"]) {
-    const wide = boxes.filter((box) => box.scrollWidth > box.clientWidth);
-    wide.forEach((box) => box.classList.add(step));
-  }
+  boxes.forEach((box) => box.classList.remove("tight"));
+  const wide = boxes.filter((box) => box.scrollWidth > box.clientWidth);
+  wide.forEach((box) => box.classList.add("tight"));
 };
 addEventListener("resize", () => fit(document));
 addEventListener("toggle", (event) => fit(event.target), true);

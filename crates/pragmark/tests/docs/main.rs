@@ -97,9 +97,10 @@ fn every_document_that_the_program_names_exists() {
 }
 
 #[test]
-fn every_command_line_in_the_readme_is_one_that_the_program_takes() {
-    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-    let lines = readme.lines().filter_map(|line| line.strip_prefix("pragmark "));
+fn every_command_line_in_the_readme_and_of_experiments_is_one_that_the_program_takes() {
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    let text = read("README.md") + &read("docs/experiments.md");
+    let lines = text.lines().filter_map(|line| line.strip_prefix("pragmark "));
     for line in lines {
         let command = line.split('#').next().unwrap();
         let words: Vec<&str> = command.split_whitespace().collect();
@@ -169,14 +170,14 @@ fn check_experiment(folder: &Path, text: &str) {
 }
 
 #[test]
-fn the_exit_codes_of_the_readme_are_those_of_the_manual_page() {
-    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+fn the_documented_exit_codes_are_those_of_the_manual_page() {
+    let experiments = std::fs::read_to_string(root().join("docs/experiments.md")).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_pragmark"));
     let manual = command.args(["--generate", "man"]).output().unwrap();
     // In roff, a backslash stands before each hyphen.
     let manual = String::from_utf8_lossy(&manual.stdout).replace('\\', "");
     let help: String = manual.split_whitespace().collect::<Vec<_>>().join(" ");
-    let rows = readme
+    let rows = experiments
         .lines()
         .skip_while(|line| !line.starts_with("| code"))
         .skip(2)

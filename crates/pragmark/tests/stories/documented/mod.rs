@@ -65,10 +65,6 @@ const WAYS: &[(&str, Way)] = &[
     ("--schedule ", AsWritten),
     ("--continue ", Not("it continues a search: stories/tuning")),
     ("pragmark tune tpcb-like --time-limit 10m", Not("it takes ten minutes")),
-    (
-        "pragmark explain app.trace",
-        Not("its database was new when recording began: stories/explaining"),
-    ),
     ("pragmark tune app.trace", With("--time-limit 3s")),
     ("pragmark tune ", With("--time-limit 3s --seconds 20ms")),
     ("pragmark measure --trace", With("--rounds 2 --no-tiers")),
