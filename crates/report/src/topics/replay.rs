@@ -13,8 +13,8 @@ use crate::words::{metric_heading, plural};
 const METRICS: [&str; 4] =
     ["coverage_percent", "coverage_time_percent", "agreement_percent", "divergences"];
 
-/// Divergences that are named for each variant; the evidence has more.
-const NAMED: usize = 3;
+/// Kinds of divergences that are named for each variant; the evidence has more.
+const NAMED: usize = 20;
 
 /// A table of the variants, and what is missing or differs; nothing where no recording is replayed.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
@@ -113,12 +113,21 @@ fn items(subject: &Subject<'_>, measured: &[usize]) -> Vec<Item> {
         }
     }
     for index in measured {
+        let accepted = titled(&variants[*index], "accepted");
+        items.extend(accepted.into_iter().flat_map(|table| table.rows.iter().flatten()).map(
+            |why| {
+                let lead = subject.names.sentence(*index);
+                let words = format!(": accepted, so its figures are those of other work: {why}");
+                Item::doubt(None, lead.words(words))
+            },
+        ));
         let divergences = titled(&variants[*index], "divergences");
         let rows = divergences.map_or(&[][..], |table| &table.rows);
         for row in rows.iter().take(NAMED) {
-            if let [event, what, sql] = row.as_slice() {
+            if let [count, event, what, sql] = row.as_slice() {
                 let lead = subject.names.sentence(*index);
-                let lead = lead.words(format!(": event {event} {what}: "));
+                let count = plural(count.parse().unwrap_or(0), "divergence", "divergences");
+                let lead = lead.words(format!(": {count}, first at event {event}: {what}: "));
                 items.push(Item::new(lead.and(Sentence::code(sql))));
             }
         }

@@ -317,7 +317,7 @@ impl<'c> ConnectionExecutor<'c, '_, '_> {
         if call.duration_ns.is_some() {
             self.summary.compared += 1;
             if let Some(difference) = Difference::between(call, done) {
-                self.summary.differences.note(difference);
+                self.summary.differences.note(self.normalised(call.statement), difference);
             }
         }
     }

@@ -7,11 +7,11 @@ use lab::trial::{DataTable, Measured, StatementRecord};
 
 use super::coverage::{Amount, Coverage, Survey};
 use super::end_state::EndState;
-use super::outcome::Summary;
+use super::outcome::{DifferenceGroup, Summary};
 use super::source::Recording;
 use super::times::Times;
 use crate::drive::messages::StatementCounters;
-use crate::error::Result;
+use crate::error::{Result, TrialError};
 use crate::workload::common::{set, set_latency};
 
 /// The sums of all threads.
@@ -63,15 +63,23 @@ pub(super) fn missing_table(coverage: &Coverage) -> DataTable {
 }
 
 pub(super) fn divergence_table(totals: &Totals, recording: &Recording) -> DataTable {
-    let rows = totals.summary.differences.first.iter().map(|difference| {
-        let text = recording.texts.get(&difference.statement);
+    let groups = totals.summary.differences.groups();
+    let rows = groups.into_iter().map(|DifferenceGroup { count, first }| {
+        let text = recording.texts.get(&first.statement);
         vec![
-            difference.event.to_string(),
-            difference.what.clone(),
+            count.to_string(),
+            first.event.to_string(),
+            first.what.clone(),
             text.map_or(String::new(), |text| shortened(&text.sql)),
         ]
     });
-    table("divergences", &["event", "divergence", "statement"], rows.collect())
+    let columns = ["divergences", "first event", "first divergence", "statement"];
+    table("divergences", &columns, rows.collect())
+}
+
+/// Returns the reason for which a replay would have been refused, if that was accepted.
+pub(super) fn accepted_table(why: Option<TrialError>) -> Option<DataTable> {
+    why.map(|why| table("accepted", &["divergence"], vec![vec![why.to_string()]]))
 }
 
 fn shortened(sql: &str) -> String {

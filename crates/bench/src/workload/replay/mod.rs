@@ -35,7 +35,7 @@ use self::coverage::{Coverage, Survey};
 use self::end_state::EndState;
 use self::executor::{Options, Shared, execute_threads};
 use self::figures::Totals;
-use self::outcome::Summary;
+use self::outcome::{DifferenceGroup, Summary};
 use self::parameters::{Mode, Parameters};
 use self::plan::{Commits, Plan};
 use self::processes::ProcessSpec;
@@ -95,11 +95,16 @@ impl Declared for Replay {
         (trial.phase)("verify");
         let version = &trial.library.identity().version;
         let end = replay.compare_end(version, parameters)?;
+        let mut accepted = None;
         if parameters.mode != Mode::Free {
-            replay.verify(&totals, &end, version, parameters)?;
+            match replay.verify(&totals, &end, version, parameters) {
+                Err(why) if parameters.accept_divergence => accepted = Some(why),
+                verified => verified?,
+            }
         }
         figures::note_times(&totals, &mut measured)?;
         replay.note_agreement(&totals, &end, &mut measured);
+        measured.tables.extend(figures::accepted_table(accepted));
         replay.note_statements(&trial, &totals, &mut measured)?;
         measured.sets_itself = replay.recording.set_by_statements();
         Ok(measured)
@@ -256,10 +261,12 @@ impl PreparedReplay {
         version: &str,
         parameters: &Parameters,
     ) -> Result<()> {
-        let first = totals.summary.differences.first.iter().take(3).map(|difference| {
-            let text = self.recording.texts.get(&difference.statement);
+        let groups = totals.summary.differences.groups();
+        let first = groups.iter().take(3).map(|DifferenceGroup { count, first }| {
+            let text = self.recording.texts.get(&first.statement);
             let sql = text.map_or("", |text| &text.sql);
-            format!("event {} {}: {sql}", difference.event, difference.what)
+            let more = if *count > 1 { format!(" ({count} such)") } else { String::new() };
+            format!("event {} {}{more}: {sql}", first.event, first.what)
         });
         let first: Vec<String> = first.collect();
         let divergences = if first.is_empty() {

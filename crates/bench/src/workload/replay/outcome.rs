@@ -60,54 +60,83 @@ pub(super) struct Difference {
     pub(super) statement: i64,
     /// The difference in words.
     pub(super) what: String,
+    /// Its cause: the same words for other numbers of rows.
+    cause: String,
 }
 
 impl Difference {
     /// Returns the difference between a recorded call and its outcome in the replay, if any.
     pub(super) fn between(call: &Call, done: &CallOutcome) -> Option<Difference> {
-        let what = match call.result {
-            Some(code) if !same_code(code, done.code()) => error_words(code, done),
-            None if done.error.is_some() => error_words(0, done),
-            _ if call.rows != done.rows => {
-                format!("returned {} instead of {}", rows(done.rows), call.rows)
-            }
-            _ if call.changes != done.changes => {
-                format!("changed {} instead of {}", rows(done.changes.unsigned_abs()), call.changes)
-            }
+        let (cause, what) = match call.result {
+            Some(code) if !same_code(code, done.code()) => (None, error_words(code, done)),
+            None if done.error.is_some() => (None, error_words(0, done)),
+            _ if call.rows != done.rows => (
+                Some("returned other rows"),
+                format!("returned {} instead of {}", rows(done.rows), call.rows),
+            ),
+            _ if call.changes != done.changes => (
+                Some("changed other rows"),
+                format!(
+                    "changed {} instead of {}",
+                    rows(done.changes.unsigned_abs()),
+                    call.changes
+                ),
+            ),
             _ => return None,
         };
-        Some(Difference { event: call.event, statement: call.statement, what })
+        let cause = cause.map_or_else(|| what.clone(), str::to_owned);
+        Some(Difference { event: call.event, statement: call.statement, what, cause })
     }
 }
 
-/// The number of differences of a replay, and the first of them.
+/// The differences of a replay, by normalised statement and cause.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Differences {
     pub(super) count: u64,
-    /// In the order of their events.
-    pub(super) first: Vec<Difference>,
+    groups: HashMap<String, DifferenceGroup>,
+}
+
+/// Differences of one normalised statement with one cause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct DifferenceGroup {
+    pub(super) count: u64,
+    /// The one of the first event.
+    pub(super) first: Difference,
 }
 
 impl Differences {
-    /// Number of differences that are named.
-    pub(super) const NAMED: usize = 20;
+    /// Number of groups at most, to bound the memory: further differences are only counted.
+    const GROUPS: usize = 1_000;
 
-    /// Adds one.
-    pub(super) fn note(&mut self, difference: Difference) {
+    /// Adds one of a normalised statement.
+    pub(super) fn note(&mut self, form: i64, difference: Difference) {
         self.count += 1;
-        self.name(difference);
+        let key = format!("{form} {}", difference.cause);
+        self.add_group(key, DifferenceGroup { count: 1, first: difference });
     }
 
     /// Adds the differences of another part of the replay.
     pub(super) fn add(&mut self, other: Differences) {
         self.count += other.count;
-        other.first.into_iter().for_each(|difference| self.name(difference));
+        other.groups.into_iter().for_each(|(key, group)| self.add_group(key, group));
     }
 
-    fn name(&mut self, difference: Difference) {
-        let at = self.first.partition_point(|named| named.event <= difference.event);
-        self.first.insert(at, difference);
-        self.first.truncate(Differences::NAMED);
+    fn add_group(&mut self, key: String, group: DifferenceGroup) {
+        if let Some(known) = self.groups.get_mut(&key) {
+            known.count += group.count;
+            if group.first.event < known.first.event {
+                known.first = group.first;
+            }
+        } else if self.groups.len() < Differences::GROUPS {
+            self.groups.insert(key, group);
+        }
+    }
+
+    /// Returns the groups, in the order of their first events.
+    pub(super) fn groups(&self) -> Vec<&DifferenceGroup> {
+        let mut groups: Vec<_> = self.groups.values().collect();
+        groups.sort_by_key(|group| group.first.event);
+        groups
     }
 }
 
@@ -215,6 +244,21 @@ mod tests {
             what(&call(0, 0, Some(1555)), 0, 1).unwrap(),
             "succeeded, but failed with SQLite's result code 1555 in the recording"
         );
+    }
+
+    #[test]
+    fn differences_are_grouped_by_statement_and_cause() {
+        let difference = |event, rows| {
+            let done = CallOutcome { rows, changes: 0, error: None };
+            Difference::between(&Call { event, ..call(2, 0, Some(0)) }, &done).unwrap()
+        };
+        let (mut one, mut other) = (Differences::default(), Differences::default());
+        one.note(1, difference(9, 3));
+        one.note(2, difference(5, 0));
+        other.note(1, difference(7, 4));
+        one.add(other);
+        let found: Vec<_> = one.groups().iter().map(|it| (it.count, it.first.event)).collect();
+        assert_eq!((one.count, found), (3, vec![(1, 5), (2, 7)]));
     }
 
     #[test]
