@@ -57,6 +57,13 @@ pub(crate) fn figure_with_interval(value: f64, interval: Interval, metric: &str)
     join(&ends, suffix)
 }
 
+/// Below this, a figure is written with an exponent.
+const SMALL: f64 = 0.0001;
+
+fn tiny(value: f64) -> String {
+    format!("{value:.1e}")
+}
+
 /// Some figures and the ends of an interval in the unit that suits the largest of them, and the unit.
 fn ends(interval: Interval, before: &[f64], metric: &str) -> (String, &'static str) {
     let unit = metric::find(metric).map(|metric| metric.unit);
@@ -67,6 +74,7 @@ fn ends(interval: Interval, before: &[f64], metric: &str) -> (String, &'static s
         _ => (1.0, ""),
     };
     let written = |value: f64| match (value.is_finite(), unit) {
+        (true, Some(_)) if value > 0.0 && value / divisor < SMALL => tiny(value / divisor),
         (true, Some(unit)) => scaled(value / divisor, unit),
         (true, None) => significant(value),
         (false, _) if value > 0.0 => "∞".to_owned(),
@@ -98,23 +106,15 @@ fn digits_of_ratio(value: f64, decimals: usize) -> String {
     if value >= 1_000.0 { significant(value) } else { format!("{value:.decimals$}") }
 }
 
-/// An interval whose ends are open where they are further than a factor of a hundred from the estimate,
-/// which is above 0: with so much noise, how far they are says nothing, and a wider interval holds as well.
-fn within_sense(centre: f64, interval: Interval) -> Interval {
-    const FAR: f64 = 100.0;
-    Interval {
-        low: if interval.low * FAR < centre { 0.0 } else { interval.low },
-        high: if interval.high > FAR * centre { f64::INFINITY } else { interval.high },
-    }
-}
-
 /// The interval of a ratio alone: `[1.9, 2.3]`; an open end is written as `∞`, and as `0` below.
 pub fn interval_of_ratio(centre: f64, interval: Interval) -> String {
-    let interval = within_sense(centre, interval);
     let decimals = decimals(centre, interval);
     let end = |value: f64| match value {
         value if value == f64::INFINITY => "∞".to_owned(),
         value if value <= 0.0 => "0".to_owned(),
+        // Rounded to these decimals it would be a zero.
+        value if value < SMALL => tiny(value),
+        value if value < 0.5 * 0.1_f64.powi(decimals as i32) => significant(value),
         value => digits_of_ratio(value, decimals),
     };
     format!("[{}, {}]", end(interval.low), end(interval.high))
@@ -382,7 +382,7 @@ pub fn claim_figure(judged: &Judged) -> Option<String> {
 pub fn claim_interval(judged: &Judged) -> Option<String> {
     let (value, interval) = (judged.figure?, judged.interval?);
     Some(match &judged.unit {
-        Some(metric) => interval_of_figure(within_sense(value, interval), metric),
+        Some(metric) => interval_of_figure(interval, metric),
         None if is_spread(judged) => interval_of_spread(interval),
         None => interval_of_ratio(value, interval),
     })

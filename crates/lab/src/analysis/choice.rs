@@ -1,12 +1,13 @@
 //! Which of several variants is chosen: on the same evidence always the same one.
 //!
 //! The best by its median changes from run to run where several are equally good. So of those that are
-//! not firmly distinguishable from the best one is chosen by rules: the safest, else the baseline, else
-//! the one that changes the fewest settings, else the first in the experiment. Where what the rules
+//! not firmly distinguishable from the best one is chosen by rules: the safest, else the baseline, else the usual one
+//! (`synchronous` FULL before EXTRA), else the one that changes the fewest settings, else the first in the experiment. Where what the rules
 //! choose looks much worse than the best, the rounds were too noisy to choose at all.
 
 use super::classes::shares_a_label;
 use super::{ExperimentAnalysis, VariantAnalysis};
+use crate::level::Level;
 use crate::metric::{self, Better};
 use crate::stats::{Estimate, Interval};
 
@@ -80,7 +81,9 @@ fn rule(experiment: &ExperimentAnalysis, index: usize) -> impl Ord + use<> {
     let baseline = &experiment.variants[0].levels;
     let changes = variant.levels.iter().filter(|(name, level)| baseline.get(*name) != Some(level));
     let durability = std::cmp::Reverse(variant.durability);
-    (durability, variant.class().order(), index != 0, changes.count(), index)
+    let synchronous = variant.settings.get("synchronous").and_then(Level::as_text);
+    let is_unusual = synchronous.is_some_and(|level| level.eq_ignore_ascii_case("extra"));
+    (durability, variant.class().order(), index != 0, is_unusual, changes.count(), index)
 }
 
 /// Returns how many times better than the baseline a variant looks; 1 for the baseline.

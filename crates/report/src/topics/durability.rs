@@ -71,6 +71,9 @@ fn against(subject: &Subject<'_>, against: AgainstStronger) -> Sentence {
     let to = |words: &str, other: usize| Sentence::from(words).and(subject.names.sentence(other));
     match against {
         AgainstStronger::Better => "better".into(),
+        AgainstStronger::Same(other) if subject.experiment.preliminary => {
+            to("too few rounds to tell from ", other)
+        }
         AgainstStronger::Same(other) => to("not distinguishable from ", other),
         AgainstStronger::Worse(other) => to("worse than ", other),
     }

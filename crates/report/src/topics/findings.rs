@@ -97,7 +97,11 @@ pub(super) fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
         // Other files or recordings are other work, and nothing that takes the place of the baseline's.
         _ if is_other_work(finding) => name().words(" does its own work "),
         _ if can_corrupt(finding) => {
-            Sentence::from("Only what can corrupt is faster: ").and(name()).words(", ")
+            let mut variants = subject.experiment.variants.iter();
+            let all_judged = variants.all(|it| it.unmeasured() || it.class().is_measured());
+            let lead =
+                if all_judged { "Only what can corrupt is faster: " } else { "Can corrupt: " };
+            Sentence::from(lead).and(name()).words(", ")
         }
         Some(answer) => instruction(answer),
         None => Sentence::from("Use ").and(name()).words(": "),

@@ -37,7 +37,7 @@ fn chart(subject: &Subject<'_>) -> Chart {
     let best = &experiment.best_at_tiers;
     let remarks = best.iter().filter_map(|best| {
         let name = subject.names.sentence(best.variant);
-        Some(name.words(format!(": {}.", remark(best)?)))
+        Some(name.words(format!(": {}.", remark(best, subject.experiment.preliminary)?)))
     });
     let classes = experiment.classes().into_iter();
     let bands: Vec<Band> = classes.filter_map(|class| band(subject, class)).collect();
@@ -129,13 +129,18 @@ fn table(subject: &Subject<'_>) -> Table {
 }
 
 /// Returns a remark on the best variant at a tier.
-fn remark(best: &BestAtTier) -> Option<String> {
-    let beaten =
-        (!best.pareto).then(|| "a safer variant is better or not distinguishable".to_owned());
+fn remark(best: &BestAtTier, too_few: bool) -> Option<String> {
+    let beaten = (!best.pareto).then(|| match too_few {
+        true => "too few rounds to say whether it is faster than a safer one".to_owned(),
+        false => "a safer variant is better or not distinguishable".to_owned(),
+    });
     let tied = best.tied.len();
     let tied = (tied > 0).then(|| {
         let others = plural(tied, "other variant", "other variants");
-        format!("not distinguishable from {others} of the tier")
+        match too_few {
+            true => format!("too few rounds to tell it from {others} of the tier"),
+            false => format!("not distinguishable from {others} of the tier"),
+        }
     });
     let remarks: Vec<String> = beaten.into_iter().chain(tied).collect();
     (!remarks.is_empty()).then(|| remarks.join("; "))

@@ -125,10 +125,8 @@ fn why_no_rung(experiment: &ExperimentAnalysis) -> Option<Withheld> {
 fn rungs(experiment: &ExperimentAnalysis, baseline: &VariantAnalysis) -> Vec<Rung> {
     if baseline.class().is_measured() {
         let accepted = [MayLose::Nothing, MayLose::Recent, MayLose::Anything];
-        return without_gainless(
-            experiment,
-            accepted.map(|chosen| rung(experiment, chosen)).into(),
-        );
+        let rungs = monotone(experiment, accepted.map(|chosen| rung(experiment, chosen)).into());
+        return without_gainless(experiment, rungs);
     }
     let unchanged = rung(experiment, MayLose::Unchanged);
     if experiment.crash_relevant.is_empty() {
@@ -141,8 +139,23 @@ fn rungs(experiment: &ExperimentAnalysis, baseline: &VariantAnalysis) -> Vec<Run
         advice: Err(Withheld::NotMeasured(why.unwrap_or_default().to_owned())),
     };
     let anything = rung(experiment, MayLose::Anything);
-    let mut rungs = without_gainless(experiment, vec![unchanged, anything]);
+    let rungs = monotone(experiment, vec![unchanged, anything]);
+    let mut rungs = without_gainless(experiment, rungs);
     rungs.insert(1, nothing);
+    rungs
+}
+
+/// Returns the rungs, the safest first, where one without advice has that of a looser one whose variant it accepts as well.
+fn monotone(experiment: &ExperimentAnalysis, mut rungs: Vec<Rung>) -> Vec<Rung> {
+    for at in 0..rungs.len() {
+        let accepts = |advice: &&Advice| {
+            is_accepted(experiment, &experiment.variants[advice.variant], rungs[at].may_lose)
+        };
+        let looser = rungs[at + 1..].iter().filter_map(|rung| rung.advice.as_ref().ok());
+        if let (Err(_), Some(advice)) = (&rungs[at].advice, { looser }.find(accepts)) {
+            rungs[at].advice = Ok(advice.clone());
+        }
+    }
     rungs
 }
 

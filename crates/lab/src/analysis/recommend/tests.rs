@@ -235,3 +235,36 @@ fn what_is_better_and_cannot_be_chosen_is_counted_by_why() {
     let answer = experiment.answer(None);
     assert!(!matches!(answer, Answer::BreaksConstraints(_)), "{answer:?}");
 }
+
+#[test]
+fn a_stricter_rung_without_advice_takes_that_of_a_looser_one_that_it_accepts() {
+    let experiment = experiment(vec![
+        variant("delete", 1.0, "b", nothing()),
+        variant("wal", 2.0, "a", nothing()),
+    ]);
+    let of = |may_lose| rung(&experiment, may_lose);
+    let withheld = Rung { may_lose: MayLose::Nothing, advice: Err(Withheld::Unresolved(2)) };
+    let rungs = monotone(&experiment, vec![withheld, of(MayLose::Recent)]);
+    assert_eq!(rungs[0].advice, rungs[1].advice);
+    assert_eq!(without_gainless(&experiment, rungs).len(), 1);
+    let losing = super::tests::experiment(vec![
+        variant("delete", 1.0, "b", nothing()),
+        variant("wal", 2.0, "a", recent()),
+    ]);
+    let withheld = Rung { may_lose: MayLose::Nothing, advice: Err(Withheld::Unresolved(2)) };
+    let rungs = monotone(&losing, vec![withheld, rung(&losing, MayLose::Recent)]);
+    assert!(rungs[0].advice.is_err(), "a looser variant is no stricter one");
+}
+
+#[test]
+fn of_equally_good_and_safe_settings_full_comes_before_extra() {
+    let with = |synchronous: &str| {
+        let mut variant = variant("wal", 2.0, "a", nothing());
+        variant.settings.insert("synchronous".to_owned(), synchronous.into());
+        variant.levels.insert("synchronous".to_owned(), synchronous.into());
+        variant
+    };
+    let base = variant("delete", 1.0, "b", nothing());
+    let experiment = experiment(vec![base, with("extra"), with("full")]);
+    assert_eq!(advised(&experiment)[0], (MayLose::Nothing, Some(2)));
+}

@@ -5,9 +5,6 @@ use report::document::{Block, Sentence};
 
 use crate::agreement::reading::{Reading, all, texts};
 
-/// The ends of an interval are at most so many times apart: a hundred on either side of the ratio.
-const WIDEST: f64 = 10_000.0;
-
 /// The largest difference that is called detectable, in per cent.
 const LARGEST_DETECTABLE: f64 = 900.0;
 
@@ -28,24 +25,11 @@ fn nonsense(text: &str) -> Option<&'static str> {
     if ["NaN", "inf ", "∞ times", "× "].iter().any(|it| text.contains(it)) {
         return Some("no number");
     }
-    if intervals(text).any(|(low, high)| low > 0.0 && high / low > WIDEST) {
-        return Some("an interval beyond sense");
-    }
     let detectable = text.split("detectable difference ").skip(1);
     let mut detectable = detectable.filter_map(|rest| number(rest.split(' ').next()?));
     detectable
         .any(|detectable| detectable > LARGEST_DETECTABLE)
         .then_some("a detectable difference beyond sense")
-}
-
-/// The intervals of ratios, `[1.9, 2.3]`, whose ends are numbers.
-fn intervals(text: &str) -> impl Iterator<Item = (f64, f64)> {
-    let after = text.split('[').skip(1);
-    let inside = after.filter_map(|rest| rest.split(']').next());
-    inside.filter_map(|inside| {
-        let (low, high) = inside.split_once(", ")?;
-        Some((number(low)?, number(high)?))
-    })
 }
 
 fn number(text: &str) -> Option<f64> {

@@ -1,6 +1,7 @@
 //! What is said of single variants: their rows, their names, their letters, the notes on them.
 
 use lab::analysis::{AgainstStronger, ComparisonResult, VariantAnalysis};
+use lab::stats::Interval;
 use lab::target;
 use pragmark_report as report;
 use report::document::Row;
@@ -80,11 +81,20 @@ fn ratio(variant: &VariantAnalysis, text: &str) -> Option<&'static str> {
         Some("the ratio is missing")
     } else if effect.is_found() && printed(&ratio).is_none_or(holds_one) {
         Some("a difference whose interval reads as if it held 1")
+    } else if !is_as_judged(&ratio, estimate.interval) {
+        Some("another interval than the one that was judged")
     } else if estimate.detectable > LARGEST_DETECTABLE {
         Some("a detectable difference beyond sense")
     } else {
         None
     }
+}
+
+/// Whether the ends of a printed interval are those that were judged, but for rounding.
+fn is_as_judged(ratio: &str, judged: Interval) -> bool {
+    let near =
+        |printed: f64, end: f64| printed == end || (printed - end).abs() <= (0.06 * end).max(0.51);
+    printed(ratio).is_some_and(|(low, high)| near(low, judged.low) && near(high, judged.high))
 }
 
 /// The ends of a printed interval.
