@@ -34,7 +34,17 @@ pub fn execute(request: &CrashRequest, format: CrashFormat) -> Result<Exit> {
         CrashFormat::Terminal => summary(analysis, &concluded.folder),
     };
     output::write_text(None, &text)?;
-    Ok(exit(&concluded))
+    let mut variants = analysis.experiments.iter().flat_map(|experiment| &experiment.variants);
+    let corrupts = variants.any(|variant| variant.class().uncrashed);
+    Ok(with_damage(exit(&concluded), corrupts))
+}
+
+/// Returns the exit code of a test that found damage without a crash, or none.
+fn with_damage(exit: Exit, corrupts: bool) -> Exit {
+    match exit {
+        Exit::Success if corrupts => Exit::TrialsFailed,
+        exit => exit,
+    }
 }
 
 /// Plays a schedule again and prints its calls.
@@ -59,4 +69,16 @@ pub fn write_known(file: &Path, quick: bool, directory: Option<&Path>) -> Result
         End::Finished => Exit::Success,
         End::Cancelled => Exit::Interrupted,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damage_without_a_crash_is_a_failure_and_losses_in_crashes_are_none() {
+        assert_eq!(with_damage(Exit::Success, true), Exit::TrialsFailed);
+        assert_eq!(with_damage(Exit::Success, false), Exit::Success);
+        assert_eq!(with_damage(Exit::Interrupted, true), Exit::Interrupted);
+    }
 }

@@ -219,7 +219,20 @@ fn gaps(subject: &Subject<'_>) -> Vec<Sentence> {
     );
     let gap = |(why, of_reason): (&str, Vec<usize>)| {
         if of_reason.len() == variants.len() {
-            capital(&format!("no safety tier was measured: {why}")).into()
+            let tiers = || variants.iter().filter_map(|variant| variant.safety.as_ref());
+            let is_unmeasured = |accident: &Accident| {
+                tiers().all(|safety| safety.tier.losses(*accident).why_not().is_some())
+            };
+            let lead = match Accident::ALL.into_iter().filter(is_unmeasured).collect::<Vec<_>>()[..]
+            {
+                [only] => match only {
+                    Accident::Process => "what the death of a process takes was not measured",
+                    Accident::Power => "what a power cut takes was not measured",
+                }
+                .to_owned(),
+                _ => "no safety tier was measured".to_owned(),
+            };
+            capital(&format!("{lead}: {why}")).into()
         } else {
             Sentence::from("No safety tier of ")
                 .and(subject.names.list(&of_reason, NAMED))
