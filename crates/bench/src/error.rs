@@ -19,16 +19,10 @@ pub enum TrialError {
     /// The variant cannot be run here: the engine or the machine lacks something.
     #[error("{0}")]
     CannotRun(String),
-    /// A setting of the specification is missing or of the wrong kind.
-    #[error("the setting `{name}` is {found}, but must be {wanted}")]
-    Setting {
-        /// Its name.
-        name: String,
-        /// The value found.
-        found: String,
-        /// The accepted values.
-        wanted: String,
-    },
+    /// What the trial needs or does has failed: a file, a server, a thread or process that shares the work, a setting that is
+    /// wrong or was not in force, a result that is not right.
+    #[error("{0}")]
+    Failed(String),
     /// A file of the user cannot be used.
     #[error(transparent)]
     Import(#[from] crate::import::error::ImportError),
@@ -38,60 +32,7 @@ pub enum TrialError {
     /// The bulk loader reported an error.
     #[error(transparent)]
     Load(LoadError),
-    /// A file of the trial could not be used.
-    #[error("cannot {doing} {}: {source}", path.display())]
-    Io {
-        /// The attempted operation.
-        doing: &'static str,
-        /// The path.
-        path: std::path::PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
-    /// A PostgreSQL server could not be used.
-    #[error("cannot {doing}: {why}")]
-    Server {
-        /// The attempted operation.
-        doing: &'static str,
-        /// The message of the server or its driver.
-        why: String,
-    },
-    /// The work was done, but its result is wrong.
-    #[error("wrong result: {what} is {found} instead of {wanted}")]
-    WrongResult {
-        /// The checked part of the result.
-        what: String,
-        /// The value found.
-        found: String,
-        /// The right value.
-        wanted: String,
-    },
-    /// One of several threads or processes that share the work could not do its part.
-    #[error("{who}: {why}")]
-    Worker {
-        /// The thread or process.
-        who: String,
-        /// Its problem.
-        why: String,
-    },
-    /// A setting of the variant was not in force on a connection when the work was done.
-    #[error(
-        "{setting} is {found} on the connection `{connection}` after the work, not {wanted} as the variant sets: the figures would belong to another setting"
-    )]
-    NotInForce {
-        /// The PRAGMA or connection setting.
-        setting: String,
-        /// The connection.
-        connection: String,
-        /// The value read back.
-        found: String,
-        /// The value of the variant.
-        wanted: String,
-    },
-    /// Settings cannot be proved, because no connection was read back.
-    #[error("no connection was read back, so {0} is not proved to have been in force")]
-    NotProved(String),
-    /// There is a mistake in the user's SQL, such as the one that a worker met.
+                            /// There is a mistake in the user's SQL, such as the one that a worker met.
     #[error("{0}")]
     Mistake(String),
     /// There is a mistake in the user's statement or meta command.
@@ -144,24 +85,38 @@ impl TrialError {
 
     /// Returns a function that adds the attempted operation and the path to an error of the system.
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl Fn(std::io::Error) -> TrialError {
-        move |source| TrialError::Io { doing, path: path.to_owned(), source }
+        move |source| {
+            TrialError::Failed(format!("cannot {doing} {}: {source}", path.display()))
+        }
     }
 
     /// Returns that a part of the result is wrong.
-    pub(crate) fn wrong(
-        what: impl Into<String>,
-        found: impl Into<String>,
-        wanted: impl Into<String>,
-    ) -> TrialError {
-        TrialError::WrongResult { what: what.into(), found: found.into(), wanted: wanted.into() }
+    pub(crate) fn wrong(what: impl Display, found: impl Display, wanted: impl Display) -> TrialError {
+        TrialError::Failed(format!("wrong result: {what} is {found} instead of {wanted}"))
+    }
+
+    /// Returns that a thread or process that shares the work could not do its part.
+    pub(crate) fn worker(who: impl Display, why: impl Display) -> TrialError {
+        TrialError::Failed(format!("{who}: {why}"))
+    }
+
+    /// Returns that a setting of the variant was not in force on a connection when the work was done.
+    pub(crate) fn not_in_force(setting: &str, on: &str, found: &str, wanted: &str) -> TrialError {
+        TrialError::Failed(format!(
+            "{setting} is {found} on the connection `{on}` after the work, not {wanted} as the variant sets: the figures would belong to another setting"
+        ))
+    }
+
+    /// Returns that a setting cannot be proved, because no connection was read back.
+    pub(crate) fn not_proved(setting: impl Display) -> TrialError {
+        TrialError::Failed(format!(
+            "no connection was read back, so {setting} is not proved to have been in force"
+        ))
     }
 
     pub(crate) fn setting(name: &str, found: Option<&Level>, wanted: &str) -> TrialError {
-        TrialError::Setting {
-            name: name.to_owned(),
-            found: found.map_or_else(|| "missing".to_owned(), |level| format!("`{level}`")),
-            wanted: wanted.to_owned(),
-        }
+        let found = found.map_or_else(|| "missing".to_owned(), |level| format!("`{level}`"));
+        TrialError::Failed(format!("the setting `{name}` is {found}, but must be {wanted}"))
     }
 
     /// Returns the outcome of a trial with this error.

@@ -168,9 +168,8 @@ pub(crate) fn run_threads<P: Send, R: Send, S>(
         guard.armed = false;
         let mut results = Vec::with_capacity(threads);
         for (number, thread) in started.into_iter().enumerate() {
-            results.push(thread.join().map_err(|_| TrialError::Worker {
-                who: format!("worker {}", number + 1),
-                why: "it panicked".to_owned(),
+            results.push(thread.join().map_err(|_| {
+                TrialError::worker(format!("worker {}", number + 1), "it panicked")
             })??);
         }
         Ok((results, coordinated))

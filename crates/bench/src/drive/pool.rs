@@ -184,7 +184,7 @@ impl Worker {
     }
 
     fn failed(&self, why: String) -> TrialError {
-        TrialError::Worker { who: self.name.clone(), why }
+        TrialError::worker(&self.name, why)
     }
 }
 

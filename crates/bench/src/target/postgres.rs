@@ -109,12 +109,12 @@ impl Server {
             .map_err(failed("set what a commit waits for"))?;
         let found = self.setting(&mut client, SYNCHRONOUS_COMMIT)?;
         if found != self.synchronous_commit {
-            return Err(TrialError::NotInForce {
-                setting: SYNCHRONOUS_COMMIT.to_owned(),
-                connection: APPLICATION.to_owned(),
-                found,
-                wanted: self.synchronous_commit.to_owned(),
-            });
+            return Err(TrialError::not_in_force(
+                SYNCHRONOUS_COMMIT,
+                APPLICATION,
+                &found,
+                self.synchronous_commit,
+            ));
         }
         Ok(client)
     }
@@ -202,10 +202,8 @@ fn remove_within(limit: Duration, server: Server) -> Result<()> {
         let _ = sender.send(server.tidy());
     });
     removed.recv_timeout(limit).unwrap_or_else(|_| {
-        Err(TrialError::Server {
-            doing: "remove the schema",
-            why: format!("the server did not respond within {limit:?}"),
-        })
+        let why = format!("the server did not respond within {limit:?}");
+        Err(TrialError::Failed(format!("cannot remove the schema: {why}")))
     })
 }
 
@@ -285,7 +283,7 @@ pub(crate) fn value<T: FromSqlOwned>(
 
 /// Adds the attempted operation to the message of the server or the driver.
 pub(crate) fn failed(doing: &'static str) -> impl Fn(postgres::Error) -> TrialError {
-    move |error| TrialError::Server { doing, why: explained(&error) }
+    move |error| TrialError::Failed(format!("cannot {doing}: {}", explained(&error)))
 }
 
 fn explained(error: &postgres::Error) -> String {

@@ -169,7 +169,7 @@ impl Store for Sqlite {
         let read_back = sqlite::read_back("first", &locked(&self.first))?;
         let of = |name: &str| {
             let value = read_back.pragmas.get(name).map(String::as_str);
-            value.ok_or_else(|| TrialError::NotProved(name.to_owned()))
+            value.ok_or_else(|| TrialError::not_proved(name))
         };
         Ok(durability(of("journal_mode")?, of("synchronous")?))
     }

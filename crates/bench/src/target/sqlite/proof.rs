@@ -41,17 +41,17 @@ pub(crate) fn prove(settings: &Settings, connections: &[ReadBack]) -> Result<()>
     for (name, level) in readable {
         let Some(wanted) = wanted(name, level)? else { continue };
         if connections.is_empty() {
-            return Err(TrialError::NotProved(format!("{name}={wanted}")));
+            return Err(TrialError::not_proved(format!("{name}={wanted}")));
         }
         for read_back in connections {
             let found = read_back.pragmas.get(name).map(String::as_str);
             if !found.is_some_and(|found| holds(name, &wanted, found)) {
-                return Err(TrialError::NotInForce {
-                    setting: name.clone(),
-                    connection: read_back.connection.clone(),
-                    found: found.unwrap_or("not known").to_owned(),
-                    wanted,
-                });
+                return Err(TrialError::not_in_force(
+                    name,
+                    &read_back.connection,
+                    found.unwrap_or("not known"),
+                    &wanted,
+                ));
             }
         }
     }

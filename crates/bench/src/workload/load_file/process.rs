@@ -45,7 +45,7 @@ pub(super) fn answer(command: &mut Command) -> Result<String, String> {
 /// # Errors
 /// It cannot be started, or fails; with its messages.
 pub(super) fn timed(command: &mut Command) -> Result<Took> {
-    let failed = |who: &Command, why: String| TrialError::Worker { who: command_line(who), why };
+    let failed = |who: &Command, why: String| TrialError::worker(command_line(who), why);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let before = CpuTime::of_children()?;
 

@@ -367,7 +367,7 @@ fn at_once(suite: &Suite, threads: usize, n: usize) -> Result<i64> {
             .enumerate()
             .map(|(number, worker)| {
                 let worker_failed =
-                    |why: String| TrialError::Worker { who: format!("thread {}", number + 1), why };
+                    |why: String| TrialError::worker(format!("thread {}", number + 1), why);
                 match worker.join() {
                     Ok(done) => done.map_err(|error| worker_failed(error.to_string())),
                     Err(_) => Err(worker_failed("it panicked".to_owned())),

@@ -198,7 +198,7 @@ fn forward(number: usize, mut output: impl BufRead, responses: &Sender<(usize, O
 }
 
 fn failed(number: usize, why: &str) -> TrialError {
-    TrialError::Worker { who: format!("process {}", number + 1), why: why.to_owned() }
+    TrialError::worker(format!("process {}", number + 1), why)
 }
 
 /// Works in a process of its own: the first line of `input` is the specification, each further line a request; each line of
