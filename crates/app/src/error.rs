@@ -151,7 +151,7 @@ impl From<BuildError> for Error {
             BuildError::EmptyName
             | BuildError::UnknownVersion(_)
             | BuildError::UnknownSet(_)
-            | BuildError::CompiledAlready { .. }
+            | BuildError::CompiledAlready(_)
             | BuildError::NotAName(_)
             | BuildError::NameTaken(_) => Error::mistake(error),
             BuildError::Cancelled => Error::interrupted(error),
@@ -191,7 +191,7 @@ fn hint_for_build(error: &BuildError) -> Option<String> {
             "install it with `apt install build-essential`, `dnf install gcc` or `xcode-select --install`, or set CC to its path"
                 .to_owned()
         }
-        BuildError::Fetch { .. } => format!(
+        BuildError::Fetch(_) => format!(
             "the crate registry must be reachable the first time; run `cargo fetch` in a project that depends on {CRATE} for details"
         ),
         BuildError::ProfileNeedsGcc(_) => "set CC=gcc".to_owned(),

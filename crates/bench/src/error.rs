@@ -32,7 +32,7 @@ pub enum TrialError {
     /// The bulk loader reported an error.
     #[error(transparent)]
     Load(LoadError),
-                            /// There is a mistake in the user's SQL, such as the one that a worker met.
+    /// There is a mistake in the user's SQL, such as the one that a worker met.
     #[error("{0}")]
     Mistake(String),
     /// There is a mistake in the user's statement or meta command.
@@ -85,13 +85,15 @@ impl TrialError {
 
     /// Returns a function that adds the attempted operation and the path to an error of the system.
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl Fn(std::io::Error) -> TrialError {
-        move |source| {
-            TrialError::Failed(format!("cannot {doing} {}: {source}", path.display()))
-        }
+        move |source| TrialError::Failed(format!("cannot {doing} {}: {source}", path.display()))
     }
 
     /// Returns that a part of the result is wrong.
-    pub(crate) fn wrong(what: impl Display, found: impl Display, wanted: impl Display) -> TrialError {
+    pub(crate) fn wrong(
+        what: impl Display,
+        found: impl Display,
+        wanted: impl Display,
+    ) -> TrialError {
         TrialError::Failed(format!("wrong result: {what} is {found} instead of {wanted}"))
     }
 

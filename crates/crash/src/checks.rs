@@ -11,32 +11,33 @@ use std::path::Path;
 /// Returns a file whose name has a path.
 pub(crate) fn not_plain(script: &Script, name: &str) -> CrashError {
     match &script.path {
-        Some(path) => CrashError::Name { path: path.clone(), name: name.to_owned() },
-        None => CrashError::Defect(format!("the built-in workload has a file {name}")),
+        Some(path) => CrashError::Failed(format!(
+            "{}: the database name {name} contains a path; use a plain name such as 'other.db', because all databases are kept in memory",
+            path.display()
+        )),
+        None => CrashError::defect(format_args!("the built-in workload has a file {name}")),
     }
 }
 
 /// Returns the error of a statement.
 pub(crate) fn failed(script: &Script, line: usize, sql: &str, error: EngineError) -> CrashError {
     let reason = message(&error);
-    match &script.path {
-        None if is_damage(&error) => damaged(reason, &format!("in: {sql}")),
-        Some(path) if is_damage(&error) => {
-            CrashError::DamagedDatabase { path: path.clone(), line, reason }
-        }
-        Some(path) => CrashError::Script { path: path.clone(), line, reason },
-        None => CrashError::Workload { reason, sql: sql.to_owned() },
-    }
+    let Some(path) = &script.path else {
+        return match is_damage(&error) {
+            true => CrashError::Damaged(format!("{reason}, in: {sql}")),
+            false => CrashError::Workload(format!(
+                "the engine does not carry out the workload: {reason} in: {sql}"
+            )),
+        };
+    };
+    let what = format!("{}:{line}: {reason}", path.display());
+    if is_damage(&error) { CrashError::DamagedDatabase(what) } else { CrashError::Script(what) }
 }
 
 /// Returns whether SQLite reports that the database is damaged (<https://sqlite.org/rescode.html>).
 fn is_damage(error: &EngineError) -> bool {
     let kind = error.as_sqlite().map(SqliteError::kind);
     matches!(kind, Some(ErrorKind::Corrupt | ErrorKind::NotADatabase))
-}
-
-fn damaged(reason: String, place: &str) -> CrashError {
-    CrashError::Damaged { reason, place: place.to_owned() }
 }
 
 /// Checks the effect of an action of the built-in workload: each transaction leaves a new content; rolling
@@ -70,7 +71,7 @@ pub(crate) fn check_undamaged(
         let check = format!("PRAGMA {}.integrity_check(1)", quoted(schema));
         let reason = connection.query_text(&check)?;
         if reason != "ok" {
-            return Err(damaged(reason, &format!("in {file} after the workload")));
+            return Err(CrashError::Damaged(format!("{reason}, in {file} after the workload")));
         }
     }
     Ok(())
@@ -81,7 +82,10 @@ pub(crate) fn check_readable(connection: &Connection, script: &Path) -> Result<(
     connection.limit_steps(STEPS)?;
     match connection.query_text("PRAGMA integrity_check(1)") {
         Err(EngineError::Sqlite(error)) if error.kind() == ErrorKind::Interrupted => {
-            Err(CrashError::TooLarge { path: script.to_owned() })
+            Err(CrashError::Failed(format!(
+                "what {} makes is too large to be read again in each crash image; make most of it beforehand and name that database with --db",
+                script.display()
+            )))
         }
         _ => Ok(()),
     }
@@ -100,11 +104,10 @@ pub(crate) fn check_sound(
             Err(Problem::Unopenable(reason) | Problem::Corrupt(reason)) => reason,
             Err(Problem::Ended(how)) => how,
         };
-        return Err(CrashError::Unsound {
-            path: script.to_owned(),
-            database: database.clone(),
-            reason,
-        });
+        return Err(CrashError::Unsound(format!(
+            "{}: when the script has ended, without any crash, {database} is not in order: {reason}",
+            script.display()
+        )));
     }
     Ok(())
 }
@@ -115,11 +118,13 @@ pub(crate) fn unlike_recorded(
     execution: &Execution,
     error: &EngineError,
 ) -> CrashError {
-    CrashError::Execution {
-        path: script.path.clone().unwrap_or_default(),
-        location: execution.location.clone(),
-        reason: message(error),
-    }
+    let path = script.path.as_deref().unwrap_or(Path::new("")).display();
+    let (location, reason) = (&execution.location, message(error));
+    CrashError::Failed(format!("{path}: {location}: {reason}, which it did not before"))
+}
+
+fn damaged(reason: String, place: &str) -> CrashError {
+    CrashError::Damaged(format!("{reason}, {place}"))
 }
 
 /// Reads the content of an attached database that was never crashed.

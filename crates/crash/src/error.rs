@@ -1,7 +1,9 @@
 //! Errors that keep a test from being done. Damage that a test finds is a finding instead.
 
+use std::fmt::Display;
+
 use engine::{EngineError, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use thiserror::Error;
 
 /// The result of a crash test.
@@ -14,172 +16,57 @@ pub enum CrashError {
     /// The engine could not be loaded or used.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// A statement of a script failed.
-    #[error("{}:{line}: {reason}", .path.display())]
-    Script {
-        /// The script.
-        path: PathBuf,
-        /// The line on which the statement begins.
-        line: usize,
-        /// SQLite's message.
-        reason: String,
-    },
+    /// A statement of a script fails, or is incomplete.
+    #[error("{0}")]
+    Script(String),
     /// A statement of a script meets a damaged database.
-    #[error("{}:{line}: {reason}", .path.display())]
-    DamagedDatabase {
-        /// The script.
-        path: PathBuf,
-        /// The line on which the statement begins.
-        line: usize,
-        /// SQLite's message.
-        reason: String,
-    },
-    /// A database name with a path: all databases are kept in memory.
-    #[error("{}: the database name {name} contains a path; use a plain name such as 'other.db', because all databases are kept in memory", .path.display())]
-    Name {
-        /// The script.
-        path: PathBuf,
-        /// The name of the file.
-        name: String,
-    },
-    /// A script that ends in the middle of a statement.
-    #[error("{}:{line}: the statement that begins here is incomplete", .path.display())]
-    Unfinished {
-        /// The script.
-        path: PathBuf,
-        /// The line on which the statement begins.
-        line: usize,
-    },
-    /// A script that changes nothing has nothing to lose.
-    #[error("{} commits no change to a database, so a crash could lose nothing", .path.display())]
-    NothingCommitted {
-        /// The script.
-        path: PathBuf,
-    },
-    /// A statement fails that did not fail when it was recorded, or in a script that was carried out before.
-    #[error("{}: {location}: {reason}, which it did not before", .path.display())]
-    Execution {
-        /// The trace.
-        path: PathBuf,
-        /// The event, or the line of the script.
-        location: String,
-        /// SQLite's message.
-        reason: String,
-    },
-    /// The first transactions write more than is kept in memory.
-    #[error("the first transaction of {} writes more than {} MB, all of which crash tests would keep in memory", .path.display(), .limit >> 20)]
-    TooMuchWritten {
-        /// The script or trace.
-        path: PathBuf,
-        /// Number of bytes that may be written.
-        limit: u64,
-    },
-    /// The databases are too large to be read in each crash image.
-    #[error("what {} makes is too large to be read again in each crash image; make most of it beforehand and name that database with --db", .path.display())]
-    TooLarge {
-        /// The script.
-        path: PathBuf,
-    },
+    #[error("{0}")]
+    DamagedDatabase(String),
+    /// Something that a test needs cannot be had, or a test does not do what it should.
+    #[error("{0}")]
+    Failed(String),
+    /// A script whose crashes would tell nothing, or cannot be tested.
+    #[error("{0}")]
+    Untestable(String),
     /// A script leaves a database that is not in order, without any crash.
-    #[error("{}: when the script has ended, without any crash, {database} is not in order: {reason}", .path.display())]
-    Unsound {
-        /// The script.
-        path: PathBuf,
-        /// Which.
-        database: String,
-        /// SQLite's message.
-        reason: String,
-    },
-    /// A script attaches what VACUUM INTO has made.
-    #[error("{}: {location}: {database} was made by VACUUM INTO, which does not wait until it is on the disk (https://sqlite.org/lang_vacuum.html): nothing that a crash takes of it would break a promise. Leave out this statement and those that use {database}", .path.display())]
-    Unsynced {
-        /// The script.
-        path: PathBuf,
-        /// Where it is attached.
-        location: String,
-        /// Which.
-        database: String,
-    },
+    #[error("{0}")]
+    Unsound(String),
     /// The engine damages a database that never crashes.
-    #[error("damage without a crash: {reason}, {place}")]
-    Damaged {
-        /// SQLite's message.
-        reason: String,
-        /// At which statement or line.
-        place: String,
-    },
+    #[error("damage without a crash: {0}")]
+    Damaged(String),
     /// The engine does not execute the built-in workload; the settings are not to blame.
-    #[error("the engine does not carry out the workload: {reason} in: {sql}")]
-    Workload {
-        /// SQLite's message.
-        reason: String,
-        /// The statement.
-        sql: String,
-    },
-    /// A file could not be read or written.
-    #[error("cannot {what} {}: {source}", .path.display())]
-    Io {
-        /// The operation.
-        what: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
-    /// The harness did something it should not have: a defect of pragmark.
-    #[error("internal error in the crash laboratory: {0}")]
-    Defect(String),
+    #[error("{0}")]
+    Workload(String),
+}
+
+impl CrashError {
+    /// Returns a defect of pragmark: the harness did something it should not have.
+    pub(crate) fn defect(what: impl Display) -> CrashError {
+        CrashError::Failed(format!("internal error in the crash laboratory: {what}"))
+    }
+
+    /// Adds the operation and the path to an error of the system.
+    pub(crate) fn io(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> CrashError {
+        let doing = format!("cannot {what} {}", path.display());
+        move |source| CrashError::Failed(format!("{doing}: {source}"))
+    }
 }
 
 /// Errors of [`kill`](crate::kill), [`schedule`](crate::schedule) and [`syncs`](crate::syncs).
 #[derive(Debug, Error)]
 pub enum AccidentError {
     /// A file or folder could not be used.
-    #[error("cannot {what} {path}: {source}")]
-    File {
-        /// The operation.
-        what: &'static str,
-        /// Where.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
+    #[error("{0}")]
+    File(String),
     /// The process that writes could not be started.
     #[error(transparent)]
     Start(#[from] process::ProcessError),
     /// The writing process ended by itself, or wrote something unexpected.
-    #[error("the writing process failed with {setting}: {why}")]
-    Writer {
-        /// Its settings.
-        setting: String,
-        /// Its message.
-        why: String,
-    },
-    /// SQLite refused a step that must succeed: loading an engine, applying a setting, preparing a database.
-    #[error("{during}: {source}")]
-    Engine {
-        /// The step.
-        during: String,
-        /// SQLite's error.
-        source: EngineError,
-    },
-    /// The test fails without any interference, so a later failure would prove nothing.
-    #[error("the engine cannot be tested, because without any accident {0}")]
-    Control(String),
-    /// SQLite refused an operation for a reason unrelated to the database.
-    #[error("SQLite refused what has nothing to do with damage: {0}")]
-    Unable(String),
-    /// A schedule that cannot be read.
-    #[error("{text} is not a schedule; one looks like {example}")]
-    Schedule {
-        /// The text given.
-        text: String,
-        /// One that is right.
-        example: &'static str,
-    },
-    /// No scenario has that name or that journal mode.
-    #[error("there is no scenario {0}; `pragmark crash --schedules` lists them")]
-    Scenario(String),
+    #[error("{0}")]
+    Writer(String),
+    /// The engine refuses what must succeed, the test fails without any accident, or there is no such schedule.
+    #[error("{0}")]
+    Failed(String),
 }
 
 /// Returns whether an error of SQLite is unrelated to the database: memory or disk are short, the disk fails,
@@ -208,15 +95,26 @@ impl AccidentError {
     /// Adds the step during which the engine failed.
     pub(crate) fn engine(during: impl Into<String>) -> impl FnOnce(EngineError) -> AccidentError {
         let during = during.into();
-        move |source| AccidentError::Engine { during, source }
+        move |source| AccidentError::Failed(format!("{during}: {source}"))
     }
 
     /// Adds the operation and the path of a file.
-    pub(crate) fn file(
-        what: &'static str,
-        path: &Path,
-    ) -> impl FnOnce(std::io::Error) -> AccidentError {
-        let path = path.to_owned();
-        move |source| AccidentError::File { what, path, source }
+    pub(crate) fn file(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> AccidentError {
+        let doing = format!("cannot {what} {}", path.display());
+        move |source| AccidentError::File(format!("{doing}: {source}"))
+    }
+
+    /// Returns the error of an engine that fails without any interference, so that a later failure would prove nothing.
+    pub(crate) fn control(why: impl Display) -> AccidentError {
+        AccidentError::Failed(format!(
+            "the engine cannot be tested, because without any accident {why}"
+        ))
+    }
+
+    /// Returns the error of a scenario or journal mode that does not exist.
+    pub(crate) fn scenario(name: impl Display) -> AccidentError {
+        AccidentError::Failed(format!(
+            "there is no scenario {name}; `pragmark crash --schedules` lists them"
+        ))
     }
 }

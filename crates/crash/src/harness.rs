@@ -258,7 +258,7 @@ impl Harness {
     pub fn recovered_pages(&self, database: &str) -> Result<Content> {
         match self.size(&format!("{database}-wal")) {
             0 => Ok(pages::content(&self.file(database))),
-            _ => Err(CrashError::Defect(format!(
+            _ => Err(CrashError::defect(format_args!(
                 "the engine has left the log of {database} after it closed it"
             ))),
         }
@@ -289,7 +289,7 @@ impl Harness {
         let open = self.memory.open_files();
         if open > 0 {
             let defect = format!("{open} files stayed open after a recovery");
-            return Err(CrashError::Defect(defect));
+            return Err(CrashError::defect(defect));
         }
         self.recovering = Some(connection);
         Ok(())

@@ -166,7 +166,7 @@ pub(crate) fn read_all(
 fn read(connection: &Connection, schema: &str, variant: &CrashSettings) -> Result<CrashSettings> {
     let name = quoted(schema);
     let answer = |pragma: &str| connection.query_text(&format!("PRAGMA {name}.{pragma}"));
-    let unknown = |error| CrashError::Defect(format!("{error}"));
+    let unknown = |error| CrashError::defect(error);
     let number = connection.query_i64(&format!("PRAGMA {name}.synchronous"))?;
     let synchronous = Synchronous::ALL.get(usize::try_from(number).unwrap_or(usize::MAX));
     Ok(CrashSettings {

@@ -34,11 +34,7 @@ impl InitialDatabases {
             if !path.exists() {
                 continue;
             }
-            let base = Base::open(path).map_err(|source| CrashError::Io {
-                what: "read",
-                path: path.to_path_buf(),
-                source,
-            })?;
+            let base = Base::open(path).map_err(CrashError::io("read", path))?;
             databases.push((InitialDatabases::database(number), Arc::new(base)));
         }
         databases.retain(|(_, base)| !base.is_empty());

@@ -428,8 +428,8 @@ fn measure_cell(
         Err(Ended::Engine) => {
             let (counts, witnesses) = survey.finish(Visited::default());
             match counts.violations() {
-                0 => Err(CrashError::Defect(
-                    "the engine ended its process in a recovery that it had done before".to_owned(),
+                0 => Err(CrashError::defect(
+                    "the engine ended its process in a recovery that it had done before",
                 )),
                 _ => Ok(Some(cell.measured(counts, witnesses))),
             }

@@ -92,7 +92,7 @@ impl Script {
     /// Splits a script into statements where SQLite ends them.
     ///
     /// # Errors
-    /// [`CrashError::Unfinished`]; an engine without `sqlite3_complete`.
+    /// [`CrashError::Script`]; an engine without `sqlite3_complete`.
     pub fn parse(library: &Library, path: &Path, text: &str) -> Result<Script> {
         let mut actions = Vec::new();
         let (mut begin, mut from, mut line) = (0, 0, 1);
@@ -110,10 +110,11 @@ impl Script {
         // whole but for the semicolon.
         if !is_blank(rest) {
             if !library.is_complete(&format!("{rest}\n;"))? {
-                return Err(CrashError::Unfinished {
-                    path: path.to_owned(),
-                    line: first_line(rest, line),
-                });
+                return Err(CrashError::Script(format!(
+                    "{}:{}: the statement that begins here is incomplete",
+                    path.display(),
+                    first_line(rest, line)
+                )));
             }
             actions.push(action(rest, line));
         }

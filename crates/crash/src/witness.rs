@@ -60,7 +60,7 @@ fn write_one(cell: &Cell, witness: &Witness, violation: &Violation, folder: &Pat
         write_files(files, &folder.join(name))?;
     }
     let script = folder.join("show.sh");
-    fs::write(&script, show(cell, witness, violation)).map_err(io("write", &script))?;
+    fs::write(&script, show(cell, witness, violation)).map_err(CrashError::io("write", &script))?;
     make_executable(&script)
 }
 
@@ -68,10 +68,10 @@ fn write_one(cell: &Cell, witness: &Witness, violation: &Violation, folder: &Pat
 const LARGE: u64 = 1 << 20;
 
 fn write_files(files: &[File], folder: &Path) -> Result<()> {
-    fs::create_dir_all(folder).map_err(io("make", folder))?;
+    fs::create_dir_all(folder).map_err(CrashError::io("make", folder))?;
     for (name, bytes) in files {
         if !is_plain(name) {
-            return Err(CrashError::Defect(format!("a witness would be written to {name}")));
+            return Err(CrashError::defect(format_args!("a witness would be written to {name}")));
         }
         let path = folder.join(name);
         let written = if bytes.size_of_base() >= LARGE {
@@ -79,7 +79,7 @@ fn write_files(files: &[File], folder: &Path) -> Result<()> {
         } else {
             fs::File::create(&path).and_then(|mut file| bytes.write_to(&mut file))
         };
-        written.map_err(io("write", &path))?;
+        written.map_err(CrashError::io("write", &path))?;
     }
     Ok(())
 }
@@ -108,11 +108,11 @@ const PLACES: &str = ".places";
 
 /// Keeps the large databases that a workload began with, once for all witnesses in a folder.
 fn keep_bases(initial: &InitialDatabases, folder: &Path) -> Result<()> {
-    fs::create_dir_all(folder).map_err(io("make", folder))?;
+    fs::create_dir_all(folder).map_err(CrashError::io("make", folder))?;
     for (name, base) in initial.bases().filter(|(_, base)| base.len() >= LARGE) {
         let path = folder.join(name);
         if fs::hard_link(base.path(), &path).is_err() {
-            fs::copy(base.path(), &path).map_err(io("write", &path))?;
+            fs::copy(base.path(), &path).map_err(CrashError::io("write", &path))?;
         }
     }
     Ok(())
@@ -121,11 +121,7 @@ fn keep_bases(initial: &InitialDatabases, folder: &Path) -> Result<()> {
 fn make_executable(path: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755))
-        .map_err(io("make executable", path))
-}
-
-fn io<'p>(what: &'static str, path: &'p Path) -> impl FnOnce(std::io::Error) -> CrashError + 'p {
-    move |source| CrashError::Io { what, path: path.to_owned(), source }
+        .map_err(CrashError::io("make executable", path))
 }
 
 fn show(cell: &Cell, witness: &Witness, violation: &Violation) -> String {

@@ -4,7 +4,7 @@
 
 use crate::ffi;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// The result of a call of SQLite.
@@ -14,43 +14,9 @@ pub type Result<T, E = EngineError> = std::result::Result<T, E>;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// The file of a library does not exist or cannot be read.
-    #[error("cannot read the SQLite library {path}: {source}")]
-    Unreadable {
-        /// The library requested.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
-    /// The file exists but the dynamic loader refuses it.
-    #[error("{path} is not a shared library that can be loaded here: {reason}")]
-    NotALibrary {
-        /// The library requested.
-        path: PathBuf,
-        /// Message of the dynamic loader.
-        reason: String,
-    },
-    /// A shared library, but not SQLite: it has no `sqlite3_libversion` (the library requested).
-    #[error("{0} is a shared library, but not SQLite (it does not export sqlite3_libversion)")]
-    NotSqlite(PathBuf),
-    /// The library is older than the table of functions allows.
-    #[error("{path} is SQLite {found}; pragmark requires {oldest} or later")]
-    TooOld {
-        /// The library requested.
-        path: PathBuf,
-        /// Its version.
-        found: String,
-        /// The oldest version accepted.
-        oldest: &'static str,
-    },
-    /// A function that every build should have is missing.
-    #[error("{path} is SQLite, but lacks the function {symbol}")]
-    MissingSymbol {
-        /// The library requested.
-        path: PathBuf,
-        /// The full name of the function.
-        symbol: &'static str,
-    },
+    /// A library cannot be loaded: it is missing, no SQLite, too old, incomplete, damaged or refused by the system.
+    #[error("{0}")]
+    Library(String),
     /// The system has no SQLite library in the places its dynamic loader searches.
     #[error("this system has no SQLite library (searched for {}): {reason}", .names.join(", "))]
     NoSystemLibrary {
@@ -59,33 +25,6 @@ pub enum EngineError {
         /// Message of the dynamic loader about the last name.
         reason: String,
     },
-    /// The private copy from which a library is loaded could not be made.
-    #[error("cannot make a private copy of {path} to load: {source}")]
-    Copy {
-        /// The library requested.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
-    /// A library that pragmark keeps is not the one recorded.
-    #[error("{path} is damaged: {why}")]
-    Damaged {
-        /// The library.
-        path: PathBuf,
-        /// The evidence.
-        why: String,
-    },
-    /// The library could not be initialised.
-    #[error("{path} cannot be initialised (SQLite result code {code})")]
-    NotInitialised {
-        /// The library requested.
-        path: PathBuf,
-        /// The result of `sqlite3_initialize`.
-        code: i32,
-    },
-    /// The name of an engine is empty.
-    #[error("an engine is `default`, `system` or the path of a SQLite library; the name is empty")]
-    EmptySource,
     /// A second connection to a library compiled with `THREADSAFE=0`.
     #[error(
         "this engine was compiled with THREADSAFE=0: only one connection can be open at a time"
@@ -99,36 +38,13 @@ pub enum EngineError {
         /// The function that would provide it.
         function: &'static str,
     },
-    /// No VFS of that name is registered in the loaded engine (the name, or `(default)`).
-    #[error("this engine has no VFS called {0}")]
-    NoSuchVfs(String),
-    /// A path, name or SQL text contains a NUL byte, which C strings cannot hold (the kind of text).
-    #[error("the {0} contains a NUL byte")]
-    NulByte(&'static str),
-    /// An array has more elements than carray can count (2³¹−1) (the number of elements given).
-    #[error("an array of {0} elements is longer than carray allows (2147483647)")]
-    ArrayTooLong(usize),
-    /// `prepare` was given no statement, or more than one.
-    #[error("expected exactly one SQL statement, found {found}: {sql}")]
-    NotOneStatement {
-        /// `none` or `several`.
-        found: &'static str,
-        /// The text given.
-        sql: String,
-    },
+    /// A call that is wrong whatever the database holds: SQL that is not one statement, a text with a NUL byte, an array that
+    /// is too long, a VFS that does not exist, a column of another type.
+    #[error("{0}")]
+    Usage(String),
     /// A query that must return a row returned none (the query).
     #[error("the query returned no row: {0}")]
     NoRow(String),
-    /// A column holds another type than the one requested.
-    #[error("column {column} holds {found}, not {wanted}")]
-    WrongType {
-        /// The column, from 0.
-        column: i32,
-        /// The type requested.
-        wanted: &'static str,
-        /// The type found.
-        found: &'static str,
-    },
     /// A text column is not valid UTF-8 (the column, from 0).
     #[error("the text of column {0} is not valid UTF-8")]
     NotUtf8(i32),
@@ -141,6 +57,11 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// Returns the error of a library that cannot be loaded.
+    pub(crate) fn library(path: &Path, why: impl fmt::Display) -> EngineError {
+        EngineError::Library(format!("{} {why}", path.display()))
+    }
+
     /// SQLite's own error, where this is one.
     pub fn as_sqlite(&self) -> Option<&SqliteError> {
         match self {
@@ -259,30 +180,12 @@ pub(crate) fn shortened(sql: &str) -> String {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PragmaError {
-    /// The catalogue has no PRAGMA of that name (the name given).
-    #[error("there is no configuration PRAGMA called {0}")]
-    Unknown(String),
-    /// The PRAGMA exists, but reports or checks something and cannot be set.
-    #[error("PRAGMA {pragma} cannot be set: it only {does}")]
-    NotSettable {
-        /// The PRAGMA.
-        pragma: &'static str,
-        /// The verb for what it does instead.
-        does: &'static str,
-    },
+    /// There is no such PRAGMA, it cannot be set or does not take the value, or setting it had no effect.
+    #[error("{0}")]
+    Setting(String),
     /// The PRAGMA can be set but not read (the PRAGMA).
     #[error("PRAGMA {0} cannot be read back")]
     NotReadable(&'static str),
-    /// The value is not one that the PRAGMA takes.
-    #[error("PRAGMA {pragma} cannot be {value}: it takes {expected}")]
-    InvalidValue {
-        /// The PRAGMA.
-        pragma: &'static str,
-        /// The value given.
-        value: String,
-        /// The values it takes, in words.
-        expected: String,
-    },
     /// The loaded engine, or this kind of database, does not have the PRAGMA.
     #[error("SQLite {version} returns no value for PRAGMA {pragma} on this database")]
     NotInEngine {
@@ -300,18 +203,6 @@ pub enum PragmaError {
         value: String,
         /// SQLite's error.
         source: SqliteError,
-    },
-    /// SQLite reported no error, but the setting is not in force.
-    #[error("PRAGMA {pragma} = {wanted} did not take effect (it is {got}): {why}")]
-    DidNotTakeEffect {
-        /// The PRAGMA.
-        pragma: &'static str,
-        /// The value wanted, normalised.
-        wanted: String,
-        /// The value read back, normalised.
-        got: String,
-        /// The reason, as far as known.
-        why: String,
     },
 }
 

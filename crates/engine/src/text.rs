@@ -9,7 +9,7 @@ pub(crate) const VFS_NAME: &str = "name of the VFS";
 
 /// Returns the text as a C string; `what` names it in the error.
 pub(crate) fn c_string(text: impl Into<Vec<u8>>, what: &'static str) -> Result<CString> {
-    CString::new(text).map_err(|_| EngineError::NulByte(what))
+    CString::new(text).map_err(|_| EngineError::Usage(format!("the {what} contains a NUL byte")))
 }
 
 /// Returns a copy of a C string; `None` for a null pointer.

@@ -261,7 +261,7 @@ fn by_crashes(
     crashes: &mut Crashes,
 ) -> Result<Finding, Box<dyn Error>> {
     let worse = match crashes.noticed(mutation, mutant) {
-        Err(damage @ CrashError::Damaged { .. }) => {
+        Err(damage @ CrashError::Damaged(_)) => {
             return Ok(Finding::Noticed(damage.to_string()));
         }
         worse => worse?,

@@ -194,10 +194,8 @@ pub fn play(
 
 fn of_accident(error: AccidentError) -> Error {
     let hint = match &error {
-        AccidentError::File { .. } => Some("name another directory with --dir"),
-        AccidentError::Writer { .. } => {
-            Some("these settings, or this engine, cannot be written with")
-        }
+        AccidentError::File(_) => Some("name another directory with --dir"),
+        AccidentError::Writer(_) => Some("these settings, or this engine, cannot be written with"),
         _ => None,
     };
     Error::unusable(error).hint_if(hint)

@@ -102,16 +102,12 @@ impl OwnScript<'_> {
 
     fn failed(&self, error: CrashError) -> Error {
         match &error {
-            CrashError::Script { .. } | CrashError::Unfinished { .. } => {
-                Error::mistake(&error).hint(self.hint())
-            }
-            CrashError::NothingCommitted { .. }
-            | CrashError::TooMuchWritten { .. }
-            | CrashError::Unsynced { .. } => Error::mistake(&error),
-            CrashError::Unsound { .. } => Error::unusable(&error).hint(
+            CrashError::Script(_) => Error::mistake(&error).hint(self.hint()),
+            CrashError::Untestable(_) => Error::mistake(&error),
+            CrashError::Unsound(_) => Error::unusable(&error).hint(
                 "images are judged by integrity_check, so a script may end with nothing that it reports",
             ),
-            CrashError::DamagedDatabase { .. } => Error::unusable(&error)
+            CrashError::DamagedDatabase(_) => Error::unusable(&error)
                 .hint("`pragmark inspect FILE --quick-check` looks for damage of a database"),
             _ => Error::unusable(&error),
         }

@@ -110,10 +110,7 @@ impl Server {
         let found = self.setting(&mut client, SYNCHRONOUS_COMMIT)?;
         if found != self.synchronous_commit {
             return Err(TrialError::not_in_force(
-                SYNCHRONOUS_COMMIT,
-                APPLICATION,
-                &found,
-                self.synchronous_commit,
+                SYNCHRONOUS_COMMIT, APPLICATION, &found, self.synchronous_commit,
             ));
         }
         Ok(client)

@@ -244,7 +244,8 @@ impl<'a> KillTest<'a> {
     }
 
     fn writer_failed(&self, why: String) -> AccidentError {
-        AccidentError::Writer { setting: self.outcome.setting.to_string(), why }
+        let setting = &self.outcome.setting;
+        AccidentError::Writer(format!("the writing process failed with {setting}: {why}"))
     }
 
     fn spec(&self) -> WriterSpec {

@@ -45,7 +45,10 @@ impl FromStr for Schedule {
     type Err = AccidentError;
 
     fn from_str(text: &str) -> Result<Schedule, AccidentError> {
-        let wrong = || AccidentError::Schedule { text: text.to_owned(), example: EXAMPLE };
+        let wrong = || {
+            let what = "is not a schedule; one looks like";
+            AccidentError::Failed(format!("{text} {what} {EXAMPLE}"))
+        };
         let (name, places) = text.split_once('@').ok_or_else(wrong)?;
         let (id, journal_mode) = name.split_once('/').ok_or_else(wrong)?;
         let (scenario, journal_mode) = find(id, journal_mode)?;
@@ -66,7 +69,7 @@ fn find(id: &str, journal_mode: &str) -> Result<(&'static Scenario, &'static str
             let mode = scenario.journal_modes.iter().find(|mode| **mode == journal_mode)?;
             Some((scenario, *mode))
         })
-        .ok_or_else(|| AccidentError::Scenario(format!("{id}/{journal_mode}")))
+        .ok_or_else(|| AccidentError::scenario(format_args!("{id}/{journal_mode}")))
 }
 
 /// Returns every scenario in every journal mode in which it makes sense.

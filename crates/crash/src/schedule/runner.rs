@@ -185,7 +185,7 @@ impl ScheduleRunner {
     pub(super) fn run_undisturbed(&mut self, schedule: &Schedule) -> Result<usize, AccidentError> {
         let played = self.run(schedule, false)?;
         match played.wrong.first().filter(|_| played.not_understood) {
-            Some(wrong) => Err(AccidentError::Control(format!(
+            Some(wrong) => Err(AccidentError::control(format_args!(
                 "{}/{}: {wrong}",
                 schedule.scenario, schedule.journal_mode
             ))),
@@ -204,7 +204,7 @@ impl ScheduleRunner {
         traced: bool,
     ) -> Result<ScheduleResult, AccidentError> {
         let scenario = scenario(schedule.scenario)
-            .ok_or_else(|| AccidentError::Scenario(schedule.scenario.to_owned()))?;
+            .ok_or_else(|| AccidentError::scenario(schedule.scenario))?;
         self.set(scenario, schedule.journal_mode)?;
         let log = Arc::new(TransactionLog::default());
         let client = |who, vfs: &str| {
@@ -282,7 +282,9 @@ impl ScheduleRunner {
         let checked = self.check(&log).map_or_else(Outcome::failed, |()| Outcome::Done);
         state.note("in the end", "check", checked);
         match state.unable {
-            Some(unable) => Err(AccidentError::Unable(unable)),
+            Some(unable) => Err(AccidentError::Failed(format!(
+                "SQLite refused what has nothing to do with damage: {unable}"
+            ))),
             None => Ok(state.played),
         }
     }

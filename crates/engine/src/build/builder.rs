@@ -3,7 +3,7 @@
 use super::cache::{Cache, Kept, Workspace};
 use super::compiler::Compiler;
 use super::error::{BuildError, Context, Result};
-use super::fetch::Cargo;
+use super::fetch::{self, Cargo};
 use super::name::BuildName;
 use super::provenance::{self, Compiled, Provenance};
 use super::recipe::{LIBRARY_FILE, Recipe, Stage, linking};
@@ -270,7 +270,7 @@ impl<'a> Builder<'a> {
             if self.cancelled.load(Ordering::Relaxed) {
                 BuildError::Cancelled
             } else {
-                BuildError::Training(why)
+                BuildError::Failed(format!("the training run failed: {why}"))
             }
         })?;
         took += run(recipe.compile(Stage::Use, source, &object))?;
@@ -348,11 +348,7 @@ fn identity(library: &Path, release: &'static Release) -> Result<(String, String
     let loaded = Library::load(&Source::Path(library.to_owned()))?;
     let identity = loaded.identity();
     if identity.version != release.version {
-        return Err(BuildError::OtherVersion {
-            version: release.version,
-            release: release.crate_version,
-            found: identity.version.clone(),
-        });
+        return Err(fetch::other_version(release, &identity.version));
     }
     Ok((identity.version.clone(), identity.source_id.clone()))
 }

@@ -94,7 +94,7 @@ impl Compiler {
         arguments.push(work.join("probe.o").into());
         match self.run(arguments, cancelled) {
             Ok(_) => Ok(true),
-            Err(BuildError::Compiler { .. }) => Ok(false),
+            Err(BuildError::Compiler(_)) => Ok(false),
             Err(other) => Err(other),
         }
     }
@@ -105,11 +105,9 @@ impl Compiler {
         if finished.end.is_success() {
             Ok(finished)
         } else {
-            Err(BuildError::Compiler {
-                end: finished.end,
-                command: command_line(&command),
-                said: finished.messages(),
-            })
+            let (command, said) = (command_line(&command), finished.messages());
+            let end = finished.end;
+            Err(BuildError::Compiler(format!("the C compiler {end}\ncommand: {command}\n{said}")))
         }
     }
 

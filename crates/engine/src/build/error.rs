@@ -1,6 +1,6 @@
 //! Why an engine cannot be had.
 
-use super::release::{CRATE, RELEASES};
+use super::release::RELEASES;
 use super::sets::{BINDING, DEFAULT, OPTION_SETS};
 use crate::error::EngineError;
 use process::{End, Finished, Group, Limits, ProcessError};
@@ -25,14 +25,9 @@ pub enum BuildError {
     /// No option set has this name (the set requested).
     #[error("there is no option set `{0}`; available sets: {sets}", sets = set_names())]
     UnknownSet(String),
-    /// Option sets were requested of a library that is already compiled.
-    #[error("the engine `{engine}` is already compiled, so the options `{sets}` cannot be applied; combine them with a version, as in {}+{sets}", RELEASES[0].version)]
-    CompiledAlready {
-        /// The engine.
-        engine: String,
-        /// The sets.
-        sets: String,
-    },
+    /// The name of an engine joins options to one that is compiled already.
+    #[error("{0}")]
+    CompiledAlready(String),
     /// Neither an added engine nor a file has this name (the name requested).
     #[error("there is no engine `{0}`: it is not a version, an added engine or a file")]
     Unknown(String),
@@ -65,42 +60,18 @@ pub enum BuildError {
         /// Why it could not be run.
         source: ProcessError,
     },
-    /// Cargo could not fetch the source.
-    #[error("cargo cannot fetch {CRATE} {release}, which carries SQLite {version}: {said}")]
-    Fetch {
-        /// The version of SQLite.
-        version: &'static str,
-        /// The release of the crate.
-        release: &'static str,
-        /// Cargo's message.
-        said: String,
-    },
-    /// The fetched source has another version than the table of releases states.
-    #[error("{CRATE} {release} carries SQLite {found}, not {version}")]
-    OtherVersion {
-        /// The version that was expected.
-        version: &'static str,
-        /// The release of the crate.
-        release: &'static str,
-        /// The version found.
-        found: String,
-    },
-    /// The compiler refused.
-    #[error("the C compiler {end}\ncommand: {command}\n{said}")]
-    Compiler {
-        /// How it ended.
-        end: End,
-        /// The whole command.
-        command: String,
-        /// Its message; only the end if it is long.
-        said: String,
-    },
+    /// The source cannot be had.
+    #[error("{0}")]
+    Fetch(String),
+    /// An engine cannot be built.
+    #[error("{0}")]
+    Failed(String),
+    /// The C compiler ended with an error.
+    #[error("{0}")]
+    Compiler(String),
     /// A profile-guided build with a compiler that keeps profiles another way (the compiler found).
     #[error("the option set `pgo` requires gcc; {0} stores its profiles differently")]
     ProfileNeedsGcc(String),
-    /// The training run of a profile-guided build failed (the reason).
-    #[error("the training run failed: {0}")]
-    Training(String),
     /// The provenance of an engine in the cache cannot be read.
     #[error("{} cannot be parsed: {why}", path.display())]
     BadProvenance {

@@ -107,7 +107,10 @@ fn project(release: &Release) -> Result<TempDir> {
 }
 
 fn failed(release: &'static Release, said: String) -> BuildError {
-    BuildError::Fetch { version: release.version, release: release.crate_version, said }
+    let Release { version, crate_version } = release;
+    BuildError::Fetch(format!(
+        "cargo cannot fetch {CRATE} {crate_version}, which carries SQLite {version}: {said}"
+    ))
 }
 
 /// Compares the version that the header of the source defines with the one the table promises.
@@ -118,11 +121,13 @@ fn check_version(source: &Path, release: &'static Release) -> Result<()> {
     if found == release.version {
         return Ok(());
     }
-    Err(BuildError::OtherVersion {
-        version: release.version,
-        release: release.crate_version,
-        found: found.to_owned(),
-    })
+    Err(other_version(release, found))
+}
+
+/// Returns the error of a release that carries another version than the table says.
+pub(super) fn other_version(release: &Release, found: &str) -> BuildError {
+    let Release { version, crate_version } = release;
+    BuildError::Failed(format!("{CRATE} {crate_version} carries SQLite {found}, not {version}"))
 }
 
 fn defined_version(header: &str) -> Option<&str> {

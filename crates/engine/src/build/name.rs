@@ -41,7 +41,10 @@ impl FromStr for EngineName {
             ("default", Some(sets)) => BuildName::new(&RELEASES[0], sets).map(EngineName::Build),
             ("system", None) => Ok(EngineName::System),
             ("system", Some(sets)) => {
-                Err(BuildError::CompiledAlready { engine: base.to_owned(), sets: sets.to_owned() })
+                let version = RELEASES[0].version;
+                Err(BuildError::CompiledAlready(format!(
+                    "the engine `{base}` is already compiled, so the options `{sets}` cannot be applied; combine them with a version, as in {version}+{sets}"
+                )))
             }
             _ if text.contains('/') => Ok(EngineName::File(text.into())),
             _ if is_version(base) => text.parse().map(EngineName::Build),

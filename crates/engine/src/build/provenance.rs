@@ -98,7 +98,7 @@ fn bad(path: &Path, error: &serde_json::Error) -> BuildError {
 /// Refuses the bytes of a library that are not those its provenance was written for; a library without
 /// one may be anything.
 pub(crate) fn check(library: &Path, bytes: &[u8]) -> Result<()> {
-    let damaged = |why: String| EngineError::Damaged { path: library.to_owned(), why };
+    let damaged = |why: String| EngineError::library(library, format!("is damaged: {why}"));
     let Some(provenance) = Provenance::read(library).map_err(|error| damaged(error.to_string()))?
     else {
         return Ok(());

@@ -118,9 +118,12 @@ impl Connection {
     /// Prepares the one statement in `sql`.
     ///
     /// # Errors
-    /// SQLite's, or [`EngineError::NotOneStatement`].
+    /// SQLite's, or [`EngineError::Usage`].
     pub fn prepare<'d>(&self, sql: &str) -> Result<Statement<'_, 'd>> {
-        let not_one = |found| EngineError::NotOneStatement { found, sql: shortened(sql) };
+        let not_one = |found| {
+            let sql = shortened(sql);
+            EngineError::Usage(format!("expected exactly one SQL statement, found {found}: {sql}"))
+        };
         let text = c_string(sql, SQL)?;
         let (statement, tail) = Statement::first_of(&self.handle, &text)?;
         let statement = statement.ok_or_else(|| not_one("none"))?;
@@ -147,7 +150,7 @@ impl Connection {
     /// Returns the integer in the first column of the first row.
     ///
     /// # Errors
-    /// As [`query_value`](Self::query_value), or [`EngineError::WrongType`].
+    /// As [`query_value`](Self::query_value), or [`EngineError::Usage`].
     pub fn query_i64(&self, sql: &str) -> Result<i64> {
         match self.query_value(sql)? {
             Value::Integer(value) => Ok(value),
@@ -424,5 +427,5 @@ fn is_blank(text: &CStr) -> bool {
 }
 
 fn wrong_type(wanted: &'static str, found: &Value) -> EngineError {
-    EngineError::WrongType { column: 0, wanted, found: found.type_name() }
+    EngineError::Usage(format!("column 0 holds {}, not {wanted}", found.type_name()))
 }

@@ -31,7 +31,9 @@ impl FromStr for Source {
 
     fn from_str(text: &str) -> Result<Source> {
         match text {
-            "" => Err(EngineError::EmptySource),
+            "" => Err(EngineError::Library(
+                "an engine is `default`, `system` or the path of a SQLite library; the name is empty".to_owned(),
+            )),
             "default" => Ok(Source::Embedded),
             "default+scanstatus" => Ok(Source::Explaining),
             "system" => Ok(Source::System),

@@ -33,8 +33,9 @@ impl Source {
 
 /// Reads a library, which must be the one that was kept.
 fn read(path: &Path) -> Result<Vec<u8>> {
-    let bytes = std::fs::read(path)
-        .map_err(|source| EngineError::Unreadable { path: path.to_owned(), source })?;
+    let bytes = std::fs::read(path).map_err(|error| {
+        EngineError::Library(format!("cannot read the SQLite library {}: {error}", path.display()))
+    })?;
     provenance::check(path, &bytes)?;
     Ok(bytes)
 }
@@ -68,10 +69,14 @@ impl Image {
         if let Some(offset) = soname::offset(&bytes) {
             soname::remove(bytes.to_mut(), offset);
         }
-        let copy = copy::Copy::of(&bytes)
-            .map_err(|source| EngineError::Copy { path: path.clone(), source })?;
-        let mapped =
-            open(&copy.path()).map_err(|reason| EngineError::NotALibrary { path, reason })?;
+        let copy = copy::Copy::of(&bytes).map_err(|error| {
+            let path = path.display();
+            EngineError::Library(format!("cannot make a private copy of {path} to load: {error}"))
+        })?;
+        let mapped = open(&copy.path()).map_err(|reason| {
+            let what = format!("is not a shared library that can be loaded here: {reason}");
+            EngineError::library(&path, what)
+        })?;
         Ok(Image { mapped, origin, _copy: Some(copy) })
     }
 

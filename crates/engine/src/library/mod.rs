@@ -60,13 +60,15 @@ impl Library {
         check_is_sqlite(&image, &path)?;
         // SAFETY: the library exports sqlite3_libversion with an acceptable version, so the symbols
         // prefixed sqlite3_ are SQLite's.
-        let api = unsafe { Api::load(image.handle()) }
-            .map_err(|symbol| EngineError::MissingSymbol { path: path.clone(), symbol })?;
+        let api = unsafe { Api::load(image.handle()) }.map_err(|symbol| {
+            EngineError::library(&path, format!("is SQLite, but lacks the function {symbol}"))
+        })?;
         // Libraries compiled with SQLITE_OMIT_AUTOINIT need it; the others have no objection.
         // SAFETY: takes nothing; nothing else uses this copy of the library yet.
         let code = unsafe { (api.initialize)() };
         if code != ffi::SQLITE_OK {
-            return Err(EngineError::NotInitialised { path, code });
+            let what = format!("cannot be initialised (SQLite result code {code})");
+            return Err(EngineError::library(&path, what));
         }
         let identity = Identity::read(&api, image.origin().clone());
         Ok(Library {
@@ -146,7 +148,10 @@ impl std::fmt::Debug for Library {
 fn check_is_sqlite(image: &Image, path: &Path) -> Result<()> {
     type Version = unsafe extern "C" fn() -> *const std::ffi::c_char;
     type Number = unsafe extern "C" fn() -> std::ffi::c_int;
-    let not_sqlite = |_| EngineError::NotSqlite(path.to_owned());
+    let not_sqlite = |_| {
+        let what = "is a shared library, but not SQLite (it does not export sqlite3_libversion)";
+        EngineError::library(path, what)
+    };
     // SAFETY: any library that exports this name is SQLite or imitates it; both have this signature.
     let version =
         unsafe { image.handle().get::<Version>("sqlite3_libversion\0") }.map_err(not_sqlite)?;
@@ -155,12 +160,10 @@ fn check_is_sqlite(image: &Image, path: &Path) -> Result<()> {
         .map_err(not_sqlite)?;
     // SAFETY: the function takes nothing and has no preconditions.
     if unsafe { number() } < OLDEST.0 {
-        return Err(EngineError::TooOld {
-            path: path.to_owned(),
-            // SAFETY: the function returns a static string that ends in NUL.
-            found: unsafe { copied(version()) }.unwrap_or_default(),
-            oldest: OLDEST.1,
-        });
+        // SAFETY: the function returns a static string that ends in NUL.
+        let found = unsafe { copied(version()) }.unwrap_or_default();
+        let what = format!("is SQLite {found}; pragmark requires {} or later", OLDEST.1);
+        return Err(EngineError::library(path, what));
     }
     Ok(())
 }

@@ -256,7 +256,7 @@ impl Pragma {
     /// `on` and `off`, numbers in decimal.
     ///
     /// # Errors
-    /// [`PragmaError::InvalidValue`] with the values allowed.
+    /// [`PragmaError::Setting`] with the values allowed.
     pub fn normalise(&self, value: &str) -> Result<String, PragmaError> {
         let value = value.trim();
         let normal = match self.values {
@@ -271,10 +271,9 @@ impl Pragma {
             Values::Names(names) => named(names, value).map(str::to_owned),
             Values::None => None,
         };
-        normal.ok_or_else(|| PragmaError::InvalidValue {
-            pragma: self.name,
-            value: value.to_owned(),
-            expected: self.values.in_words(),
+        normal.ok_or_else(|| {
+            let (pragma, expected) = (self.name, self.values.in_words());
+            PragmaError::Setting(format!("PRAGMA {pragma} cannot be {value}: it takes {expected}"))
         })
     }
 }

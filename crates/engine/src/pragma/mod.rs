@@ -35,7 +35,11 @@ pub fn apply(connection: &Connection, name: &str, value: &str) -> Result<String>
     let got = effective(connection, pragma).map_err(refused)?;
     if !in_force(pragma, &wanted, &got) {
         let why = why_not(connection, pragma, &wanted, &got)?;
-        return Err(PragmaError::DidNotTakeEffect { pragma: pragma.name, wanted, got, why }.into());
+        let name = pragma.name;
+        return Err(PragmaError::Setting(format!(
+            "PRAGMA {name} = {wanted} did not take effect (it is {got}): {why}"
+        ))
+        .into());
     }
     Ok(wanted)
 }
@@ -43,7 +47,7 @@ pub fn apply(connection: &Connection, name: &str, value: &str) -> Result<String>
 /// Returns the value of one PRAGMA of the main database, in its normal spelling.
 ///
 /// # Errors
-/// [`PragmaError::Unknown`]; [`PragmaError::NotReadable`]; [`PragmaError::NotInEngine`], also for a
+/// [`PragmaError::Setting`]; [`PragmaError::NotReadable`]; [`PragmaError::NotInEngine`], also for a
 /// setting which the kind of database lacks (`mmap_size` in memory); SQLite's.
 pub fn read(connection: &Connection, name: &str) -> Result<String> {
     let pragma = known(name)?;
@@ -73,7 +77,9 @@ pub fn read_back(connection: &Connection) -> Result<BTreeMap<String, String>> {
 }
 
 fn known(name: &str) -> Result<&'static Pragma, PragmaError> {
-    find(name).ok_or_else(|| PragmaError::Unknown(name.to_owned()))
+    find(name).ok_or_else(|| {
+        PragmaError::Setting(format!("there is no configuration PRAGMA called {name}"))
+    })
 }
 
 fn settable(pragma: &Pragma) -> Result<(), PragmaError> {
@@ -82,7 +88,8 @@ fn settable(pragma: &Pragma) -> Result<(), PragmaError> {
         Access::ReadOnly => "reports",
         Access::Work => "checks",
     };
-    Err(PragmaError::NotSettable { pragma: pragma.name, does })
+    let name = pragma.name;
+    Err(PragmaError::Setting(format!("PRAGMA {name} cannot be set: it only {does}")))
 }
 
 /// Makes the connection read the header of its file, without parsing the schema.

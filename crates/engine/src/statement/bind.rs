@@ -152,12 +152,14 @@ impl<'d> Statement<'_, 'd> {
     ///
     /// # Errors
     /// [`EngineError::Unsupported`] where the engine has no carray,
-    /// [`EngineError::ArrayTooLong`], and as [`bind_i64`](Self::bind_i64).
+    /// [`EngineError::Usage`], and as [`bind_i64`](Self::bind_i64).
     pub fn bind_array(&mut self, index: i32, array: Array<'d>) -> Result<()> {
         let bind = self.api.carray_bind.ok_or(unsupported("carray", "sqlite3_carray_bind"))?;
         let array = array.raw();
-        let length =
-            c_int::try_from(array.length).map_err(|_| EngineError::ArrayTooLong(array.length))?;
+        let length = c_int::try_from(array.length).map_err(|_| {
+            let what = "elements is longer than carray allows (2147483647)";
+            EngineError::Usage(format!("an array of {} {what}", array.length))
+        })?;
         let (start, element) = (array.start.cast_mut(), array.element);
         // SAFETY: as in `bind_text_borrowed`; carray only reads the array, and type and length are its own.
         self.check(unsafe {

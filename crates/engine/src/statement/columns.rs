@@ -56,7 +56,7 @@ impl Statement<'_, '_> {
     /// Returns the text of the column, where it lies in SQLite's memory.
     ///
     /// # Errors
-    /// [`EngineError::WrongType`] unless the column holds a text; [`EngineError::NotUtf8`].
+    /// [`EngineError::Usage`] unless the column holds a text; [`EngineError::NotUtf8`].
     #[inline]
     pub fn column_text(&self, column: i32) -> Result<&str> {
         std::str::from_utf8(self.column_text_bytes(column)?)
@@ -66,7 +66,7 @@ impl Statement<'_, '_> {
     /// Returns the bytes of the column's text, without a check that they are UTF-8.
     ///
     /// # Errors
-    /// [`EngineError::WrongType`] unless the column holds a text.
+    /// [`EngineError::Usage`] unless the column holds a text.
     #[inline]
     pub fn column_text_bytes(&self, column: i32) -> Result<&[u8]> {
         self.text(column).ok_or_else(|| self.wrong_type(column, "text"))
@@ -75,7 +75,7 @@ impl Statement<'_, '_> {
     /// Returns the bytes of the column's blob, where they lie in SQLite's memory.
     ///
     /// # Errors
-    /// [`EngineError::WrongType`] unless the column holds a blob.
+    /// [`EngineError::Usage`] unless the column holds a blob.
     #[inline]
     pub fn column_blob(&self, column: i32) -> Result<&[u8]> {
         self.blob(column).ok_or_else(|| self.wrong_type(column, "blob"))
@@ -166,6 +166,6 @@ impl Statement<'_, '_> {
     #[cold]
     fn wrong_type(&self, column: i32, wanted: &'static str) -> EngineError {
         let found = self.column_value(column).type_name();
-        EngineError::WrongType { column, wanted, found }
+        EngineError::Usage(format!("column {column} holds {found}, not {wanted}"))
     }
 }

@@ -119,7 +119,8 @@ fn find(library: &Library, name: Option<&str>) -> Result<*mut ffi::sqlite3_vfs> 
     // SAFETY: the name is null or a C string.
     let vfs = unsafe { (library.api().vfs_find)(pointer) };
     if vfs.is_null() {
-        return Err(EngineError::NoSuchVfs(name.unwrap_or("(default)").to_owned()));
+        let name = name.unwrap_or("(default)");
+        return Err(EngineError::Usage(format!("this engine has no VFS called {name}")));
     }
     Ok(vfs)
 }

@@ -207,7 +207,7 @@ fn a_shim_over_an_unknown_vfs_is_an_error() {
     let library = engine();
     assert!(matches!(
         CountingVfs::register_over(&library, Some("absent")),
-        Err(EngineError::NoSuchVfs(name)) if name == "absent"
+        Err(EngineError::Usage(what)) if what == "this engine has no VFS called absent"
     ));
     CountingVfs::register_over(&library, Some("unix-dotfile")).expect("a VFS of SQLite");
 }

@@ -111,8 +111,8 @@ fn the_system_library_is_loaded_twice_and_after_a_copy_of_its_file() {
 #[test]
 fn a_missing_file_is_named() {
     let error = load(Path::new("/nowhere/libsqlite3.so")).expect_err("missing");
-    assert!(matches!(error, EngineError::Unreadable { .. }));
-    assert!(error.to_string().contains("/nowhere/libsqlite3.so"), "{error}");
+    let error = error.to_string();
+    assert!(error.contains("cannot read") && error.contains("/nowhere/libsqlite3.so"), "{error}");
 }
 
 #[test]
@@ -122,8 +122,7 @@ fn a_text_file_is_not_a_library() {
     std::fs::write(&path, "no library at all, but long enough to hold a header\n".repeat(10))
         .expect("writes");
     let error = load(&path).expect_err("a text");
-    assert!(matches!(error, EngineError::NotALibrary { .. }), "{error:?}");
-    assert!(error.to_string().contains("notes.txt"), "{error}");
+    assert!(error.to_string().contains("notes.txt is not a shared library"), "{error}");
 }
 
 #[test]
@@ -131,7 +130,7 @@ fn another_library_is_not_sqlite() {
     let scratch = Scratch::new();
     let path = shared_library(&scratch, "int answer(void) { return 42; }");
     let error = load(&path).expect_err("not SQLite");
-    assert!(matches!(error, EngineError::NotSqlite(_)), "{error:?}");
+    assert!(error.to_string().contains("but not SQLite"), "{error:?}");
 }
 
 #[test]
@@ -147,10 +146,9 @@ fn an_old_version_and_a_missing_function_are_told_apart() {
         )
     };
     let error = load(&imitation("3.7.17", 3_007_017)).expect_err("too old");
-    assert!(matches!(&error, EngineError::TooOld { found, .. } if found == "3.7.17"), "{error:?}");
+    assert!(error.to_string().contains("is SQLite 3.7.17; pragmark requires"), "{error}");
     let error = load(&imitation("3.40.1", 3_040_001)).expect_err("incomplete");
-    let EngineError::MissingSymbol { symbol, .. } = error else { panic!("{error:?}") };
-    assert_eq!(symbol, "sqlite3_sourceid");
+    assert!(error.to_string().ends_with("lacks the function sqlite3_sourceid"), "{error}");
 }
 
 #[test]

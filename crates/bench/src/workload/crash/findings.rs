@@ -72,7 +72,7 @@ fn trial_error(error: CrashError) -> TrialError {
     match error {
         CrashError::Engine(error) => TrialError::Engine(error),
         // No violation, and no failure of the settings either.
-        CrashError::Workload { .. } => TrialError::CannotRun(error.to_string()),
+        CrashError::Workload(_) => TrialError::CannotRun(error.to_string()),
         other => TrialError::Measuring(other.to_string()),
     }
 }

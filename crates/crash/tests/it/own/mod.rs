@@ -162,7 +162,7 @@ fn what_is_too_large_to_be_read_in_each_image_is_no_damage() {
             INSERT INTO t SELECT i FROM n;";
     let variant = settings(JournalMode::Wal, Synchronous::Full);
     let error = measured(&plan(Some(script(text)), None, variant)).unwrap_err();
-    assert!(matches!(error, CrashError::TooLarge { .. }), "{error}");
+    assert!(error.to_string().contains("too large to be read again"), "{error}");
 }
 
 /// Rows and pages are two ways to tell what a database holds. Where both can be used, they tell the same.

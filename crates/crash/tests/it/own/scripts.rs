@@ -35,7 +35,7 @@ fn a_script_that_leaves_what_integrity_check_reports_is_no_evidence_against_its_
         ),
     ] {
         let error = refused(text);
-        assert!(matches!(error, CrashError::Unsound { .. }), "{error}");
+        assert!(matches!(error, CrashError::Unsound(_)), "{error}");
         assert!(error.to_string().contains(reason), "{error}");
     }
 }
@@ -46,7 +46,7 @@ fn a_copy_by_vacuum_into_is_not_judged_and_a_new_database_is() {
     let begin = "CREATE TABLE t(x); INSERT INTO t VALUES (1);";
     let copied = format!("{begin} VACUUM INTO 'copy.db'; INSERT INTO t VALUES (2);");
     let error = refused(&format!("{copied}\nATTACH 'copy.db' AS c;"));
-    assert!(matches!(error, CrashError::Unsynced { .. }), "{error}");
+    assert!(error.to_string().contains("was made by VACUUM INTO"), "{error}");
     assert!(error.to_string().contains("line 2: copy.db"), "{error}");
     let within = "BEGIN; ATTACH 'new.db' AS n; CREATE TABLE n.u(x); COMMIT; DETACH n; ATTACH 'new.db' AS n; INSERT INTO n.u VALUES (1);";
     for text in [copied, format!("{begin} {within}")] {

@@ -9,7 +9,7 @@ use fixture::Fixture;
 use pragmark_engine::build::{
     BuildError, BuildEvent, BuildName, Builder, LIBRARY_FILE, Provenance, RELEASES, Tools,
 };
-use pragmark_engine::{EngineError, Library, Source};
+use pragmark_engine::{Library, Source};
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
@@ -137,7 +137,7 @@ fn a_library_of_another_version_is_not_kept() {
     let older = RELEASES[3].version;
     fixture.offer(older);
     let error = fixture.build(older).expect_err("another version");
-    assert!(matches!(error, BuildError::OtherVersion { .. }), "{error}");
+    assert!(error.to_string().contains(" carries SQLite "), "{error}");
     assert!(fixture.left().is_empty(), "{:?}", fixture.left());
 }
 
@@ -159,7 +159,7 @@ fn a_library_that_was_changed_is_not_loaded_and_built_anew() {
     bytes[last] ^= 1;
     fs::write(&library, &bytes).expect("writes");
     let error = Library::load(&Source::Path(library.clone())).expect_err("changed");
-    assert!(matches!(error, EngineError::Damaged { .. }), "{error}");
+    assert!(error.to_string().contains("is damaged: "), "{error}");
 
     assert!(fixture.build(NEWEST).expect("built").is_new);
     Library::load(&Source::Path(library)).expect("loads");
@@ -271,7 +271,7 @@ fn a_profile_that_is_missing_is_an_error_and_not_a_build_without_one() {
         Err(BuildError::ProfileNeedsGcc(compiler)) => {
             testing::skip(format_args!("{compiler} keeps profiles another way"));
         }
-        Err(BuildError::Compiler { said, .. }) => {
+        Err(BuildError::Compiler(said)) => {
             assert!(said.contains("missing-profile"), "{said}");
         }
         other => panic!("{other:?}"),
