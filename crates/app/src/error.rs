@@ -107,7 +107,7 @@ impl From<RunError> for Error {
             RunError::Exists(_) => Some(
                 "choose another folder with --out; `pragmark run --resume FOLDER` goes on with a run",
             ),
-            RunError::Damaged { .. } => {
+            RunError::Damaged(..) => {
                 Some("put the file back as it was, or start a new run; nothing was changed")
             }
             RunError::InUse(_) => Some("wait until the other pragmark process ends"),
@@ -136,7 +136,7 @@ impl From<TrialError> for Error {
 impl From<DriverError> for Error {
     fn from(error: DriverError) -> Error {
         match error {
-            DriverError::Unknown { .. } => {
+            DriverError::Unknown(..) => {
                 Error::mistake(error).hint("`pragmark driver list` shows which drivers are ready")
             }
             other => Error::unusable(other),
@@ -183,11 +183,11 @@ fn hint_for_build(error: &BuildError) -> Option<String> {
             format!("remove the other with `pragmark engine remove {name}`, or choose another name")
         }
         BuildError::NoCache(_) => "set PRAGMARK_CACHE to a directory for engines".to_owned(),
-        BuildError::Program { what: "cargo", .. } => {
+        BuildError::Program("cargo", _) => {
             "cargo fetches the source of SQLite; install Rust from https://rustup.rs, or set CARGO to its path"
                 .to_owned()
         }
-        BuildError::Program { .. } => {
+        BuildError::Program(..) => {
             "install it with `apt install build-essential`, `dnf install gcc` or `xcode-select --install`, or set CC to its path"
                 .to_owned()
         }
@@ -195,7 +195,7 @@ fn hint_for_build(error: &BuildError) -> Option<String> {
             "the crate registry must be reachable the first time; run `cargo fetch` in a project that depends on {CRATE} for details"
         ),
         BuildError::ProfileNeedsGcc(_) => "set CC=gcc".to_owned(),
-        BuildError::BadProvenance { path, .. } => {
+        BuildError::BadProvenance(path, _) => {
             format!("remove the directory of {}", path.display())
         }
         _ => return None,
@@ -208,19 +208,19 @@ impl From<FleetError> for Error {
             FleetError::PasswordInAddress => Some(
                 "set NATS_CREDS, NATS_NKEY, or NATS_USER with NATS_PASSWORD in the environment",
             ),
-            FleetError::NoServer { why, .. } if why.contains("certificate") => {
+            FleetError::NoServer(_, why) if why.contains("certificate") => {
                 Some("NATS_CA=FILE names the certificate of your own authority")
             }
-            FleetError::NoServer { .. } => Some(
+            FleetError::NoServer(..) => Some(
                 "start it with `nats-server -c server.conf`; docs/fleet.md has a configuration",
             ),
-            FleetError::Rejected { .. } => Some(
+            FleetError::Rejected(..) => Some(
                 "set NATS_CREDS, NATS_NKEY, or NATS_USER with NATS_PASSWORD in the environment",
             ),
             FleetError::NoJetStream(_) => {
                 Some("add `jetstream { }` to its configuration; docs/fleet.md has one")
             }
-            FleetError::Refused { why, .. } if why.contains("insufficient") => Some(
+            FleetError::Refused(_, why) if why.contains("insufficient") => Some(
                 "its storage is full: raise max_file_store in its configuration, or remove runs with `pragmark fleet purge`",
             ),
             FleetError::CacheTooSmall { .. } => Some("start the agent with a larger --cache-limit"),

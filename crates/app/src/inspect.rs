@@ -92,7 +92,7 @@ fn application(
     }
     match with(&Source::System) {
         Ok(report) => Ok(loaded("this system's library".to_owned(), "system", report)),
-        Err(TrialError::Engine(EngineError::NoSystemLibrary { .. })) => {
+        Err(TrialError::Engine(EngineError::NoSystemLibrary(..))) => {
             let report = with(&Source::Embedded).map_err(Error::unusable)?;
             Ok(loaded("pragmark's own library".to_owned(), "default", report))
         }

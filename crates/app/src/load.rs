@@ -107,7 +107,7 @@ fn row_hint(fault: &Fault) -> String {
         Fault::Quote { .. } => {
             "read quotes as they are with --lenient, or with --quote none if they have no meaning"
         }
-        Fault::Type { .. } | Fault::Unseen => {
+        Fault::Type(..) | Fault::Unseen => {
             return "set the type of the column with --type COLUMN=TYPE, such as TEXT; nothing was loaded".to_owned();
         }
         _ => "correct the row",
@@ -133,21 +133,17 @@ fn hint_of_sqlite(error: &EngineError) -> Option<&'static str> {
 fn hint(error: &LoadError) -> Option<String> {
     let hint = match error {
         LoadError::Row { fault, .. } => return Some(row_hint(fault)),
-        LoadError::HeaderEncoding { .. } => {
-            "set the encoding with --encoding, such as windows-1252"
-        }
-        LoadError::WideEncoding { looks: "UTF-32", .. } => {
-            "convert it to UTF-8 first, such as with iconv"
-        }
-        LoadError::WideEncoding { looks: "UTF-16BE", .. } => "read it with --encoding utf-16be",
-        LoadError::WideEncoding { .. } => "read it with --encoding utf-16le",
-        LoadError::SeveralTables { .. } => {
+        LoadError::HeaderEncoding(..) => "set the encoding with --encoding, such as windows-1252",
+        LoadError::WideEncoding(_, "UTF-32") => "convert it to UTF-8 first, such as with iconv",
+        LoadError::WideEncoding(_, "UTF-16BE") => "read it with --encoding utf-16be",
+        LoadError::WideEncoding(..) => "read it with --encoding utf-16le",
+        LoadError::SeveralTables(..) => {
             "choose one with --rows NAME, or a query with --rows 'SELECT …'"
         }
         LoadError::SameFile { .. } => {
             "choose another file; within one database, INSERT … SELECT copies rows"
         }
-        LoadError::TooManyErrors { .. } => {
+        LoadError::TooManyErrors(..) => {
             "the skipped rows are in the file of rejected rows; nothing was loaded"
         }
         LoadError::NothingLoaded { .. } => {
@@ -160,7 +156,7 @@ fn hint(error: &LoadError) -> Option<String> {
         LoadError::LeftoverJournal(_) => {
             "restore its database, or delete the journal if it is not needed"
         }
-        LoadError::Strategy { .. } => "omit --strategy to use the fastest one possible",
+        LoadError::Strategy(..) => "omit --strategy to use the fastest one possible",
         LoadError::Duplicate { .. } | LoadError::DuplicateKey { .. } => {
             "skip such rows with --on-error skip, ignore them with --ignore, or update the rows with --upsert; nothing was loaded"
         }
@@ -168,17 +164,17 @@ fn hint(error: &LoadError) -> Option<String> {
             return Some(format!("read such numbers with --number {form}; nothing was loaded"));
         }
         LoadError::NoNumbers { .. } => "keep the texts with --type COLUMN=TEXT; nothing was loaded",
-        LoadError::AmbiguousDates { .. } => {
+        LoadError::AmbiguousDates(..) => {
             "choose with --dates=day-first or --dates=month-first, or keep the column with --type COLUMN=TEXT; nothing was loaded"
         }
-        LoadError::Type { .. } => "convert the column before loading",
-        LoadError::Read { .. } => "it may be damaged or truncated; nothing was loaded",
-        LoadError::Write { source, .. } | LoadError::Spill { source, .. }
+        LoadError::Type(..) => "convert the column before loading",
+        LoadError::Read(..) => "it may be damaged or truncated; nothing was loaded",
+        LoadError::Write(_, source) | LoadError::Spill(_, source)
             if source.kind() == io::ErrorKind::StorageFull =>
         {
             FULL
         }
-        LoadError::Database { source, .. } => return hint_of_sqlite(source).map(str::to_owned),
+        LoadError::Database(_, source) => return hint_of_sqlite(source).map(str::to_owned),
         _ => return None,
     };
     Some(hint.to_owned())
@@ -208,12 +204,8 @@ mod tests {
             column: None,
             fault,
         };
-        let full =
-            LoadError::Write { path: "a.db".into(), source: io::ErrorKind::StorageFull.into() };
-        let spilled = LoadError::Spill {
-            directory: "/data".into(),
-            source: io::ErrorKind::StorageFull.into(),
-        };
+        let full = LoadError::Write("a.db".into(), io::ErrorKind::StorageFull.into());
+        let spilled = LoadError::Spill("/data".into(), io::ErrorKind::StorageFull.into());
         for (error, part) in [
             (row(Fault::Encoding { expected: "UTF-8", is_mixed: false }), "set the encoding"),
             (row(Fault::Encoding { expected: "UTF-8", is_mixed: true }), "mixes encodings"),

@@ -127,7 +127,7 @@ impl TrialError {
             TrialError::CannotRun(why) => Outcome::Skipped { why: why.clone() },
             // A feature that the engine was compiled without does not fail the trial.
             TrialError::Engine(
-                error @ (EngineError::SingleThreaded | EngineError::Unsupported { .. }),
+                error @ (EngineError::SingleThreaded | EngineError::Unsupported(..)),
             ) => Outcome::Skipped { why: error.to_string() },
             other => Outcome::Failed { why: other.to_string(), mistake: other.is_mistake() },
         }
@@ -168,8 +168,8 @@ impl From<LoadError> for TrialError {
     fn from(error: LoadError) -> TrialError {
         match error {
             // The strategy cannot load this input.
-            LoadError::Strategy { .. } => TrialError::CannotRun(error.to_string()),
-            LoadError::Engine(source) | LoadError::Database { source, .. } => {
+            LoadError::Strategy(..) => TrialError::CannotRun(error.to_string()),
+            LoadError::Engine(source) | LoadError::Database(_, source) => {
                 TrialError::Engine(source)
             }
             other => TrialError::Load(other),

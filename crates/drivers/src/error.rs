@@ -11,13 +11,8 @@ pub type Result<T, E = DriverError> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
     /// No driver has this name.
-    #[error("there is no driver `{name}`; the drivers are {}", known.join(", "))]
-    Unknown {
-        /// The request.
-        name: String,
-        /// The names that there are.
-        known: Vec<String>,
-    },
+    #[error("there is no driver `{}`; the drivers are {}", .0, .1.join(", "))]
+    Unknown(String, Vec<String>),
     /// A program that the driver needs is not on the path.
     #[error("the driver {driver} needs {program}, which is not on the path; {needs}")]
     NoProgram {
@@ -29,16 +24,8 @@ pub enum DriverError {
         needs: String,
     },
     /// The driver has to be installed first.
-    #[error(
-        "the driver {driver} is not installed; install it with `{}pragmark driver install {driver}`, which may download packages",
-        directory.as_deref().map_or(String::new(), |directory| format!("PRAGMARK_DRIVERS={} ", directory.display()))
-    )]
-    NotInstalled {
-        /// The driver.
-        driver: String,
-        /// The directory that was given for this command, where one was.
-        directory: Option<PathBuf>,
-    },
+    #[error("the driver {} is not installed; install it with `{}pragmark driver install {}`, which may download packages", .0, .1.as_deref().map_or(String::new(), |directory| format!("PRAGMARK_DRIVERS={} ", directory.display())), .0)]
+    NotInstalled(String, Option<PathBuf>),
     /// A command of the installation failed.
     #[error(
         "cannot install the driver {driver}: `{command}` {end}: {messages}; the driver needs {needs}"
@@ -56,24 +43,11 @@ pub enum DriverError {
         needs: String,
     },
     /// The driver does not describe itself.
-    #[error("the driver {driver} {what}")]
-    Mute {
-        /// The driver.
-        driver: String,
-        /// Its actual behaviour.
-        what: String,
-    },
+    #[error("the driver {0} {1}")]
+    Mute(String, String),
     /// The driver takes too long to describe itself, which says more of the machine than of the driver.
-    #[error(
-        "the driver {driver} did not describe itself within {} s; try again when this machine is less busy, or reinstall it with `pragmark driver remove {driver}` and `pragmark driver install {driver}`",
-        limit.as_secs_f64()
-    )]
-    Slow {
-        /// The driver.
-        driver: String,
-        /// The time that it was given.
-        limit: Duration,
-    },
+    #[error("the driver {} did not describe itself within {} s; try again when this machine is less busy, or reinstall it with `pragmark driver remove {}` and `pragmark driver install {}`", .0, .1.as_secs_f64(), .0, .0)]
+    Slow(String, Duration),
     /// The driver cannot do what a trial asks.
     #[error("{0}")]
     Impossible(String),

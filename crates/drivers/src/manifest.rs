@@ -82,21 +82,11 @@ pub enum Library {
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// The folder or a manifest in it cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Unreadable {
-        /// Which.
-        path: PathBuf,
-        /// The system's reason.
-        source: std::io::Error,
-    },
+    #[error("cannot read {}: {}", .0.display(), .1)]
+    Unreadable(PathBuf, std::io::Error),
     /// A manifest is not what it should be.
-    #[error("{name}: {why}")]
-    Malformed {
-        /// The manifest.
-        name: String,
-        /// The mistake, with its line.
-        why: String,
-    },
+    #[error("{0}: {1}")]
+    Malformed(String, String),
     /// The folder contains no manifest.
     #[error("{} holds no drivers: no folder in it has a {FILE}", .0.display())]
     None(PathBuf),
@@ -104,7 +94,7 @@ pub enum ManifestError {
 
 impl ManifestError {
     pub(crate) fn unreadable(path: &Path, source: std::io::Error) -> ManifestError {
-        ManifestError::Unreadable { path: path.to_owned(), source }
+        ManifestError::Unreadable(path.to_owned(), source)
     }
 }
 
@@ -130,7 +120,7 @@ pub(crate) fn parse(
     source: &Source,
     built_in: &Catalogue,
 ) -> Result<Discovered, ManifestError> {
-    let malformed = |why: String| ManifestError::Malformed { name: what.to_owned(), why };
+    let malformed = |why: String| ManifestError::Malformed(what.to_owned(), why);
     let syntax = |error: toml::de::Error| malformed(error.to_string());
     let file: File = toml::from_str(text).map_err(syntax)?;
     let document = Document::parse(text).map_err(syntax)?;
@@ -293,10 +283,7 @@ impl Discovered {
 
     /// Each workload once, where all declarations of it in one directory are the same.
     fn check_directory(&mut self, directory: &Path) -> Result<(), ManifestError> {
-        let twice = |what: String| ManifestError::Malformed {
-            name: directory.display().to_string(),
-            why: what,
-        };
+        let twice = |what: String| ManifestError::Malformed(directory.display().to_string(), what);
         self.manifests.sort_by(|a, b| a.name.cmp(&b.name));
         let mut pairs = self.manifests.windows(2);
         if let Some(pair) = pairs.find(|pair| pair[0].name == pair[1].name) {
@@ -316,8 +303,7 @@ impl Discovered {
 
     /// Drivers have workloads that there are, and metrics have one meaning.
     fn check(&self, built_in: &Catalogue) -> Result<(), ManifestError> {
-        let malformed =
-            |name: &str, why: String| ManifestError::Malformed { name: name.to_owned(), why };
+        let malformed = |name: &str, why: String| ManifestError::Malformed(name.to_owned(), why);
         for manifest in &self.manifests {
             let unknown = |name: &String| workload::why_unknown(name, built_in, &self.workloads);
             if let Some(why) = manifest.workloads.iter().find_map(unknown) {

@@ -18,26 +18,16 @@ pub enum EngineError {
     #[error("{0}")]
     Library(String),
     /// The system has no SQLite library in the places its dynamic loader searches.
-    #[error("this system has no SQLite library (searched for {}): {reason}", .names.join(", "))]
-    NoSystemLibrary {
-        /// The names that were tried.
-        names: Vec<&'static str>,
-        /// Message of the dynamic loader about the last name.
-        reason: String,
-    },
+    #[error("this system has no SQLite library (searched for {}): {}", .0.join(", "), .1)]
+    NoSystemLibrary(Vec<&'static str>, String),
     /// A second connection to a library compiled with `THREADSAFE=0`.
     #[error(
         "this engine was compiled with THREADSAFE=0: only one connection can be open at a time"
     )]
     SingleThreaded,
     /// The loaded engine lacks an optional function.
-    #[error("this engine has no {what} ({function} is missing)")]
-    Unsupported {
-        /// The ability, in words.
-        what: &'static str,
-        /// The function that would provide it.
-        function: &'static str,
-    },
+    #[error("this engine has no {0} ({1} is missing)")]
+    Unsupported(&'static str, &'static str),
     /// A call that is wrong whatever the database holds: SQL that is not one statement, a text with a NUL byte, an array that
     /// is too long, a VFS that does not exist, a column of another type.
     #[error("{0}")]
@@ -91,7 +81,7 @@ impl EngineError {
 
 /// Returns the engine lacks an ability because it lacks the function.
 pub(crate) const fn unsupported(what: &'static str, function: &'static str) -> EngineError {
-    EngineError::Unsupported { what, function }
+    EngineError::Unsupported(what, function)
 }
 
 /// An error reported by SQLite, with its message and the operation that failed.
@@ -187,13 +177,8 @@ pub enum PragmaError {
     #[error("PRAGMA {0} cannot be read back")]
     NotReadable(&'static str),
     /// The loaded engine, or this kind of database, does not have the PRAGMA.
-    #[error("SQLite {version} returns no value for PRAGMA {pragma} on this database")]
-    NotInEngine {
-        /// The PRAGMA.
-        pragma: &'static str,
-        /// The version loaded.
-        version: String,
-    },
+    #[error("SQLite {1} returns no value for PRAGMA {0} on this database")]
+    NotInEngine(&'static str, String),
     /// SQLite reported an error while setting or reading.
     #[error("PRAGMA {pragma} = {value} was refused: {source}")]
     Refused {

@@ -17,48 +17,23 @@ pub enum FleetError {
     )]
     PasswordInAddress,
     /// No server answers.
-    #[error("no NATS server answers at {address}: {why}")]
-    NoServer {
-        /// The address, without credentials.
-        address: String,
-        /// The system's reason.
-        why: String,
-    },
+    #[error("no NATS server answers at {0}: {1}")]
+    NoServer(String, String),
     /// The server lets nobody in with these credentials.
-    #[error("the NATS server at {address} rejects these credentials: {why}")]
-    Rejected {
-        /// The address, without credentials.
-        address: String,
-        /// The server's reason.
-        why: String,
-    },
+    #[error("the NATS server at {0} rejects these credentials: {1}")]
+    Rejected(String, String),
     /// The server has no JetStream.
     #[error("the NATS server at {0} has no JetStream")]
     NoJetStream(String),
     /// The server refused a request.
-    #[error("the NATS server cannot {doing}: {why}")]
-    Refused {
-        /// The request, such as `store an outcome`.
-        doing: &'static str,
-        /// The server's reason.
-        why: String,
-    },
+    #[error("the NATS server cannot {0}: {1}")]
+    Refused(&'static str, String),
     /// The stream does not exist: the run was removed, or nobody has begun one yet.
-    #[error(
-        "the NATS server cannot {doing}: nothing there takes it; the run may have been removed"
-    )]
-    NoStream {
-        /// The request.
-        doing: &'static str,
-    },
+    #[error("the NATS server cannot {0}: nothing there takes it; the run may have been removed")]
+    NoStream(&'static str),
     /// A message holds something else than it should, or comes from another version.
-    #[error("{what} is damaged: {why}")]
-    Damaged {
-        /// Which message.
-        what: String,
-        /// The damage.
-        why: String,
-    },
+    #[error("{0} is damaged: {1}")]
+    Damaged(String, String),
     /// The run is not on the server.
     #[error("the server has no run {0}")]
     NoRun(String),
@@ -104,6 +79,6 @@ pub enum FleetError {
 impl FleetError {
     /// Returns a message that does not hold what it should.
     pub(crate) fn damaged(what: &str, why: impl std::fmt::Display) -> FleetError {
-        FleetError::Damaged { what: what.to_owned(), why: why.to_string() }
+        FleetError::Damaged(what.to_owned(), why.to_string())
     }
 }

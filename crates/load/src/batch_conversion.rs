@@ -192,7 +192,7 @@ mod tests {
             let durations: ArrayRef = Arc::new(DurationSecondArray::from(vec![1; rows]));
             let error = convert_batch("test", Decimals::Text, batch(vec![("time", durations)]))
                 .unwrap_err();
-            assert!(matches!(error, LoadError::Type { .. }), "{error}");
+            assert!(matches!(error, LoadError::Type(..)), "{error}");
         }
     }
 }

@@ -25,56 +25,26 @@ const UNIQUE: [i32; 3] = [
 #[non_exhaustive]
 pub enum LoadError {
     /// An input cannot be opened.
-    #[error("cannot open {path}: {source}")]
-    Open {
-        /// The input.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
+    #[error("cannot open {0}: {1}")]
+    Open(PathBuf, std::io::Error),
     /// Reading an input failed, above all where compressed data is damaged.
-    #[error("cannot read {input}: {source}")]
-    Read {
-        /// The input.
-        input: String,
-        /// The error of the system or the decompressor.
-        source: std::io::Error,
-    },
+    #[error("cannot read {0}: {1}")]
+    Read(String, std::io::Error),
     /// An input has nothing in it, not even a header (the input).
     #[error("{0} is empty")]
     Empty(String),
     /// An input is of a form or encoding that is not read.
-    #[error("{input}: {reason}")]
-    Form {
-        /// The input.
-        input: String,
-        /// The reason.
-        reason: String,
-    },
+    #[error("{0}: {1}")]
+    Form(String, String),
     /// The names of the columns are not of the encoding in which they are read.
-    #[error("{input}: the header is not valid {encoding}")]
-    HeaderEncoding {
-        /// The input.
-        input: String,
-        /// The encoding.
-        encoding: &'static str,
-    },
+    #[error("{0}: the header is not valid {1}")]
+    HeaderEncoding(String, &'static str),
     /// An input has several bytes for each character, and no mark that tells their order.
-    #[error("{input}: it looks like {looks}")]
-    WideEncoding {
-        /// The input.
-        input: String,
-        /// The encoding.
-        looks: &'static str,
-    },
+    #[error("{0}: it looks like {1}")]
+    WideEncoding(String, &'static str),
     /// A database has several tables, and none was chosen.
-    #[error("{input} has several tables: {}", .tables.join(", "))]
-    SeveralTables {
-        /// The input.
-        input: String,
-        /// The tables.
-        tables: Vec<String>,
-    },
+    #[error("{} has several tables: {}", .0, .1.join(", "))]
+    SeveralTables(String, Vec<String>),
     /// A file would be both read and written, or written twice.
     #[error("{path} is both {one} and {other}")]
     SameFile {
@@ -99,13 +69,8 @@ pub enum LoadError {
         fault: Fault,
     },
     /// More rows than allowed cannot be read, or are refused by the table.
-    #[error("{row}; more than {most} rows cannot be loaded")]
-    TooManyErrors {
-        /// The error of the first row beyond the limit.
-        row: Box<LoadError>,
-        /// The limit.
-        most: u64,
-    },
+    #[error("{0}; more than {1} rows cannot be loaded")]
+    TooManyErrors(Box<LoadError>, u64),
     /// Not a single row can be loaded, though there are some.
     #[error("{input}: none of its {rows} rows can be loaded; the first: {first}")]
     NothingLoaded {
@@ -117,13 +82,8 @@ pub enum LoadError {
         first: String,
     },
     /// A column of the input has a type without a counterpart in SQLite.
-    #[error("column {column} has the type {found}, which SQLite does not have")]
-    Type {
-        /// The column.
-        column: String,
-        /// Its type.
-        found: String,
-    },
+    #[error("column {0} has the type {1}, which SQLite does not have")]
+    Type(String, String),
     /// A column was declared as one of numbers, and none of its first values is one.
     #[error(
         "column {column} is declared {declared}, but its first values are no numbers, such as `{value}`"
@@ -139,15 +99,8 @@ pub enum LoadError {
         form: Option<NumberForm>,
     },
     /// The dates of a column may begin with the day or with the month, as far as its first values show.
-    #[error(
-        "the dates of column {column}, such as {value}, may begin with the day or with the month"
-    )]
-    AmbiguousDates {
-        /// The column.
-        column: String,
-        /// Its first value.
-        value: String,
-    },
+    #[error("the dates of column {0}, such as {1}, may begin with the day or with the month")]
+    AmbiguousDates(String, String),
     /// The definition of the table does not hold together.
     #[error("{0}")]
     Definition(String),
@@ -181,30 +134,15 @@ pub enum LoadError {
     #[error("{0} is the journal of a database that no longer exists")]
     LeftoverJournal(PathBuf),
     /// The strategy chosen cannot do this load.
-    #[error("the load strategy `{strategy}` cannot do this: {reason}")]
-    Strategy {
-        /// The strategy.
-        strategy: &'static str,
-        /// Why not.
-        reason: String,
-    },
+    #[error("the load strategy `{0}` cannot do this: {1}")]
+    Strategy(&'static str, String),
     /// A file cannot be written.
-    #[error("cannot write {path}: {source}")]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
+    #[error("cannot write {0}: {1}")]
+    Write(PathBuf, std::io::Error),
     /// Entries of indexes that memory does not hold cannot be written to a temporary file, above all where
     /// the disk is full: they need as much room again next to the database.
-    #[error("cannot sort indexes in a temporary file in {directory}: {source}")]
-    Spill {
-        /// Where the database lies.
-        directory: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
+    #[error("cannot sort indexes in a temporary file in {0}: {1}")]
+    Spill(PathBuf, std::io::Error),
     /// Two rows have the same values where a unique index allows one.
     #[error("{}", in_two_rows(input, columns, values, rowids, rows))]
     Duplicate {
@@ -230,13 +168,8 @@ pub enum LoadError {
         values: String,
     },
     /// An index that has rows is damaged.
-    #[error(
-        "the index on {columns} is malformed: see PRAGMA integrity_check; REINDEX may repair it"
-    )]
-    MalformedIndex {
-        /// Its columns.
-        columns: String,
-    },
+    #[error("the index on {0} is malformed: see PRAGMA integrity_check; REINDEX may repair it")]
+    MalformedIndex(String),
     /// The finished database does not hold what it should.
     #[error("the check of the database failed, so nothing was loaded: {0}")]
     Check(String),
@@ -244,13 +177,8 @@ pub enum LoadError {
     #[error("stopped; the database is unchanged")]
     Interrupted,
     /// SQLite refused to do something with a database, or failed.
-    #[error("{}{source}", before(.path, .source))]
-    Database {
-        /// The database.
-        path: PathBuf,
-        /// SQLite's error.
-        source: EngineError,
-    },
+    #[error("{}{}", before(.0, .1), .1)]
+    Database(PathBuf, EngineError),
     /// The same before it is known with which database.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -270,43 +198,43 @@ impl LoadError {
         };
         match self {
             LoadError::Duplicate { .. } | LoadError::DuplicateKey { .. } => true,
-            LoadError::Database { source, .. } | LoadError::Engine(source) => is_unique(source),
+            LoadError::Database(_, source) | LoadError::Engine(source) => is_unique(source),
             _ => false,
         }
     }
 
     /// Returns whether rows were skipped until that was too much: they are kept to be looked at.
     pub(crate) fn is_of_skipped_rows(&self) -> bool {
-        matches!(self, LoadError::TooManyErrors { .. } | LoadError::NothingLoaded { .. })
+        matches!(self, LoadError::TooManyErrors(..) | LoadError::NothingLoaded { .. })
     }
 
     /// A thread that reads an input has ended before the end of it: it panicked.
     pub(crate) fn died(input: &str) -> LoadError {
-        LoadError::Read {
-            input: input.to_owned(),
-            source: std::io::Error::other("the thread that reads it ended before its end"),
-        }
+        LoadError::Read(
+            input.to_owned(),
+            std::io::Error::other("the thread that reads it ended before its end"),
+        )
     }
 
     /// Returns the error of an input whose form is wrong.
     pub(crate) fn form(input: impl Into<String>, reason: impl ToString) -> LoadError {
-        LoadError::Form { input: input.into(), reason: reason.to_string() }
+        LoadError::Form(input.into(), reason.to_string())
     }
 
     /// A file that cannot be opened.
     pub(crate) fn open(path: &Path) -> impl Fn(std::io::Error) -> LoadError {
-        move |source| LoadError::Open { path: path.to_owned(), source }
+        move |source| LoadError::Open(path.to_owned(), source)
     }
 
     /// A file that cannot be written.
     pub(crate) fn write(path: &Path) -> impl Fn(std::io::Error) -> LoadError {
-        move |source| LoadError::Write { path: path.to_owned(), source }
+        move |source| LoadError::Write(path.to_owned(), source)
     }
 
     /// Says in which database SQLite refused or failed, where that is not said yet.
     pub(crate) fn in_database(self, path: &Path) -> LoadError {
         match self {
-            LoadError::Engine(source) => LoadError::Database { path: path.to_owned(), source },
+            LoadError::Engine(source) => LoadError::Database(path.to_owned(), source),
             other => other,
         }
     }
@@ -382,13 +310,8 @@ pub enum Fault {
         is_reread: bool,
     },
     /// The type of a column, chosen from the first rows, would change a value.
-    #[error("the type {declared}, chosen from the first rows, would change the value `{value}`")]
-    Type {
-        /// The type.
-        declared: &'static str,
-        /// The beginning of the value.
-        value: String,
-    },
+    #[error("the type {0}, chosen from the first rows, would change the value `{1}`")]
+    Type(&'static str, String),
     /// It has the first value of a column, which is read again to choose the type of that column.
     #[error("the first rows have no value in this column, so its type is not known")]
     Unseen,
@@ -401,18 +324,12 @@ impl Fault {
     /// A value that a column of this affinity would change.
     pub(crate) fn changed(affinity: Affinity, value: &[u8]) -> Fault {
         let value = String::from_utf8_lossy(value);
-        Fault::Type {
-            declared: affinity.declared(),
-            value: value.chars().take(LONGEST_VALUE).collect(),
-        }
+        Fault::Type(affinity.declared(), value.chars().take(LONGEST_VALUE).collect())
     }
 
     /// Returns whether the fault lies in the type of a column, or in its absence: such a row is never skipped.
     pub(crate) fn is_of_type(&self) -> bool {
-        matches!(
-            self,
-            Fault::Type { .. } | Fault::Unseen | Fault::UnknownKey { is_reread: true, .. }
-        )
+        matches!(self, Fault::Type(..) | Fault::Unseen | Fault::UnknownKey { is_reread: true, .. })
     }
 }
 

@@ -453,10 +453,9 @@ impl Load<'_> {
 
     fn refuse_pages(&self, reason: &str) -> Result<()> {
         match self.request.strategy {
-            StrategyChoice::Only(LoadStrategy::Pages) => Err(LoadError::Strategy {
-                strategy: LoadStrategy::Pages.name(),
-                reason: reason.to_owned(),
-            }),
+            StrategyChoice::Only(LoadStrategy::Pages) => {
+                Err(LoadError::Strategy(LoadStrategy::Pages.name(), reason.to_owned()))
+            }
             _ => Ok(()),
         }
     }

@@ -65,7 +65,7 @@ impl Rejects {
         self.list(&row)?;
         match self.most {
             Some(most) if self.count > most => {
-                Err(LoadError::TooManyErrors { row: Box::new(row.error(&self.locations)), most })
+                Err(LoadError::TooManyErrors(Box::new(row.error(&self.locations)), most))
             }
             _ => Ok(()),
         }

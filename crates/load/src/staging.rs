@@ -157,7 +157,7 @@ impl Staging {
     /// The path is taken by now, or the system refuses.
     pub(crate) fn publish(self) -> Result<()> {
         let path = self.path;
-        let unwritable = |source| LoadError::Write { path: path.clone(), source };
+        let unwritable = |source| LoadError::Write(path.clone(), source);
         let file = self.file.0;
         file.as_file().sync_all().map_err(unwritable)?;
         let file = file.persist_noclobber(&path).map_err(|error| unwritable(error.error))?;

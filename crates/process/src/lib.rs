@@ -40,35 +40,20 @@ const SECRETS: [&str; 1] = ["NATS_PASSWORD"];
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
     /// It could not be started.
-    #[error("cannot start {}: {source}", program.display())]
-    Start {
-        /// The program.
-        program: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    #[error("cannot start {}: {}", .0.display(), .1)]
+    Start(PathBuf, io::Error),
     /// There was no file for its output, or the file could not be read.
-    #[error("cannot keep the output of {}: {source}", program.display())]
-    Output {
-        /// The program.
-        program: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    #[error("cannot keep the output of {}: {}", .0.display(), .1)]
+    Output(PathBuf, io::Error),
     /// Its end could not be observed.
-    #[error("cannot wait for {}: {source}", program.display())]
-    Wait {
-        /// The program.
-        program: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    #[error("cannot wait for {}: {}", .0.display(), .1)]
+    Wait(PathBuf, io::Error),
 }
 
 impl ProcessError {
     /// Returns whether the program does not exist.
     pub fn is_missing_program(&self) -> bool {
-        matches!(self, ProcessError::Start { source, .. } if source.kind() == io::ErrorKind::NotFound)
+        matches!(self, ProcessError::Start(_, source) if source.kind() == io::ErrorKind::NotFound)
     }
 }
 
@@ -190,9 +175,8 @@ impl Process {
         }
         let program = PathBuf::from(command.get_program());
         let start = Instant::now();
-        let mut child = command
-            .spawn()
-            .map_err(|source| ProcessError::Start { program: program.clone(), source })?;
+        let mut child =
+            command.spawn().map_err(|source| ProcessError::Start(program.clone(), source))?;
         Ok(Process {
             errors: child.stderr.take().map(Tail::collect),
             child,
@@ -359,7 +343,7 @@ impl Process {
     }
 
     fn cannot_wait(&self, source: io::Error) -> ProcessError {
-        ProcessError::Wait { program: self.program.clone(), source }
+        ProcessError::Wait(self.program.clone(), source)
     }
 }
 
@@ -406,7 +390,7 @@ pub fn run(
     limits: &Limits<'_>,
 ) -> Result<Finished, ProcessError> {
     let program = PathBuf::from(command.get_program());
-    let output = |source| ProcessError::Output { program: program.clone(), source };
+    let output = |source| ProcessError::Output(program.clone(), source);
     // Files rather than pipes: a program that writes much, or leaves a process behind, blocks nothing.
     let (standard, to_standard) = file().map_err(output)?;
     let (errors, to_errors) = file().map_err(output)?;

@@ -145,7 +145,7 @@ fn failure(error: &LoadError) -> PyErr {
             "; add to it with append=True, or recreate it with replace=True"
         }
         LoadError::NoTable(_) => "; omit append=True to create it",
-        LoadError::Type { .. } => {
+        LoadError::Type(..) => {
             return PyTypeError::new_err(format!("{error}; convert the column before loading"));
         }
         LoadError::Duplicate { .. } | LoadError::DuplicateKey { .. } => KNOWN,

@@ -7,13 +7,8 @@ pub enum Error {
     #[error("the HTML page could not be put together: {0}")]
     Page(#[from] askama::Error),
     /// A CSV table could not be written.
-    #[error("the CSV table of {table} could not be written: {source}")]
-    Csv {
-        /// Which table: `trials`, `variants` or `claims`.
-        table: &'static str,
-        /// The error of the writer.
-        source: csv::Error,
-    },
+    #[error("the CSV table of {0} could not be written: {1}")]
+    Csv(&'static str, csv::Error),
     /// The JSON export could not be written.
     #[error("the JSON export could not be written: {0}")]
     Json(#[from] serde_json::Error),
@@ -22,6 +17,6 @@ pub enum Error {
 impl Error {
     /// Names the table that a CSV error belongs to.
     pub(crate) fn csv(table: &'static str) -> impl Fn(csv::Error) -> Error {
-        move |source| Error::Csv { table, source }
+        move |source| Error::Csv(table, source)
     }
 }

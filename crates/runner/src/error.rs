@@ -20,13 +20,8 @@ pub enum RunError {
         source: io::Error,
     },
     /// A file of a run's folder does not hold what it should.
-    #[error("{} is damaged: {what}", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// The damage, with its line if the file has lines.
-        what: String,
-    },
+    #[error("{} is damaged: {}", .0.display(), .1)]
+    Damaged(PathBuf, String),
     /// The folder holds no run.
     #[error("{} holds no run: there is no run.json in it", .0.display())]
     NoRun(PathBuf),
@@ -68,7 +63,7 @@ impl RunError {
 
     /// Returns a file that does not hold what it should.
     pub(crate) fn damaged(path: &Path, what: impl std::fmt::Display) -> RunError {
-        RunError::Damaged { path: path.to_owned(), what: what.to_string() }
+        RunError::Damaged(path.to_owned(), what.to_string())
     }
 }
 

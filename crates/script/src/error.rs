@@ -72,13 +72,8 @@ pub enum EvaluationError {
     #[error("division by zero")]
     DivisionByZero,
     /// A value has another type than the operation takes.
-    #[error("cannot use a {found} as {wanted}")]
-    Type {
-        /// Its type.
-        found: &'static str,
-        /// The wanted type.
-        wanted: &'static str,
-    },
+    #[error("cannot use a {0} as {1}")]
+    Type(&'static str, &'static str),
     /// A range ends before it begins.
     #[error("the range from {min} to {max} is empty")]
     EmptyRange {

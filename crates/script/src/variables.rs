@@ -180,11 +180,10 @@ impl Variables {
     pub(crate) fn scalar(&self, slot: Slot) -> Result<Value> {
         match self.get(slot) {
             Value::Unset => Err(EvaluationError::Undefined),
-            Value::Text => self
-                .text(slot)
-                .and_then(read)
-                .ok_or(EvaluationError::Type { found: "text", wanted: "a number" }),
-            Value::Blob => Err(EvaluationError::Type { found: "blob", wanted: "a number" }),
+            Value::Text => {
+                self.text(slot).and_then(read).ok_or(EvaluationError::Type("text", "a number"))
+            }
+            Value::Blob => Err(EvaluationError::Type("blob", "a number")),
             scalar => Ok(scalar),
         }
     }

@@ -14,11 +14,6 @@ pub enum ImportError {
     #[error("{} has no rows", .0.display())]
     Empty(PathBuf),
     /// The file as a whole cannot be used.
-    #[error("{}: {what}", path.display())]
-    Unusable {
-        /// The file.
-        path: PathBuf,
-        /// The problem.
-        what: String,
-    },
+    #[error("{}: {}", .0.display(), .1)]
+    Unusable(PathBuf, String),
 }

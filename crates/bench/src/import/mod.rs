@@ -136,7 +136,7 @@ impl TextFile {
     }
 
     fn unusable(&self, what: String) -> ImportError {
-        ImportError::Unusable { path: self.path.clone(), what }
+        ImportError::Unusable(self.path.clone(), what)
     }
 
     fn reader(&self, columns: &[String]) -> Result<RowReader, LoadError> {

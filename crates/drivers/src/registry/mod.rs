@@ -114,9 +114,11 @@ impl Registry {
     /// # Errors
     /// [`DriverError::Unknown`] with the names that there are.
     pub fn find(&self, name: &str) -> Result<&Manifest> {
-        self.manifests.iter().find(|known| known.name == name).ok_or_else(|| DriverError::Unknown {
-            name: name.to_owned(),
-            known: self.manifests.iter().map(|manifest| manifest.name.clone()).collect(),
+        self.manifests.iter().find(|known| known.name == name).ok_or_else(|| {
+            DriverError::Unknown(
+                name.to_owned(),
+                self.manifests.iter().map(|manifest| manifest.name.clone()).collect(),
+            )
         })
     }
 
@@ -181,14 +183,14 @@ impl Registry {
         let messages = finished.messages();
         let driver = manifest.name.clone();
         let what = match finished.end {
-            End::TimedOut(limit) => return Err(DriverError::Slow { driver, limit }),
+            End::TimedOut(limit) => return Err(DriverError::Slow(driver, limit)),
             end if end.is_success() => match serde_json::from_slice(&finished.output) {
                 Ok(description) => return Ok(description),
                 Err(error) => format!("printed no valid description ({error}): {messages}"),
             },
             end => format!("{end}: {messages}; it needs {}", manifest.needs),
         };
-        Err(DriverError::Mute { driver, what })
+        Err(DriverError::Mute(driver, what))
     }
 
     /// Returns the home of a driver and the command that starts it there.
@@ -210,10 +212,10 @@ impl Registry {
         if home.is_dir() {
             Ok(home)
         } else {
-            Err(DriverError::NotInstalled {
-                driver: manifest.name.clone(),
-                directory: self.given.clone().filter(|directory| is_in(manifest, directory)),
-            })
+            Err(DriverError::NotInstalled(
+                manifest.name.clone(),
+                self.given.clone().filter(|directory| is_in(manifest, directory)),
+            ))
         }
     }
 }
@@ -230,7 +232,7 @@ fn is_in(manifest: &Manifest, directory: &Path) -> bool {
 /// network.
 fn is_of_the_home(error: &DriverError) -> bool {
     match error {
-        DriverError::Mute { .. } => true,
+        DriverError::Mute(..) => true,
         DriverError::NoProgram { program, .. } => program.contains('/'),
         _ => false,
     }

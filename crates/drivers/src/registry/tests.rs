@@ -140,7 +140,7 @@ fn a_driver_describes_itself_once_it_is_installed() {
     let fixture = fixture();
     let registry = &fixture.registry;
     let manifest = registry.find("shell-to-install").unwrap();
-    assert!(matches!(registry.state(manifest), State::Missing(DriverError::NotInstalled { .. })));
+    assert!(matches!(registry.state(manifest), State::Missing(DriverError::NotInstalled(..))));
     assert_eq!(registry.install(manifest, &NEVER).unwrap().name, "Shell");
     assert!(matches!(registry.state(manifest), State::Ready(_)));
     assert!(registry.remove(manifest).unwrap());
@@ -154,7 +154,7 @@ fn a_driver_that_has_ceased_to_work_is_installed_anew() {
     registry.install(manifest, &NEVER).unwrap();
     let home = registry.home.of(manifest).unwrap();
     std::fs::write(home.join("upgraded"), "").unwrap();
-    assert!(matches!(registry.state(manifest), State::Missing(DriverError::Mute { .. })));
+    assert!(matches!(registry.state(manifest), State::Missing(DriverError::Mute(..))));
     assert_eq!(registry.install(manifest, &NEVER).unwrap().name, "Shell");
     assert!(matches!(registry.state(manifest), State::Ready(_)));
     assert!(!home.join("upgraded").exists());
@@ -169,7 +169,7 @@ fn a_driver_that_is_slow_on_a_busy_machine_is_kept_unlike_a_broken_one() {
     let home = registry.home.install(manifest, &NEVER).unwrap();
     std::fs::write(home.join("busy"), "").unwrap();
     let error = registry.install(manifest, &NEVER).unwrap_err();
-    assert!(matches!(error, DriverError::Slow { .. }), "{error}");
+    assert!(matches!(error, DriverError::Slow(..)), "{error}");
     let words = error.to_string();
     assert!(words.contains("within 0.2 s") && words.contains("less busy"), "{words}");
     assert!(home.join("busy").exists());
@@ -182,7 +182,7 @@ fn nothing_is_left_of_a_driver_that_does_not_work_when_it_is_installed() {
     let manifest = registry.find("shell-broken").unwrap();
     for _ in 0..2 {
         let error = registry.install(manifest, &NEVER).unwrap_err();
-        assert!(matches!(error, DriverError::Mute { .. }), "{error}");
+        assert!(matches!(error, DriverError::Mute(..)), "{error}");
         assert!(!registry.remove(manifest).unwrap());
     }
 }

@@ -20,10 +20,10 @@ pub enum BuildError {
     #[error("the name of an engine is empty; `default` is the one built in")]
     EmptyName,
     /// No release of the crate carries this version (the version requested).
-    #[error("SQLite {0} cannot be built; available versions: {versions}", versions = versions())]
+    #[error("SQLite {} cannot be built; available versions: {versions}", .0, versions = versions())]
     UnknownVersion(String),
     /// No option set has this name (the set requested).
-    #[error("there is no option set `{0}`; available sets: {sets}", sets = set_names())]
+    #[error("there is no option set `{}`; available sets: {sets}", .0, sets = set_names())]
     UnknownSet(String),
     /// The name of an engine joins options to one that is compiled already.
     #[error("{0}")]
@@ -53,13 +53,8 @@ pub enum BuildError {
         source: std::io::Error,
     },
     /// A program that building needs could not be run.
-    #[error("{what} cannot be used: {source}")]
-    Program {
-        /// The program: `the C compiler` or `cargo`.
-        what: &'static str,
-        /// Why it could not be run.
-        source: ProcessError,
-    },
+    #[error("{0} cannot be used: {1}")]
+    Program(&'static str, ProcessError),
     /// The source cannot be had.
     #[error("{0}")]
     Fetch(String),
@@ -73,13 +68,8 @@ pub enum BuildError {
     #[error("the option set `pgo` requires gcc; {0} stores its profiles differently")]
     ProfileNeedsGcc(String),
     /// The provenance of an engine in the cache cannot be read.
-    #[error("{} cannot be parsed: {why}", path.display())]
-    BadProvenance {
-        /// The file.
-        path: PathBuf,
-        /// The problem.
-        why: String,
-    },
+    #[error("{} cannot be parsed: {}", .0.display(), .1)]
+    BadProvenance(PathBuf, String),
     /// The compiled library cannot be loaded, or is something else.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -111,7 +101,7 @@ pub(super) fn run(
     match process::run(command, Group::Own, &Limits::cancelled(cancelled)) {
         Ok(finished) if finished.end == End::Cancelled => Err(BuildError::Cancelled),
         Ok(finished) => Ok(finished),
-        Err(source) => Err(BuildError::Program { what, source }),
+        Err(source) => Err(BuildError::Program(what, source)),
     }
 }
 

@@ -92,7 +92,7 @@ impl Provenance {
 }
 
 fn bad(path: &Path, error: &serde_json::Error) -> BuildError {
-    BuildError::BadProvenance { path: path.to_owned(), why: error.to_string() }
+    BuildError::BadProvenance(path.to_owned(), error.to_string())
 }
 
 /// Refuses the bytes of a library that are not those its provenance was written for; a library without

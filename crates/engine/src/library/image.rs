@@ -178,15 +178,15 @@ mod system {
                 Err(said) => reason = said,
             }
         }
-        Err(EngineError::NoSystemLibrary { names: NAMES.to_vec(), reason })
+        Err(EngineError::NoSystemLibrary(NAMES.to_vec(), reason))
     }
 
     /// Loads a fresh copy of the file that the loader chose.
     #[cfg(target_os = "linux")]
     fn image(mapped: Mapped, name: &'static str) -> Result<Image> {
-        let path = mapped_file(&mapped).ok_or_else(|| EngineError::NoSystemLibrary {
-            names: vec![name],
-            reason: "it was loaded, but its file is not among the mapped ones".to_owned(),
+        let path = mapped_file(&mapped).ok_or_else(|| {
+            let what = "it was loaded, but its file is not among the mapped ones";
+            EngineError::NoSystemLibrary(vec![name], what.to_owned())
         })?;
         drop(mapped);
         let bytes = read(&path)?;

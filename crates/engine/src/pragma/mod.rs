@@ -137,7 +137,7 @@ pub fn in_force(pragma: &Pragma, wanted: &str, got: &str) -> bool {
 fn absent(connection: &Connection, pragma: &Pragma) -> EngineError {
     let version = connection.library().identity().version.clone();
     let pragma = pragma.name;
-    PragmaError::NotInEngine { pragma, version }.into()
+    PragmaError::NotInEngine(pragma, version).into()
 }
 
 fn refusal(pragma: &'static Pragma, value: &str, error: EngineError) -> EngineError {

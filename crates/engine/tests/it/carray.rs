@@ -103,5 +103,5 @@ fn an_engine_without_carray_says_so() {
     let connection = Connection::open(&library, memory, OpenFlags::default(), None).expect("opens");
     let mut query = connection.prepare("SELECT ?1").expect("prepares");
     let error = query.bind_array(1, Array::I64(&[1])).expect_err("no carray");
-    assert!(matches!(error, EngineError::Unsupported { what: "carray", .. }), "{error}");
+    assert!(matches!(error, EngineError::Unsupported("carray", _)), "{error}");
 }

@@ -234,7 +234,7 @@ fn unknown_and_unsettable_pragmas_are_errors() {
     assert!(failure("jurnal_mode").to_string().contains("no configuration PRAGMA"));
     assert!(failure("page_count").to_string().contains("cannot be set"));
     assert!(failure("quick_check").to_string().contains("cannot be set"));
-    assert!(matches!(failure("mmap_size"), PragmaError::NotInEngine { .. }), "in memory");
+    assert!(matches!(failure("mmap_size"), PragmaError::NotInEngine(..)), "in memory");
     assert!(matches!(
         pragma::read(&connection, "case_sensitive_like"),
         Err(EngineError::Pragma(PragmaError::NotReadable(_)))

@@ -72,7 +72,7 @@ impl Agent<'_> {
         match store_outcomes(self.server, work, &self.name, &done) {
             Ok(_) => {}
             // Such as a server whose storage is full: it may have room later.
-            Err(error @ FleetError::Refused { .. }) => {
+            Err(error @ FleetError::Refused(..)) => {
                 self.give_back(message, error.to_string());
                 return Ok(());
             }

@@ -170,12 +170,12 @@ impl Server {
         loop {
             match self.runtime.block_on(ask()) {
                 Ok(value) => return Ok(value),
-                Err(Unanswered::Refused(why)) => return Err(FleetError::Refused { doing, why }),
+                Err(Unanswered::Refused(why)) => return Err(FleetError::Refused(doing, why)),
                 Err(_) if self.is_cancelled() => return Err(FleetError::Cancelled),
                 Err(Unanswered::Silent) => missing_since = None,
                 Err(Unanswered::Missing) => {
                     if missing_since.get_or_insert_with(Instant::now).elapsed() > GONE {
-                        return Err(FleetError::NoStream { doing });
+                        return Err(FleetError::NoStream(doing));
                     }
                 }
             }
@@ -229,7 +229,7 @@ impl Server {
     /// # Errors
     /// When the connection is closed.
     pub fn ask_to_end(&self, agent: &str) -> Result<()> {
-        let refused = |why: String| FleetError::Refused { doing: "pass a message on", why };
+        let refused = |why: String| FleetError::Refused("pass a message on", why);
         self.runtime.block_on(async {
             let sent = self.client.publish(drain(agent), Bytes::new()).await;
             sent.map_err(|error| refused(error.to_string()))?;
@@ -251,9 +251,9 @@ fn no_connection(address: &Address, error: &async_nats::ConnectError) -> FleetEr
     let (address, why) = (address.to_string(), words_of(error));
     match error.kind() {
         ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
-            FleetError::Rejected { address, why }
+            FleetError::Rejected(address, why)
         }
-        _ => FleetError::NoServer { address, why },
+        _ => FleetError::NoServer(address, why),
     }
 }
 

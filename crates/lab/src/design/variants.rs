@@ -54,13 +54,8 @@ pub enum VariantsError {
     #[error("no variant has {0}")]
     None(String),
     /// Several variants hold these levels.
-    #[error("{wanted} fits several variants: {fits}")]
-    Ambiguous {
-        /// The levels wanted.
-        wanted: String,
-        /// The labels of the variants that hold them.
-        fits: String,
-    },
+    #[error("{0} fits several variants: {1}")]
+    Ambiguous(String, String),
 }
 
 /// Returns the variants of an experiment at a scale, the baseline first.
@@ -152,14 +147,10 @@ fn fitting(all: &[impl Borrow<Settings>], wanted: &Settings) -> Result<usize, Va
     match fits[..] {
         [only] => Ok(only),
         [] => Err(VariantsError::None(label(wanted))),
-        _ => Err(VariantsError::Ambiguous {
-            wanted: label(wanted),
-            fits: fits
-                .iter()
-                .map(|index| label(all[*index].borrow()))
-                .collect::<Vec<_>>()
-                .join("; "),
-        }),
+        _ => Err(VariantsError::Ambiguous(
+            label(wanted),
+            fits.iter().map(|index| label(all[*index].borrow())).collect::<Vec<_>>().join("; "),
+        )),
     }
 }
 

@@ -23,27 +23,18 @@ pub enum Warning {
     )]
     PowersaveGovernor,
     /// The hypervisor took CPU time since boot.
-    #[error("the hypervisor has given {:.1} % of all CPU time since boot to others: expect dropped blocks and wider intervals; use a machine with dedicated CPUs", fraction * 100.0)]
-    Steal {
-        /// Share of all CPU time since boot, 0 to 1.
-        fraction: f64,
-    },
+    #[error("the hypervisor has given {:.1} % of all CPU time since boot to others: expect dropped blocks and wider intervals; use a machine with dedicated CPUs", .0 * 100.0)]
+    Steal(f64),
     /// Other work waits for the CPUs now.
     #[error(
-        "when the machine was examined, tasks had waited for a CPU during {avg10:.0} % of the ten seconds before: other work disturbs the measurement; stop it, or wait until it is done"
+        "when the machine was examined, tasks had waited for a CPU during {0:.0} % of the ten seconds before: other work disturbs the measurement; stop it, or wait until it is done"
     )]
-    CpuPressure {
-        /// Per cent of the last ten seconds, 0 to 100.
-        avg10: f64,
-    },
+    CpuPressure(f64),
     /// Another run of pragmark is under way.
     #[error(
-        "another run of pragmark was under way (process {process}): the two disturb each other; run one after the other"
+        "another run of pragmark was under way (process {0}): the two disturb each other; run one after the other"
     )]
-    OtherRun {
-        /// Its process.
-        process: u32,
-    },
+    OtherRun(u32),
     /// A control group gives less CPU time than there are CPUs.
     #[error(
         "a control group allows {cpus:.2} of {of} CPUs: a trial that uses up its share is paused, which shows as latency; raise the quota, or pin to whole CPUs instead"
@@ -55,19 +46,11 @@ pub enum Warning {
         of: u32,
     },
     /// There is little memory.
-    #[error("only {} of memory can be used: databases larger than that are measured against the disk, not the page cache; free memory, or keep to the quick scale", gibibytes(*usable_bytes))]
-    LittleMemory {
-        /// Usable bytes.
-        usable_bytes: u64,
-    },
+    #[error("only {} of memory can be used: databases larger than that are measured against the disk, not the page cache; free memory, or keep to the quick scale", gibibytes(*.0))]
+    LittleMemory(u64),
     /// Something is wrong, for measuring, with what lies under a measured directory.
-    #[error("{}: {problem}", path.display())]
-    Volume {
-        /// The directory.
-        path: PathBuf,
-        /// The problem.
-        problem: VolumeProblem,
-    },
+    #[error("{}: {}", .0.display(), .1)]
+    Volume(PathBuf, VolumeProblem),
 }
 
 /// Returns every warning of an environment: the machine first, then each directory.
@@ -76,8 +59,7 @@ pub(super) fn all(environment: &Environment) -> Vec<Warning> {
     let hypervisor = environment.cpu.hypervisor == Some(true);
     for volume in &environment.volumes {
         let problems = problems_of(volume, hypervisor).into_iter();
-        warnings
-            .extend(problems.map(|problem| Warning::Volume { path: volume.path.clone(), problem }));
+        warnings.extend(problems.map(|problem| Warning::Volume(volume.path.clone(), problem)));
     }
     warnings
 }
@@ -89,22 +71,22 @@ fn of_machine(environment: &Environment) -> Vec<Warning> {
         .load
         .steal_fraction
         .filter(|fraction| *fraction > MAX_STEAL_FRACTION)
-        .map(|fraction| Warning::Steal { fraction });
+        .map(Warning::Steal);
     let pressure = environment
         .load
         .pressure
         .cpu_avg10
         .filter(|avg10| *avg10 > MAX_CPU_PRESSURE_AVG10)
-        .map(|avg10| Warning::CpuPressure { avg10 });
+        .map(Warning::CpuPressure);
     let memory = environment
         .usable_memory_bytes()
         .filter(|bytes| *bytes < LITTLE_MEMORY_BYTES)
-        .map(|usable_bytes| Warning::LittleMemory { usable_bytes });
+        .map(Warning::LittleMemory);
     let others = environment.load.other_runs.iter();
     [powersave, steal, pressure, cpu_quota(environment), memory]
         .into_iter()
         .flatten()
-        .chain(others.map(|process| Warning::OtherRun { process: *process }))
+        .chain(others.map(|process| Warning::OtherRun(*process)))
         .collect()
 }
 
@@ -142,12 +124,9 @@ pub enum VolumeProblem {
     Overlay,
     /// The directory is on a network or shared file system.
     #[error(
-        "on a network or shared file system ({file_system}): times include the far side, and SQLite's locks and WAL cannot be relied on there; choose a local disk"
+        "on a network or shared file system ({0}): times include the far side, and SQLite's locks and WAL cannot be relied on there; choose a local disk"
     )]
-    Network {
-        /// File system type; empty if not known.
-        file_system: String,
-    },
+    Network(String),
     /// The kind of storage is not known.
     #[error(
         "on storage of unknown kind: whether an fsync reaches a medium is not known; judge durability comparisons with care, or choose a directory on a known disk"
@@ -155,18 +134,12 @@ pub enum VolumeProblem {
     UnknownStorage,
     /// Cache flushes are turned off.
     #[error(
-        "mounted with {option}: an fsync does not flush the disk's cache, so a power failure can corrupt any database; mount without it, or compare speeds only"
+        "mounted with {0}: an fsync does not flush the disk's cache, so a power failure can corrupt any database; mount without it, or compare speeds only"
     )]
-    BarrierDisabled {
-        /// The mount option that does it.
-        option: String,
-    },
+    BarrierDisabled(String),
     /// An fsync is quicker than any medium.
-    #[error("a synced write takes {}, quicker than any medium: the sync does nothing, or the device has power-loss protection; check which before trusting durability", microseconds(*p50_ns))]
-    SyncTooFast {
-        /// Median of write and fdatasync, in nanoseconds.
-        p50_ns: u64,
-    },
+    #[error("a synced write takes {}, quicker than any medium: the sync does nothing, or the device has power-loss protection; check which before trusting durability", microseconds(*.0))]
+    SyncTooFast(u64),
     /// A disk that says it rotates answers quicker than it can turn.
     #[error("a synced write takes {} {}", microseconds(*p50_ns), cause_of_speed(*hypervisor))]
     RotationalWithCache {
@@ -176,22 +149,16 @@ pub enum VolumeProblem {
         hypervisor: bool,
     },
     /// There is little free space.
-    #[error("only {} free: experiments at the default scale may fill the disk; free some space, choose another directory, or keep to the quick scale", gibibytes(*free_bytes))]
-    LittleDisk {
-        /// Free bytes.
-        free_bytes: u64,
-    },
+    #[error("only {} free: experiments at the default scale may fill the disk; free some space, choose another directory, or keep to the quick scale", gibibytes(*.0))]
+    LittleDisk(u64),
 }
 
 /// Returns every problem of a directory: its kind, then its syncs, then its space.
 fn problems_of(volume: &Volume, hypervisor: bool) -> Vec<VolumeProblem> {
-    let barrier = volume
-        .barrier_disabled()
-        .map(|option| VolumeProblem::BarrierDisabled { option: option.to_owned() });
-    let space = volume
-        .free_bytes
-        .filter(|bytes| *bytes < LITTLE_DISK_BYTES)
-        .map(|free_bytes| VolumeProblem::LittleDisk { free_bytes });
+    let barrier =
+        volume.barrier_disabled().map(|option| VolumeProblem::BarrierDisabled(option.to_owned()));
+    let space =
+        volume.free_bytes.filter(|bytes| *bytes < LITTLE_DISK_BYTES).map(VolumeProblem::LittleDisk);
     [of_kind(volume), barrier, of_sync(volume, hypervisor), space].into_iter().flatten().collect()
 }
 
@@ -200,9 +167,9 @@ fn of_kind(volume: &Volume) -> Option<VolumeProblem> {
         VolumeKind::Disk => None,
         VolumeKind::Memory => Some(VolumeProblem::InMemory),
         VolumeKind::Overlay => Some(VolumeProblem::Overlay),
-        VolumeKind::Network => Some(VolumeProblem::Network {
-            file_system: volume.file_system.clone().unwrap_or_default(),
-        }),
+        VolumeKind::Network => {
+            Some(VolumeProblem::Network(volume.file_system.clone().unwrap_or_default()))
+        }
         VolumeKind::Unknown => Some(VolumeProblem::UnknownStorage),
     }
 }
@@ -211,7 +178,7 @@ fn of_sync(volume: &Volume, hypervisor: bool) -> Option<VolumeProblem> {
     let probe = volume.fsync.as_ref()?;
     let p50_ns = probe.p50_ns;
     match probe.verdict {
-        FsyncVerdict::NoOpOrPowerLossProtection => Some(VolumeProblem::SyncTooFast { p50_ns }),
+        FsyncVerdict::NoOpOrPowerLossProtection => Some(VolumeProblem::SyncTooFast(p50_ns)),
         FsyncVerdict::RotationalWithCache => {
             Some(VolumeProblem::RotationalWithCache { p50_ns, hypervisor })
         }
@@ -272,11 +239,11 @@ mod tests {
             all(&weak),
             [
                 Warning::PowersaveGovernor,
-                Warning::Steal { fraction: 0.02 },
-                Warning::CpuPressure { avg10: 30.0 },
+                Warning::Steal(0.02),
+                Warning::CpuPressure(30.0),
                 Warning::CpuQuota { cpus: 1.5, of: 4 },
-                Warning::LittleMemory { usable_bytes: 1 << 29 },
-                Warning::OtherRun { process: 4711 },
+                Warning::LittleMemory(1 << 29),
+                Warning::OtherRun(4711),
             ]
         );
     }
@@ -297,7 +264,7 @@ mod tests {
     #[test]
     fn a_warning_says_the_figure_and_what_to_do() {
         assert_eq!(
-            Warning::LittleMemory { usable_bytes: 1 << 29 }.to_string(),
+            Warning::LittleMemory(1 << 29).to_string(),
             "only 0.5 GiB of memory can be used: databases larger than that are measured against \
              the disk, not the page cache; free memory, or keep to the quick scale"
         );
@@ -332,7 +299,7 @@ mod tests {
     fn a_sync_too_quick_for_its_medium_is_noticed() {
         assert_eq!(
             problems_of(&probed(12_400, false), false),
-            [VolumeProblem::SyncTooFast { p50_ns: 12_400 }]
+            [VolumeProblem::SyncTooFast(12_400)]
         );
         assert_eq!(
             problems_of(&probed(450_000, true), true),

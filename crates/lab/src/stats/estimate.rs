@@ -45,7 +45,7 @@ impl Estimate {
     pub fn from_log_ratios(diffs: &[f64], alpha: f64) -> Result<Estimate, SampleError> {
         let method = method_for(diffs)?;
         if !is_error_rate(alpha) {
-            return Err(SampleError::BadErrorRate { alpha });
+            return Err(SampleError::BadErrorRate(alpha));
         }
         let (centre, interval) = match method {
             Method::Wilcoxon => {
@@ -155,7 +155,7 @@ mod tests {
         let broken = Estimate::from_log_ratios(&[0.1, f64::NAN, 0.2], 0.05);
         assert!(matches!(broken, Err(SampleError::NotFinite { index: 1, .. })));
         let rate = Estimate::from_log_ratios(&SEVEN, 1.0);
-        assert_eq!(rate, Err(SampleError::BadErrorRate { alpha: 1.0 }));
+        assert_eq!(rate, Err(SampleError::BadErrorRate(1.0)));
     }
 
     #[test]

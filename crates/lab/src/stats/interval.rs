@@ -123,11 +123,8 @@ pub enum SampleError {
         value: f64,
     },
     /// The error rate is not strictly between 0 and 1.
-    #[error("the error rate {alpha} is not between 0 and 1")]
-    BadErrorRate {
-        /// The rate.
-        alpha: f64,
-    },
+    #[error("the error rate {0} is not between 0 and 1")]
+    BadErrorRate(f64),
 }
 
 /// Refuses a sample with fewer than `needed` values or with a value that is not finite.

@@ -74,13 +74,13 @@ pub(crate) enum ConversionError {
 impl ConversionError {
     /// Returns the error of a whole column.
     pub(crate) fn of_column(self, name: &str, data_type: &DataType) -> LoadError {
-        LoadError::Type {
-            column: name.to_owned(),
-            found: match self {
+        LoadError::Type(
+            name.to_owned(),
+            match self {
                 ConversionError::Type => data_type.to_string(),
                 ConversionError::Values(reason) => format!("{data_type} ({reason})"),
             },
-        }
+        )
     }
 }
 

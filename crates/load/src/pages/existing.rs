@@ -127,6 +127,6 @@ impl Walk<'_> {
     }
 
     fn malformed(&self) -> LoadError {
-        LoadError::MalformedIndex { columns: self.plan.label.clone() }
+        LoadError::MalformedIndex(self.plan.label.clone())
     }
 }

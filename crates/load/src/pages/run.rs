@@ -191,15 +191,15 @@ impl SpillFile {
     }
 
     fn unreadable(&self, source: io::Error) -> LoadError {
-        LoadError::Read {
-            input: format!("sorted entries from a temporary file in {}", self.directory.display()),
+        LoadError::Read(
+            format!("sorted entries from a temporary file in {}", self.directory.display()),
             source,
-        }
+        )
     }
 }
 
 fn unwritable(directory: &Path, source: io::Error) -> LoadError {
-    LoadError::Spill { directory: directory.to_owned(), source }
+    LoadError::Spill(directory.to_owned(), source)
 }
 
 /// Writes runs one after the other into a temporary file, which is made when it is needed.
@@ -499,7 +499,7 @@ mod tests {
         let mut run = spill.begin(0).unwrap();
         run.push(&cell(1, 10)).unwrap();
         let error = run.finish().unwrap_err();
-        assert!(matches!(&error, LoadError::Spill { directory, .. } if directory == folder.path()));
+        assert!(matches!(&error, LoadError::Spill(directory, _) if directory == folder.path()));
         assert!(error.to_string().contains("No space left"), "{error}");
     }
 
@@ -512,6 +512,6 @@ mod tests {
         let run = run.finish().unwrap();
         spill.file.unwrap().file.set_len(5_000).unwrap();
         let mut bytes = run.read(None, &[], 1_000);
-        assert!(matches!(bytes.find(0), Err(LoadError::Read { .. })));
+        assert!(matches!(bytes.find(0), Err(LoadError::Read(..))));
     }
 }

@@ -160,7 +160,7 @@ fn only_table(connection: &Connection, input: &str) -> Result<String> {
         (None, _) => Err(LoadError::form(input, "it has no table")),
         (Some(last), false) => {
             tables.push(last);
-            Err(LoadError::SeveralTables { input: input.to_owned(), tables })
+            Err(LoadError::SeveralTables(input.to_owned(), tables))
         }
     }
 }

@@ -68,7 +68,7 @@ impl Input {
     ) -> Result<Input> {
         let read = Arc::new(AtomicU64::new(0));
         let counted = Counted { raw, read: Arc::clone(&read) };
-        let failed = |source| LoadError::Read { input: name.clone(), source };
+        let failed = |source| LoadError::Read(name.clone(), source);
         let raw = BufReader::with_capacity(BUFFER, counted);
         let (bytes, was_compressed) = decompressed(raw).map_err(failed)?;
         let (beginning, bytes) = peeked(bytes, MAGIC_BYTES).map_err(failed)?;
@@ -78,7 +78,7 @@ impl Input {
         if encoding.is_none()
             && let Some(looks) = Wide::of(&beginning)
         {
-            return Err(LoadError::WideEncoding { input: name, looks: looks.name() });
+            return Err(LoadError::WideEncoding(name, looks.name()));
         }
         let (reader, encoding) = in_utf_8(bytes, &beginning, encoding).map_err(failed)?;
         Ok(Input { name, reader, read, total, encoding })
@@ -92,8 +92,8 @@ impl Input {
     /// Returns this number of first bytes of the text, which are read nevertheless.
     pub(crate) fn first(&mut self, count: u64) -> Result<Vec<u8>> {
         let reader = std::mem::replace(&mut self.reader, Box::new(io::empty()));
-        let (beginning, reader) = peeked(reader, count)
-            .map_err(|source| LoadError::Read { input: self.name.clone(), source })?;
+        let (beginning, reader) =
+            peeked(reader, count).map_err(|source| LoadError::Read(self.name.clone(), source))?;
         self.reader = reader;
         Ok(beginning)
     }
@@ -133,7 +133,7 @@ impl Input {
                 Ok(count) => buffer = &mut buffer[count..],
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(source) => {
-                    return Err(LoadError::Read { input: self.name.clone(), source });
+                    return Err(LoadError::Read(self.name.clone(), source));
                 }
             }
         }

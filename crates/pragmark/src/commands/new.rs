@@ -52,7 +52,7 @@ fn missing(registry: &Registry, name: &str) -> Result<String> {
     let manifest = registry.find(name)?;
     Ok(match registry.state(manifest) {
         State::Ready(_) => String::new(),
-        State::Missing(DriverError::NotInstalled { .. }) => format!(
+        State::Missing(DriverError::NotInstalled(..)) => format!(
             "install it with `PRAGMARK_DRIVERS={name} pragmark driver install {name}`; it needs {}\n",
             manifest.needs
         ),

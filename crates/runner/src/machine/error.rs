@@ -9,33 +9,17 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum MachineError {
     /// The directory does not exist.
-    #[error("the directory {} does not exist", directory.display())]
-    Missing {
-        /// The directory.
-        directory: PathBuf,
-    },
+    #[error("the directory {} does not exist", .0.display())]
+    Missing(PathBuf),
     /// The path leads to something else.
-    #[error("{} is not a directory", directory.display())]
-    NotADirectory {
-        /// The path.
-        directory: PathBuf,
-    },
+    #[error("{} is not a directory", .0.display())]
+    NotADirectory(PathBuf),
     /// The directory, or its file system, does not accept writes by this user.
-    #[error("the directory {} is not writable", directory.display())]
-    NotWritable {
-        /// The directory.
-        directory: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    #[error("the directory {} is not writable", .0.display())]
+    NotWritable(PathBuf, io::Error),
     /// No space is left, or the quota is used up.
-    #[error("no space is left in the directory {}", directory.display())]
-    Full {
-        /// The directory.
-        directory: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    #[error("no space is left in the directory {}", .0.display())]
+    Full(PathBuf, io::Error),
     /// Anything else that the system refused.
     #[error("cannot {action} in the directory {}", directory.display())]
     Io {
@@ -54,13 +38,13 @@ impl MachineError {
         let directory = directory.to_owned();
         match source.kind() {
             // A virtual file system (`/proc`) says the same of a file that it will not create.
-            io::ErrorKind::NotFound if !directory.exists() => Self::Missing { directory },
-            io::ErrorKind::NotADirectory => Self::NotADirectory { directory },
+            io::ErrorKind::NotFound if !directory.exists() => Self::Missing(directory),
+            io::ErrorKind::NotADirectory => Self::NotADirectory(directory),
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                Self::NotWritable { directory, source }
+                Self::NotWritable(directory, source)
             }
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                Self::Full { directory, source }
+                Self::Full(directory, source)
             }
             _ => Self::Io { directory, action, source },
         }

@@ -333,7 +333,7 @@ mod tests {
             assert_eq!(entries(dir.path()), 1);
             Err(io::ErrorKind::StorageFull.into())
         });
-        assert!(matches!(result, Err(MachineError::Full { .. })));
+        assert!(matches!(result, Err(MachineError::Full(..))));
         assert_eq!(entries(dir.path()), 0);
     }
 

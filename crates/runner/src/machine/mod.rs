@@ -88,7 +88,7 @@ mod tests {
         let missing = dir.path().join("not there");
         let error = capture(&[dir.path(), &missing], &AtomicBool::new(false)).unwrap_err();
         assert!(
-            matches!(&error, MachineError::Missing { directory } if *directory == missing),
+            matches!(&error, MachineError::Missing(directory) if *directory == missing),
             "{error:?}"
         );
         assert!(error.to_string().contains("not there"));

@@ -34,7 +34,7 @@ fn real_directory(dir: &Path) -> Result<PathBuf, MachineError> {
     if fs::metadata(&real).map_err(look)?.is_dir() {
         Ok(real)
     } else {
-        Err(MachineError::NotADirectory { directory: dir.to_owned() })
+        Err(MachineError::NotADirectory(dir.to_owned()))
     }
 }
 
@@ -130,7 +130,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let error = describe_volume(file.path()).unwrap_err();
         assert!(
-            matches!(&error, MachineError::NotADirectory { directory } if directory == file.path()),
+            matches!(&error, MachineError::NotADirectory(directory) if directory == file.path()),
             "{error:?}"
         );
     }

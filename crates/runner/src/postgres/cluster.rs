@@ -166,7 +166,7 @@ fn let_in(account: &Account, work: &WorkDir) -> Result<(), ServerError> {
     work.let_others_pass()?;
     match account.blocked(work.path()) {
         None => Ok(()),
-        Some(directory) => Err(ServerError::Closed { account: account.name.clone(), directory }),
+        Some(directory) => Err(ServerError::Closed(account.name.clone(), directory)),
     }
 }
 

@@ -48,15 +48,8 @@ pub(crate) enum ServerError {
     )]
     NoAccount,
     /// The user as which the server runs cannot enter the measured directory.
-    #[error(
-        "PostgreSQL does not run as root, and the user `{account}`, as which it would run, may not enter {}; run pragmark as another user, choose another --dir, or name a server with --postgres", directory.display()
-    )]
-    Closed {
-        /// The user.
-        account: String,
-        /// The directory that it may not enter.
-        directory: PathBuf,
-    },
+    #[error("PostgreSQL does not run as root, and the user `{}`, as which it would run, may not enter {}; run pragmark as another user, choose another --dir, or name a server with --postgres", .0, .1.display())]
+    Closed(String, PathBuf),
     /// A program of PostgreSQL's failed or took too long.
     #[error("{program} {how}: {said}")]
     Program {
@@ -84,7 +77,7 @@ impl ServerError {
         let why = self.to_string();
         match self {
             ServerError::Cancelled => None,
-            ServerError::NotInstalled(_) | ServerError::NoAccount | ServerError::Closed { .. } => {
+            ServerError::NotInstalled(_) | ServerError::NoAccount | ServerError::Closed(..) => {
                 Some(Outcome::Skipped { why })
             }
             ServerError::Program { .. } | ServerError::Process(_) | ServerError::Directory(_) => {

@@ -241,7 +241,7 @@ fn a_plan_whose_names_lead_out_of_the_folder_is_refused() {
     let endless = RunPlan { trial_limit_s: 1e300, ..plan() };
     for hostile in [of_key("../.."), of_key("/etc"), of_key(""), of_id, endless] {
         write_json(&folder.path().join(PLAN), &hostile).unwrap();
-        assert!(matches!(folder.plan(), Err(RunError::Damaged { .. })));
+        assert!(matches!(folder.plan(), Err(RunError::Damaged(..))));
     }
 }
 

@@ -187,7 +187,7 @@ fn double(value: Value) -> Result<f64> {
 }
 
 fn wrong_type(found: Value, wanted: &'static str) -> EvaluationError {
-    EvaluationError::Type { found: found.type_name(), wanted }
+    EvaluationError::Type(found.type_name(), wanted)
 }
 
 #[cfg(test)]

@@ -287,7 +287,7 @@ fn order(entry: &Pragma) -> u8 {
 /// Returns that the variant cannot run if the engine lacks a PRAGMA; a PRAGMA without effect is a failure.
 fn cannot_or_failed(error: EngineError) -> TrialError {
     match &error {
-        EngineError::Pragma(PragmaError::NotInEngine { .. }) => {
+        EngineError::Pragma(PragmaError::NotInEngine(..)) => {
             TrialError::CannotRun(error.to_string())
         }
         _ => error.into(),

@@ -310,7 +310,7 @@ mod tests {
             std::fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
             assert!(matches!(
                 ColumnarSource::open(path, &[], Decimals::Text),
-                Err(LoadError::Form { .. })
+                Err(LoadError::Form(..))
             ));
         }
         std::fs::write(&parquet, "a,b\n").unwrap();

@@ -272,7 +272,7 @@ impl Reader {
         let bytes = unescaped(bytes, field, self.dialect);
         let Ok(text) = std::str::from_utf8(&bytes) else {
             let (input, encoding) = (self.input.clone(), self.encoding);
-            return Err(LoadError::HeaderEncoding { input, encoding });
+            return Err(LoadError::HeaderEncoding(input, encoding));
         };
         match text.contains('\0') {
             true => Err(self.wrong("the header holds a NUL byte")),

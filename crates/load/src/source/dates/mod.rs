@@ -113,7 +113,7 @@ impl Dated {
                 Verdict::Other => Decision::Other,
                 Verdict::Ambiguous(value) => {
                     let column = name.clone();
-                    return Err(LoadError::AmbiguousDates { column, value });
+                    return Err(LoadError::AmbiguousDates(column, value));
                 }
                 Verdict::Dates(form, first) => {
                     let stored = form.written(&first).unwrap_or_default();

@@ -334,7 +334,7 @@ impl<F: TextFormat> Batches<F> {
     /// Names the record with which a block has failed: its first one, which is too long to be read.
     fn named(&self, error: LoadError) -> LoadError {
         match error {
-            LoadError::Form { input, reason } => {
+            LoadError::Form(input, reason) => {
                 let (unit, number) = (self.unit.name(), self.numbers + 1);
                 LoadError::form(input, format!("{unit} {number}: {reason}"))
             }

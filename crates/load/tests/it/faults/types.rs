@@ -169,7 +169,7 @@ fn values_of_json_keep_their_digits_and_their_types() {
     let LoadError::Row { fault, .. } = error else {
         panic!("{error}");
     };
-    assert_eq!(fault, Fault::Type { declared: "INTEGER", value: "01234".to_owned() });
+    assert_eq!(fault, Fault::Type("INTEGER", "01234".to_owned()));
 }
 
 #[test]

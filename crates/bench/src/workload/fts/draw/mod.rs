@@ -72,7 +72,7 @@ pub fn read_queries(
     file: &TextFile,
     columns: &[String],
 ) -> Result<DocumentQueries, ImportError> {
-    let problem = |what: String| ImportError::Unusable { path: queries.to_owned(), what };
+    let problem = |what: String| ImportError::Unusable(queries.to_owned(), what);
     let text = std::fs::read_to_string(queries).map_err(|error| problem(error.to_string()))?;
     let read = own::queries(&text, columns).map_err(problem)?;
     if read.is_empty() {
@@ -97,7 +97,7 @@ fn lost(drawn: &[Query], left: &[Query]) -> Vec<(String, String)> {
 }
 
 fn unusable(file: &TextFile, what: String) -> ImportError {
-    ImportError::Unusable { path: file.path().to_owned(), what }
+    ImportError::Unusable(file.path().to_owned(), what)
 }
 
 fn listed(
