@@ -18,7 +18,7 @@ pub fn run(pragmark: &Path, trials: usize) -> Result<(), Failure> {
     for seed in 0..trials {
         let start = Instant::now();
         let directory = work.trial()?;
-        measure(pragmark, &specification("empty", Settings::new(), directory.path(), seed as u64))?;
+        measure(pragmark, &specification("empty", Settings::new(), &directory.path, seed as u64))?;
         drop(directory);
         milliseconds.push(start.elapsed().as_secs_f64() * 1e3);
     }

@@ -21,8 +21,8 @@ pub fn anonymize(database: &Path, keep: &[String], out: &Path) -> Result<Anonymi
     }
     // A killed command leaves the original there; the next one removes it.
     let folder = work_folder(parent)?;
-    let unfinished = folder.path().join("new.db");
-    let done = copy(database, keep, folder.path(), &unfinished).map_err(Error::unusable)?;
+    let unfinished = folder.path.join("new.db");
+    let done = copy(database, keep, &folder.path, &unfinished).map_err(Error::unusable)?;
     std::fs::rename(&unfinished, out).map_err(|error| Error::writing(out, error))?;
     Ok(done)
 }

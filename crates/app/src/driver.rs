@@ -25,7 +25,7 @@ pub fn registry(directory: Option<&Path>) -> Result<Registry> {
 /// Returns every driver and whether it is ready. All are queried at once, because each takes a while.
 pub fn states(registry: &Registry) -> Vec<(&Manifest, State)> {
     thread::scope(|scope| {
-        let manifests = registry.manifests().iter();
+        let manifests = registry.manifests.iter();
         let queries: Vec<_> = manifests
             .map(|manifest| scope.spawn(move || (manifest, registry.state(manifest))))
             .collect();
@@ -39,7 +39,7 @@ pub fn states(registry: &Registry) -> Vec<(&Manifest, State)> {
 /// There is no driver of a name.
 pub fn named<'r>(registry: &'r Registry, names: &[String]) -> Result<Vec<&'r Manifest>> {
     if names.is_empty() {
-        return Ok(registry.manifests().iter().collect());
+        return Ok(registry.manifests.iter().collect());
     }
     Ok(names.iter().map(|name| registry.find(name)).collect::<Result<_, _>>()?)
 }

@@ -28,8 +28,10 @@ pub enum Kind {
 /// Why a use case failed.
 #[derive(Debug)]
 pub struct Error {
-    kind: Kind,
-    message: String,
+    /// Whose mistake it is.
+    pub kind: Kind,
+    /// What went wrong.
+    pub message: String,
     hint: Option<String>,
 }
 
@@ -72,16 +74,6 @@ impl Error {
     pub fn hint_if(self, hint: Option<impl Display>) -> Error {
         let hint = hint.map(|hint| hint.to_string());
         Error { hint, ..self }
-    }
-
-    /// Returns whose mistake it is.
-    pub fn kind(&self) -> Kind {
-        self.kind
-    }
-
-    /// Returns what went wrong.
-    pub fn message(&self) -> &str {
-        &self.message
     }
 
     /// Returns what to do about it, if that is known.

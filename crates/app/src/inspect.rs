@@ -63,7 +63,7 @@ pub fn inspect(request: &InspectRequest, ui: &dyn Interface) -> Result<Inspectio
     let InspectRequest { database, directory, .. } = request;
     let folder = work_folder(directory)?;
     let mut examination =
-        examine(database, folder.path(), request.quick_check).map_err(Error::unusable)?;
+        examine(database, &folder.path, request.quick_check).map_err(Error::unusable)?;
     drop(folder);
     let application = application(database, directory, &examination, request, ui)?;
     if let Ok(settings) = &application.settings {
@@ -82,7 +82,7 @@ fn application(
     ui: &dyn Interface,
 ) -> Result<Application, Error> {
     let folder = work_folder(parent)?;
-    let with = |source: &Source| with_library(source, database, folder.path());
+    let with = |source: &Source| with_library(source, database, &folder.path);
     if let Some(name) = &request.engine {
         let report = with(&engine::source(name, ui)?).map_err(Error::unusable)?;
         return Ok(loaded(format!("the engine {name}"), name, report));

@@ -331,7 +331,7 @@ pub(crate) fn check_replayable(trace: &Path, ui: &dyn Interface) -> Result<(), E
         |error: bench::TrialError| Error::unusable(error).hint("`pragmark record` writes traces");
     bench::check_trace(trace).map_err(unusable)?;
     let directory = work_folder(&std::env::temp_dir())?;
-    let missing = bench::missing_in_trace(trace, directory.path()).map_err(unusable)?;
+    let missing = bench::missing_in_trace(trace, &directory.path).map_err(unusable)?;
     for (what, statements) in missing {
         let statements = plural(statements, "statement", "statements");
         tell!(ui, "warning: cannot be replayed: {what}, {statements}");

@@ -58,7 +58,8 @@ pub type Recovered = Result<Content, Problem>;
 
 /// An engine with its file system in memory.
 pub struct Harness {
-    library: Arc<Library>,
+    /// The engine.
+    pub library: Arc<Library>,
     memory: MemoryVfs,
     recording: RecordingVfs,
     /// The connection that recovers databases by attaching them.
@@ -67,7 +68,7 @@ pub struct Harness {
     /// The recoveries begun.
     recoveries: u64,
     /// Whether one of them was the one that ended a process.
-    has_ended: bool,
+    pub has_ended: bool,
 }
 
 impl Harness {
@@ -95,16 +96,6 @@ impl Harness {
     #[must_use]
     pub fn isolated(self, isolation: Isolation) -> Harness {
         Harness { isolation, ..self }
-    }
-
-    /// Returns whether the image was met in whose recovery the engine ended an earlier process.
-    pub fn has_ended(&self) -> bool {
-        self.has_ended
-    }
-
-    /// Returns the engine.
-    pub fn library(&self) -> &Arc<Library> {
-        &self.library
     }
 
     /// Empties the file system and makes the engine's random numbers a function of `seed`.

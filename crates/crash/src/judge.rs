@@ -95,7 +95,7 @@ impl<'b> Judge<'b> {
 
     /// Returns whether the image was met in whose recovery the engine ended an earlier process.
     pub fn engine_ended(&self) -> bool {
-        self.harness.has_ended()
+        self.harness.has_ended
     }
 
     /// Recovers the image with the hash `key` and returns the committed state that it holds.

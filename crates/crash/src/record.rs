@@ -50,7 +50,7 @@ pub struct Recording {
     /// The settings that were in force at the commits of a script of the user's.
     pub in_force: Vec<SettingsInForce>,
     /// The settings in force, action by action; empty for the built-in workload, which keeps the settings of
-    /// the variant.
+    /// The variant.
     pub spans: Vec<Span>,
     /// Where the transaction began that the script never ended, if there is one.
     pub left_open: Option<String>,
@@ -456,10 +456,10 @@ fn same(one: &HashMap<String, Content>, other: &HashMap<String, Content>) -> boo
 fn largest(trace: &Trace, databases: &[String]) -> usize {
     let mut disk = Disk::new(trace, Model::Kill);
     let mut largest = 0;
-    while disk.taken() < trace.steps.len() {
+    while disk.taken < trace.steps.len() {
         disk.step();
-        if disk.taken().is_multiple_of(16) || disk.taken() == trace.steps.len() {
-            disk.write_back(disk.taken());
+        if disk.taken.is_multiple_of(16) || disk.taken == trace.steps.len() {
+            disk.write_back(disk.taken);
             let files = disk.durable_files().into_iter();
             let databases = files.filter(|(name, _)| databases.contains(name));
             largest = largest.max(databases.map(|(_, bytes)| bytes.len()).sum());

@@ -86,7 +86,7 @@ pub fn draw_one(trace: &Trace, model: Model, random: &mut SplitMix64) -> (Vec<Fi
         return (prefix_files(trace, cut - lost), lost);
     }
     let mut walk = Walk::new(trace, model);
-    while walk.disk.taken() < cut {
+    while walk.disk.taken < cut {
         walk.step();
     }
     let units = walk.disk.units();
@@ -102,7 +102,7 @@ fn since_sync(trace: &Trace, cut: usize) -> usize {
 /// Returns the files after the first `steps` steps, nothing missing.
 pub fn prefix_files(trace: &Trace, steps: usize) -> Vec<File> {
     let mut disk = Disk::new(trace, Model::Kill);
-    while disk.taken() < steps {
+    while disk.taken < steps {
         disk.step();
     }
     disk.write_back(steps);
@@ -121,7 +121,7 @@ fn visit_prefixes<E>(
     let wanted = if trace.initial.is_empty() { all } else { all.min(budget.max(1)) };
     let mut disk = Disk::new(trace, model);
     loop {
-        let there = disk.taken();
+        let there = disk.taken;
         if (there + 1) * wanted / all > there * wanted / all {
             let cut = latest_cut(trace, model, there);
             look(Candidate {
@@ -136,7 +136,7 @@ fn visit_prefixes<E>(
             return Ok(wanted == all);
         }
         disk.step();
-        disk.write_back(disk.taken());
+        disk.write_back(disk.taken);
     }
 }
 
@@ -173,7 +173,7 @@ impl<'t> Walk<'t> {
     }
 
     fn step(&mut self) {
-        let step = &self.trace.steps[self.disk.taken()];
+        let step = &self.trace.steps[self.disk.taken];
         self.disk.step();
         if self.model != Model::LyingReorder {
             self.disk.write_back_beyond(WRITE_BACK);

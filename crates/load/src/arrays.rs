@@ -39,7 +39,7 @@ pub(crate) struct Inserted {
     /// How many went in.
     pub(crate) rows: u64,
     /// How many SQLite ignored: other rows have their keys, or the definition of the table or one of its
-    /// triggers ignores them.
+    /// Triggers ignores them.
     pub(crate) ignored: u64,
 }
 
@@ -189,7 +189,7 @@ impl<'c> SequentialKeys<'c> {
 
     /// Returns whether SQLite would assign these rows the keys that they have.
     fn fits(&mut self, rows: &Rows) -> Result<bool, EngineError> {
-        let Cells::Integer(keys) = &rows.cells()[self.alias] else { return Ok(false) };
+        let Cells::Integer(keys) = &rows.cells[self.alias] else { return Ok(false) };
         if keys.null_count() > 0 {
             return Ok(false);
         }

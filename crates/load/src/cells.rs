@@ -105,7 +105,8 @@ fn length(offsets: &[i32]) -> usize {
 /// Consecutive rows of a batch.
 #[derive(Debug, Clone)]
 pub(crate) struct Rows {
-    cells: Arc<[Cells]>,
+    /// The columns of the whole batch.
+    pub(crate) cells: Arc<[Cells]>,
     range: Range<usize>,
 }
 
@@ -131,11 +132,6 @@ impl Rows {
     /// Some of these rows, by their place in the batch.
     pub(crate) fn part(&self, range: Range<usize>) -> Rows {
         Rows { cells: Arc::clone(&self.cells), range }
-    }
-
-    /// Returns the columns of the whole batch.
-    pub(crate) fn cells(&self) -> &[Cells] {
-        &self.cells
     }
 }
 

@@ -190,7 +190,7 @@ impl Feed<'_> {
     /// Reports the phase to the observer, which may end the load.
     pub(crate) fn report(&mut self, phase: Phase) -> Result<()> {
         self.progress.phase = phase;
-        self.progress.rejected = self.rejects.count();
+        self.progress.rejected = self.rejects.count;
         if (self.observer)(&self.progress) { Ok(()) } else { Err(LoadError::Interrupted) }
     }
 }

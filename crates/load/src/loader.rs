@@ -164,8 +164,8 @@ fn load_once(
         .map_err(|error| with_rows(error.in_database(&request.database), source.info(), request))?;
     let metadata = std::fs::metadata(&request.database);
     Ok(Summary {
-        rejected: rejects.count(),
-        mended: rejects.mended(),
+        rejected: rejects.count,
+        mended: rejects.mended,
         notes: source.info().notes.all(),
         decimals: source.info().decimals.clone(),
         dates: source.info().dates.clone(),

@@ -16,9 +16,9 @@ pub(crate) struct Rejects {
     on_error: OnError,
     path: Option<PathBuf>,
     writer: Option<csv::Writer<Unfinished>>,
-    count: u64,
+    pub(crate) count: u64,
     /// Rows that were mended and loaded.
-    mended: u64,
+    pub(crate) mended: u64,
     /// How many rows may be skipped, where that is limited.
     most: Option<u64>,
     /// The fault of the first row skipped.
@@ -38,14 +38,6 @@ impl Rejects {
             most: request.max_errors,
             first: None,
         }
-    }
-
-    pub(crate) fn count(&self) -> u64 {
-        self.count
-    }
-
-    pub(crate) fn mended(&self) -> u64 {
-        self.mended
     }
 
     /// Takes a row.
@@ -150,7 +142,7 @@ pub(crate) fn refused(
     reason: String,
     rows: &Rows,
 ) -> Malformed {
-    let fields = (0..rows.cells().len()).map(|column| display_text(rows.value(0, column)));
+    let fields = (0..rows.cells.len()).map(|column| display_text(rows.value(0, column)));
     let fault = Fault::Refused(reason);
     Malformed { row: number, column, fault, fields: fields.collect(), is_kept: false }
 }

@@ -54,11 +54,11 @@ impl From<Exit> for ExitCode {
 
 /// Prints an error and returns the exit code.
 pub fn report(error: &Error) -> Exit {
-    tell!("error: {}", error.message());
+    tell!("error: {}", error.message);
     if let Some(hint) = error.advice() {
         tell!("hint: {hint}");
     }
-    match error.kind() {
+    match error.kind {
         Kind::Mistake => Exit::Mistake,
         Kind::Unusable => Exit::Unusable,
         Kind::Interrupted => Exit::Interrupted,

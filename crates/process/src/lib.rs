@@ -14,7 +14,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -154,7 +154,8 @@ fn quoted(word: &OsStr) -> String {
 #[derive(Debug)]
 pub struct Process {
     child: Child,
-    program: PathBuf,
+    /// The program.
+    pub program: PathBuf,
     group: Group,
     start: Instant,
     errors: Option<Tail>,
@@ -185,11 +186,6 @@ impl Process {
             start,
             status: None,
         })
-    }
-
-    /// Returns the program.
-    pub fn program(&self) -> &Path {
-        &self.program
     }
 
     /// Its process number.

@@ -81,7 +81,7 @@ impl<'a> Local<'a> {
         };
         let mut spec = TrialSpec {
             engine,
-            directory: directory.path().to_owned(),
+            directory: directory.path.to_owned(),
             artifacts: self.place_of_artifacts(&task.spec)?,
             ..task.spec.clone()
         };
@@ -122,7 +122,7 @@ impl<'a> Local<'a> {
             return Ok(None);
         }
         let work = self.work_in(&task.spec.directory)?;
-        Ok(fsync_median(work.path()).ok())
+        Ok(fsync_median(&work.path).ok())
     }
 
     /// Returns where the trial keeps its artifacts; what a killed one has left there is removed.

@@ -19,7 +19,8 @@ const LOCK: &str = "owner.lock";
 /// The directory below which a run makes its databases; removed when dropped.
 #[derive(Debug)]
 pub struct WorkDir {
-    path: PathBuf,
+    /// Its path.
+    pub path: PathBuf,
     _lock: File,
 }
 
@@ -54,11 +55,6 @@ impl WorkDir {
         let passable = Permissions::from_mode(0o711);
         fs::set_permissions(&self.path, passable).context("change the mode of", &self.path)
     }
-
-    /// Returns its path.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 impl Drop for WorkDir {
@@ -71,14 +67,8 @@ impl Drop for WorkDir {
 /// The directory of one trial.
 #[derive(Debug)]
 pub struct TrialDir {
-    path: PathBuf,
-}
-
-impl TrialDir {
-    /// Returns its path.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
+    /// Its path.
+    pub path: PathBuf,
 }
 
 impl Drop for TrialDir {
@@ -144,9 +134,9 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let work = WorkDir::create(parent.path(), "one").unwrap();
         let trial = work.trial().unwrap();
-        fs::write(trial.path().join("test.db"), "data").unwrap();
+        fs::write(trial.path.join("test.db"), "data").unwrap();
         drop(trial);
-        assert_eq!(work.trial().unwrap().path().read_dir().unwrap().count(), 0);
+        assert_eq!(work.trial().unwrap().path.read_dir().unwrap().count(), 0);
         drop(work);
         assert_eq!(parent.path().read_dir().unwrap().count(), 0);
     }
@@ -162,7 +152,7 @@ mod tests {
         fs::create_dir(&stranger).unwrap();
 
         assert_eq!(sweep(parent.path()).unwrap(), [killed]);
-        assert!(living.path().exists() && stranger.exists());
+        assert!(living.path.exists() && stranger.exists());
     }
 
     #[test]

@@ -178,7 +178,7 @@ impl Tuning {
     pub fn advice_plan(&mut self, plan: &RunPlan) -> Option<RunPlan> {
         let planned = self.advice_experiment()?;
         let left_s = self.left_besides_rounds_s();
-        let left_s = left_s.map(|left_s| left_s - self.ablation.elapsed_s());
+        let left_s = left_s.map(|left_s| left_s - self.ablation.elapsed_s);
         self.part(plan, planned, "advice", left_s)
     }
 
@@ -365,7 +365,7 @@ impl Tuning {
         let configurations = distinct(all.into_iter().chain(earlier).cloned());
         let planned = self.experiment_of(&configurations, Stopping::default().max_rounds);
         let left_s = self.search.left_s();
-        let spent_s = self.ablation.elapsed_s() + self.advised.elapsed_s();
+        let spent_s = self.ablation.elapsed_s + self.advised.elapsed_s;
         RunPlan {
             budget_s: left_s.map(|left_s| (left_s - spent_s).max(0.0)),
             experiments: vec![planned],

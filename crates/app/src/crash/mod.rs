@@ -186,7 +186,7 @@ pub fn play(
     };
     let library = Library::load(&engine::source(engine, ui)?).map_err(Error::unusable)?;
     let work = work_folder(&plan::memory(directory))?;
-    let played = ScheduleRunner::new(&Arc::new(library), work.path())
+    let played = ScheduleRunner::new(&Arc::new(library), &work.path)
         .and_then(|mut runner| runner.run(schedule, true))
         .map_err(of_accident)?;
     Ok(Played { calls: played.trace, wrong: played.wrong.len() })

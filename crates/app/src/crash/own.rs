@@ -49,8 +49,8 @@ impl OwnScript<'_> {
         let source = source_in(engines, &plan.engine)?;
         let library = Arc::new(Library::load(&source).map_err(Error::unusable)?);
         let folder = work_folder(self.directory)?;
-        let script = self.script(&library, folder.path())?;
-        let copy = |database: &Path| self.copied(&library, database, folder.path());
+        let script = self.script(&library, &folder.path)?;
+        let copy = |database: &Path| self.copied(&library, database, &folder.path);
         let initial = self.database.map(copy).transpose()?;
         let failed = |error| self.failed(error);
         let mut harness = Harness::new(&source).map_err(failed)?;

@@ -66,7 +66,7 @@ pub(crate) struct Explained {
 /// The database or the trace cannot be used, a statement is invalid, or a parameter has no value.
 pub fn explain(request: &ExplainRequest) -> Result<Document, Error> {
     let folder = work_folder(&request.directory)?;
-    let copy = folder.path().join("copy.db");
+    let copy = folder.path.join("copy.db");
     let (title, statements) = match &request.what {
         What::Statements(texts, database) => (database, named(texts)?),
         What::Files(files, database) => (database, of_files(files)?),
@@ -105,7 +105,7 @@ pub(crate) fn observe_each(
         let name = statement.name.clone();
         match observed(subject, statement, given) {
             Ok(explained) => all.push(explained),
-            Err(error) if is_recording => left_out.push((name, error.message().to_owned())),
+            Err(error) if is_recording => left_out.push((name, error.message.clone())),
             Err(error) => return Err(error),
         }
     }

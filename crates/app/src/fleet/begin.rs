@@ -60,7 +60,7 @@ fn opened(
     sent.publish(server, ui)?;
     let card = RunCard { is_open: true, ..card.clone() };
     publish_all(server, &card)?;
-    FleetFolder::create(path, server.address().to_string(), card)
+    FleetFolder::create(path, server.address.to_string(), card)
 }
 
 /// Removes a run that could not be begun from the server, and returns the error.
@@ -122,7 +122,7 @@ pub(super) fn adopt(
     }
     RunFolder::check_free(&path)?;
     publish_all(&server, &card)?;
-    let folder = FleetFolder::create(&path, server.address().to_string(), card)?;
+    let folder = FleetFolder::create(&path, server.address.to_string(), card)?;
     tell!(ui, "record: {}", path.display());
     Ok((server, folder))
 }

@@ -124,7 +124,7 @@ impl Sent {
         let named = plan.settings().filter_map(|settings| settings.get(DRIVER)?.as_text());
         let named = distinct(named);
         let registry = driver::registry(drivers)?;
-        let own = registry.manifests().iter();
+        let own = registry.manifests.iter();
         for manifest in own.filter(|manifest| named.contains(&manifest.name.as_str())) {
             let Some(folder) = manifest.runs_in() else { continue };
             for (path, is_program) in below(folder)? {

@@ -105,7 +105,7 @@ fn measure_sides(
     workspace: &Workspace<'_>,
     (interrupted, ui): (&AtomicBool, &dyn Interface),
 ) -> Result<Guarded> {
-    let directory = workspace.path();
+    let directory = &workspace.path;
     let names = [0, 1].map(|side| format!("{}: {}", sides[side].role, sides[side].name));
     let [base, new] = [&sides[0], &sides[1]].map(|side| side.planned(directory, interrupted));
     let planned = [base?, new?];

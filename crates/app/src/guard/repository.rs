@@ -22,7 +22,8 @@ pub(super) struct Repository {
 
 /// A folder for the time of a comparison. It is removed when dropped; what a killed process left is removed at the next start.
 pub(super) struct Workspace<'a> {
-    path: PathBuf,
+    /// The folder.
+    pub(super) path: PathBuf,
     home: Home,
     ui: &'a dyn Interface,
     _lock: File,
@@ -148,13 +149,6 @@ impl Repository {
             ));
         }
         Ok((directory, commit.chars().take(10).collect()))
-    }
-}
-
-impl Workspace<'_> {
-    /// The folder.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 }
 
@@ -329,10 +323,10 @@ mod tests {
     fn the_folder_of_a_living_process_stays() {
         let (_parent, repository) = plain();
         let [one, other] = [(), ()].map(|()| repository.workspace(&Silent).unwrap());
-        assert!(one.path().exists() && other.path().exists());
+        assert!(one.path.exists() && other.path.exists());
         drop(one);
-        assert!(other.path().exists());
-        let folders = other.path().parent().unwrap().to_owned();
+        assert!(other.path.exists());
+        let folders = other.path.parent().unwrap().to_owned();
         drop(other);
         assert!(!folders.exists());
     }
@@ -341,11 +335,11 @@ mod tests {
     fn a_folder_whose_process_was_killed_before_it_made_the_lock_is_removed() {
         let (_parent, repository) = plain();
         let workspace = repository.workspace(&Silent).unwrap();
-        let folders = workspace.path().parent().unwrap().to_owned();
+        let folders = workspace.path.parent().unwrap().to_owned();
         let killed = folders.join("killed");
         std::fs::create_dir(&killed).unwrap();
         let another = repository.workspace(&Silent).unwrap();
-        assert!(!killed.exists() && workspace.path().exists());
+        assert!(!killed.exists() && workspace.path.exists());
         drop((workspace, another));
         assert!(!folders.exists());
     }
@@ -359,7 +353,7 @@ mod tests {
                     for _ in 0..50 {
                         let workspace = repository.workspace(&Silent).unwrap();
                         std::thread::yield_now();
-                        assert!(workspace.path().join(LOCK).exists());
+                        assert!(workspace.path.join(LOCK).exists());
                     }
                 });
             }

@@ -176,11 +176,11 @@ pub fn start(request: &RunRequest, ui: &dyn Interface) -> Result<Ended> {
         && concluded.end == End::Finished
     {
         // What was stopped may not have come to what is checked.
-        check_measured(folder.path(), &concluded.analysis).inspect_err(|_| {
+        check_measured(&folder.path, &concluded.analysis).inspect_err(|_| {
             if concluded.analysis.measured() == 0 {
-                remove_unmeasured(folder.path(), request.is_brief(), ui);
+                remove_unmeasured(&folder.path, request.is_brief(), ui);
             } else {
-                tell!(ui, "what was measured is kept: {}", folder.path().display());
+                tell!(ui, "what was measured is kept: {}", folder.path.display());
             }
         })?;
     }
@@ -263,7 +263,7 @@ fn finish(
     let plan = folder.plan()?;
     let end = carry_out(folder, driver, servers(postgres), interrupted, ui);
     tidy_server(postgres, &plan, ui);
-    conclude(folder.path(), end?)
+    conclude(&folder.path, end?)
 }
 
 /// Removes the record of a run that has measured nothing.
@@ -286,7 +286,7 @@ pub(crate) fn carry_out(
     let plan = folder.plan()?;
     let mut executor = Local::new(driver, &plan.id, &folder.environment()?.engines, interrupted)
         .with_servers(servers)
-        .keeping_artifacts_in(folder.path());
+        .keeping_artifacts_in(&folder.path);
     let watched = Watched::of(&plan);
     let mut display = ui.show_run();
     let end = runner::run(folder, &mut executor, &mut *display);
@@ -296,7 +296,7 @@ pub(crate) fn carry_out(
     end.map_err(|error| {
         // Resuming helps if the machine was the trouble, not if the record is.
         let can_resume = matches!(error, RunError::Io { .. } | RunError::Driver(_));
-        let hint = resume_hint(folder.path(), plan.postgres_given);
+        let hint = resume_hint(&folder.path, plan.postgres_given);
         let failure = Error::from(error);
         if can_resume { failure.hint(hint) } else { failure }
     })

@@ -45,7 +45,7 @@ pub(crate) fn check(
 }
 
 fn ask_for_trust(folder: &RunFolder, does: &str, ui: &dyn Interface) -> Result<()> {
-    let path = folder.path().display();
+    let path = folder.path.display();
     let refusal = format!(
         "the run in {path} was not begun by you on this machine, or its plan was changed\n{does}"
     );

@@ -172,7 +172,7 @@ fn of_script(request: &TuneRequest, path: Option<&Path>) -> Result<Subject, Erro
     if let Some(db) = request.database.as_ref().filter(|_| subject.may_be_written_anew()) {
         let statements = bench::statements(&subject.experiment.base)?;
         let folder = work_folder(directory(request))?;
-        let copy = folder.path().join("copy.db");
+        let copy = folder.path.join("copy.db");
         let copied = bench::copy_database(&built_in_library()?, db, &copy);
         copied.map_err(Error::unusable)?;
         let count = statements.len();
@@ -198,7 +198,7 @@ fn of_trace(request: &TuneRequest, path: &Path, ui: &dyn Interface) -> Result<Su
         subject.found.insert(setting.name, level);
     }
     let folder = work_folder(directory(request))?;
-    let databases = restored(&trace, folder.path())?;
+    let databases = restored(&trace, &folder.path)?;
     subject.add_files(&databases)?;
     if let [only] = &databases[..]
         && subject.may_be_written_anew()

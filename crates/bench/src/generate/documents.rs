@@ -6,7 +6,8 @@ pub struct Documents {
     letters: String,
     /// Where each field ends, row after row.
     ends: Vec<usize>,
-    columns: usize,
+    /// Columns of a row.
+    pub columns: usize,
 }
 
 impl Documents {
@@ -60,12 +61,6 @@ impl Documents {
         };
         let text = &self.letters[from..self.ends[number]];
         (!text.is_empty()).then_some(text)
-    }
-
-    /// Returns columns of a row.
-    #[inline]
-    pub fn columns(&self) -> usize {
-        self.columns
     }
 }
 

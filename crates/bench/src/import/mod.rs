@@ -35,7 +35,8 @@ pub struct TextOptions {
 /// A file of documents.
 #[derive(Clone, Debug)]
 pub struct TextFile {
-    path: PathBuf,
+    /// Where it is.
+    pub(crate) path: PathBuf,
     /// How it is opened; with the columns named.
     opening: Opening,
 }
@@ -66,11 +67,6 @@ impl TextFile {
             opening.selection = Selection::Table(table);
         }
         Ok(TextFile { path: path.to_owned(), opening })
-    }
-
-    /// Returns where it is.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Reads the whole file and says what it holds; at most `rows` rows are wanted.

@@ -8,7 +8,8 @@ const WINDOWS: usize = 100;
 /// Notes the time whenever another part of the work is done: a hundredth of it or, if the clock ends the work, the work of a
 /// hundredth of the time.
 pub(crate) struct Windows {
-    step: usize,
+    /// The units of work in each part.
+    pub(crate) step: usize,
     slot: Option<Duration>,
     began: Instant,
     done: usize,
@@ -26,11 +27,6 @@ impl Windows {
             done: 0,
             rates: Vec::with_capacity(2 * WINDOWS),
         }
-    }
-
-    /// Returns the units of work in each part.
-    pub(crate) fn step(&self) -> usize {
-        self.step
     }
 
     pub(crate) fn start(&mut self, now: Instant) {
@@ -75,7 +71,7 @@ mod tests {
             by_work.tick(5, after(tick * 10));
         }
         assert_eq!(by_work.rates(), [500.0, 500.0]);
-        assert_eq!(Windows::new(1_000, 7, None).step(), 14);
+        assert_eq!(Windows::new(1_000, 7, None).step, 14);
 
         let mut by_time = Windows::new(1_000_000, 1, Some(Duration::from_secs(1)));
         by_time.start(start);

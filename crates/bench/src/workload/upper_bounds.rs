@@ -237,7 +237,7 @@ fn hash(data: &[i64], windows: &mut Windows) -> Filled {
 
 #[inline]
 fn each_row(data: &[i64], windows: &mut Windows, mut insert: impl FnMut(usize, i64)) {
-    let step = windows.step();
+    let step = windows.step;
     for (window, rows) in data.chunks(step).enumerate() {
         for (index, value) in rows.iter().enumerate() {
             insert(window * step + index, *value);

@@ -30,7 +30,7 @@ pub struct Disk<'t> {
     /// Metadata of steps before this one is durable (only under [`SyncRule::Journal`]).
     committed: usize,
     /// The number of steps taken.
-    taken: usize,
+    pub taken: usize,
 }
 
 /// An inode: durable bytes, and what may have reached the disk since.
@@ -84,11 +84,6 @@ impl<'t> Disk<'t> {
             committed: 0,
             taken: 0,
         }
-    }
-
-    /// Returns the number of steps taken.
-    pub fn taken(&self) -> usize {
-        self.taken
     }
 
     /// Takes the next step.

@@ -49,7 +49,8 @@ fn body(seed: Seed) -> Vec<u8> {
 #[derive(Debug, Clone)]
 pub(super) struct Expected {
     seed: Seed,
-    last: u64,
+    /// The last transaction.
+    pub(super) last: u64,
     slots: Vec<Option<Vec<u8>>>,
 }
 
@@ -57,11 +58,6 @@ impl Expected {
     /// After transaction 0, which makes the tables.
     pub(super) fn new(seed: Seed) -> Expected {
         Expected { seed, last: 0, slots: vec![None; SLOTS as usize] }
-    }
-
-    /// Returns the last transaction.
-    pub(super) fn last(&self) -> u64 {
-        self.last
     }
 
     /// Advances to a later transaction.
@@ -118,6 +114,6 @@ mod tests {
         let mut in_steps = Expected::new(Seed(5));
         (1..=50).for_each(|transaction| in_steps.advance(transaction));
         assert!(at_once.rows().eq(in_steps.rows()));
-        assert_eq!(at_once.last(), 50);
+        assert_eq!(at_once.last, 50);
     }
 }

@@ -159,8 +159,7 @@ pub(super) fn check_engine(library: &Arc<Library>, folder: &Path) -> Result<(), 
 }
 
 fn check_rows(connection: &Connection, expected: &Expected) -> Result<(), CheckError> {
-    let different =
-        |difference: String| Damage::Content { transaction: expected.last(), difference };
+    let different = |difference: String| Damage::Content { transaction: expected.last, difference };
     let mut wanted = expected.rows();
     let mut difference = None;
     connection.for_each_row("SELECT slot, body FROM item ORDER BY slot", |row| {

@@ -186,7 +186,7 @@ enum Open {
 
 /// A connection and the state of its work.
 pub(super) struct Client {
-    who: &'static str,
+    pub(super) who: &'static str,
     library: Arc<Library>,
     vfs: String,
     database: PathBuf,
@@ -214,10 +214,6 @@ impl Client {
             next: 1,
             open: Open::Nothing,
         }
-    }
-
-    pub(super) fn who(&self) -> &'static str {
-        self.who
     }
 
     /// Acts. An action that another connection's lock prevents is given up as an application would: its

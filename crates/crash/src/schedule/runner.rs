@@ -123,7 +123,7 @@ impl RunState {
             let action = self.actions[self.done];
             self.done += 1;
             let outcome = self.second.action(action, &self.log);
-            self.note(self.second.who(), &format!("{action:?}"), outcome);
+            self.note(self.second.who, &format!("{action:?}"), outcome);
         }
     }
 
@@ -247,7 +247,7 @@ impl ScheduleRunner {
         for action in scenario.first {
             let outcome = first.action(*action, log);
             if let Some(state) = self.interleaver().state().as_mut() {
-                state.note(first.who(), &format!("{action:?}"), outcome);
+                state.note(first.who, &format!("{action:?}"), outcome);
             }
         }
     }
@@ -271,14 +271,14 @@ impl ScheduleRunner {
         for action in [Action::Write, Action::Read] {
             let what = format!("{action:?} in the end");
             let outcome = first.action(action, &log);
-            state.note_alone(first.who(), &what, outcome);
+            state.note_alone(first.who, &what, outcome);
             let outcome = state.second.action(action, &log);
-            state.note_alone(state.second.who(), &what, outcome);
+            state.note_alone(state.second.who, &what, outcome);
         }
         let closed = first.close();
-        state.note(first.who(), "close", closed);
+        state.note(first.who, "close", closed);
         let closed = state.second.close();
-        state.note(state.second.who(), "close", closed);
+        state.note(state.second.who, "close", closed);
         let checked = self.check(&log).map_or_else(Outcome::failed, |()| Outcome::Done);
         state.note("in the end", "check", checked);
         match state.unable {
@@ -407,7 +407,7 @@ impl RunState {
                 Who::Second => &mut self.second,
             };
             let outcome = client.action(*action, &self.log);
-            let who = client.who();
+            let who = client.who;
             if outcome != Outcome::Done {
                 self.note_alone(who, &format!("{action:?} beforehand"), outcome);
             }

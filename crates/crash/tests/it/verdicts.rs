@@ -236,7 +236,7 @@ fn the_acts_that_shrink_a_file_or_change_its_mode_are_marked() {
 
 fn recorded(text: &str) -> Result<Recording, CrashError> {
     let mut bench = Harness::new(&Source::Embedded).expect("loads");
-    let script = Script::parse(bench.library(), Path::new("my.sql"), text)?;
+    let script = Script::parse(&bench.library, Path::new("my.sql"), text)?;
     let variant = variant(JournalMode::Wal, Synchronous::Full);
     Recording::make(&mut bench, &variant, &script, None, Seed(1))
         .map(|made| made.expect("measurable"))

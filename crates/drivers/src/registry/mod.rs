@@ -32,7 +32,8 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 /// The drivers in other languages.
 #[derive(Debug)]
 pub struct Registry {
-    manifests: Vec<Manifest>,
+    /// Every driver, by name.
+    pub manifests: Vec<Manifest>,
     /// The workloads that their manifests declare.
     workloads: Vec<WorkloadInfo>,
     /// The directory that was given for this command.
@@ -87,11 +88,6 @@ impl Registry {
             describe_limit: DESCRIBE_LIMIT,
             engines: Mutex::default(),
         })
-    }
-
-    /// Returns every driver, by name.
-    pub fn manifests(&self) -> &[Manifest] {
-        &self.manifests
     }
 
     /// Returns the programs that drivers need, each once.

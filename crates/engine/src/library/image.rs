@@ -43,7 +43,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 /// A library mapped into the process.
 pub(super) struct Image {
     mapped: Mapped,
-    origin: Origin,
+    pub(super) origin: Origin,
     /// Kept as long as the image: the dynamic loader takes two libraries of one name for the same,
     /// so the name of the copy must not be used again while this one is mapped.
     _copy: Option<copy::Copy>,
@@ -82,10 +82,6 @@ impl Image {
 
     pub(super) fn handle(&self) -> &Mapped {
         &self.mapped
-    }
-
-    pub(super) fn origin(&self) -> &Origin {
-        &self.origin
     }
 
     /// Returns the path for messages.

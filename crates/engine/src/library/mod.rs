@@ -70,7 +70,7 @@ impl Library {
             let what = format!("cannot be initialised (SQLite result code {code})");
             return Err(EngineError::library(&path, what));
         }
-        let identity = Identity::read(&api, image.origin().clone());
+        let identity = Identity::read(&api, image.origin.clone());
         Ok(Library {
             single_threaded: identity.threadsafe == 0,
             api,

@@ -43,7 +43,8 @@ pub struct Server {
     pub(crate) runtime: Runtime,
     pub(crate) client: Client,
     pub(crate) jetstream: Context,
-    address: Address,
+    /// The address, without credentials.
+    pub address: Address,
     cancelled: Arc<AtomicBool>,
 }
 
@@ -124,11 +125,6 @@ impl Server {
         let server = Server { runtime, client, jetstream, address: address.clone(), cancelled };
         server.check_jetstream()?;
         Ok(server)
-    }
-
-    /// Returns the address, without credentials.
-    pub fn address(&self) -> &Address {
-        &self.address
     }
 
     /// Returns whether it was stopped.

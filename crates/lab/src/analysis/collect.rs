@@ -23,7 +23,8 @@ use crate::tier::Safety;
 
 /// Takes the trials of a run one by one.
 pub struct Collector {
-    plan: RunPlan,
+    /// The plan of the run.
+    pub plan: RunPlan,
     environment: EnvironmentFile,
     gathered: Vec<Gathered>,
     by_key: HashMap<String, usize>,
@@ -51,11 +52,6 @@ impl Collector {
             plan,
             environment,
         }
-    }
-
-    /// Returns the plan of the run.
-    pub fn plan(&self) -> &RunPlan {
-        &self.plan
     }
 
     /// Sets another plan before the first trial of the rounds: a search chooses the variants of its experiment.

@@ -49,7 +49,7 @@ pub(super) fn analyse(
     let preliminary = estimates.iter().any(|estimate| estimate.preliminary);
     let detectable = estimates.iter().map(|estimate| estimate.detectable).reduce(f64::max);
     let (ranking, firmly) = rank(own, count, metric, rounds);
-    let (blocks, wall_s) = (gathered.history.blocks(), gathered.history.elapsed_s());
+    let (blocks, wall_s) = (gathered.history.blocks(), gathered.history.elapsed_s);
     let stop = next(params, &gathered.history).stop();
     let (upper_bounds, gathered) = split_upper_bounds(planned, gathered.variants, &dropped);
     let figures_by_row = figures_by_row(&gathered, &dropped);

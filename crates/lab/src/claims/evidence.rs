@@ -29,7 +29,7 @@ pub struct Evidence<'a> {
     /// For each variant, why it has no measurement; `None` if it has.
     pub problems: &'a [Option<String>],
     /// For each variant, how many of its trials failed and why, where some did: what the others measured
-    /// does not show that nothing went wrong.
+    /// Does not show that nothing went wrong.
     pub failures: &'a [Option<String>],
     /// How large the data is.
     pub scale: Scale,
@@ -419,7 +419,7 @@ impl Evidence<'_> {
             return self.check_measured(0).map(|()| 0.0);
         }
         let diffs = self.compare(variant, 0, metric)?;
-        let mean = diffs.diffs().iter().sum::<f64>() / diffs.rounds() as f64;
+        let mean = diffs.diffs.iter().sum::<f64>() / diffs.rounds() as f64;
         Ok(match metric::find(metric).map(|metric| metric.better) {
             Some(Better::Lower) => -mean,
             _ => mean,

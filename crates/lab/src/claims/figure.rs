@@ -45,7 +45,7 @@ impl Figure {
         match self {
             Figure::Ratio(comparison) => comparison.ratio(),
             Figure::Plain(rounds) => median(&rounds.concat()).unwrap_or(f64::NAN),
-            Figure::Chosen { pooled, .. } => pooled.centre().exp(),
+            Figure::Chosen { pooled, .. } => pooled.centre.exp(),
             Figure::Smallest(all) => smallest(all.iter().map(Comparison::ratio)),
             Figure::LargestLessOne(all) => largest(all.iter().map(Comparison::ratio)) - 1.0,
             Figure::Lead(candidates) => largest(
@@ -101,7 +101,7 @@ impl Figure {
     }
 
     fn in_round(&self, round: usize) -> Vec<f64> {
-        let ratio = |comparison: &Comparison| comparison.diffs()[round].exp();
+        let ratio = |comparison: &Comparison| comparison.diffs[round].exp();
         let figure = match self {
             Figure::Plain(rounds) => return rounds[round].clone(),
             Figure::Ratio(comparison) | Figure::Chosen { ratio: comparison, .. } => {

@@ -48,7 +48,8 @@ pub struct History {
     pub(super) begun: HashSet<u32>,
     /// Variants whose counting trial has been run.
     pub(super) counted: HashSet<usize>,
-    elapsed_s: f64,
+    /// The time taken so far in seconds, counting trials left out.
+    pub elapsed_s: f64,
 }
 
 impl History {
@@ -93,11 +94,6 @@ impl History {
     /// Returns whether nothing has been run.
     pub fn is_empty(&self) -> bool {
         self.trials.is_empty()
-    }
-
-    /// Returns the time taken so far in seconds, counting trials left out.
-    pub fn elapsed_s(&self) -> f64 {
-        self.elapsed_s
     }
 
     /// Returns the mean time of a trial in seconds, counting trials left out; none before the first.

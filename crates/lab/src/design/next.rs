@@ -76,7 +76,7 @@ pub struct DesignParams {
     /// Seconds that its rounds may take; none for no limit.
     pub budget_s: Option<f64>,
     /// Whether variants are measured for themselves and compared with none: once a round, in order,
-    /// without a baseline and its A/A check.
+    /// Without a baseline and its A/A check.
     pub alone: bool,
 }
 
@@ -194,7 +194,7 @@ fn stop_before(
         return Some(StopReason::Precise);
     }
     let over_budget = budget_s.is_some_and(|budget| {
-        let elapsed = history.elapsed_s();
+        let elapsed = history.elapsed_s;
         elapsed + elapsed / f64::from(number.max(1)) > budget
     });
     (over_budget && number > 0).then_some(StopReason::Budget)

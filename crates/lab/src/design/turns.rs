@@ -50,7 +50,7 @@ pub fn budget_of(
         .iter()
         .enumerate()
         .filter(|(other, _)| *other != index)
-        .map(|(_, history)| history.elapsed_s())
+        .map(|(_, history)| history.elapsed_s)
         .sum();
     let put_aside: f64 = params
         .iter()
@@ -141,7 +141,7 @@ pub fn expected_seconds(params: &DesignParams, history: &History, trial_s: f64) 
     };
     let all = f64::from(rounds) * per_round(params) as f64 * own;
     let capped = params.budget_s.map_or(all, |budget| all.min(budget));
-    (capped - history.elapsed_s()).max(0.0) + seconds_after(params, own)
+    (capped - history.elapsed_s).max(0.0) + seconds_after(params, own)
 }
 
 fn per_round(params: &DesignParams) -> usize {

@@ -314,7 +314,8 @@ fn common_course(table: &[Vec<Option<f64>>]) -> Vec<f64> {
 /// Log-ratios, or plain differences, of one comparison, ready to give an interval at any level.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    diffs: Vec<f64>,
+    /// The log-ratios.
+    pub diffs: Vec<f64>,
     ranks: PairedSample,
 }
 
@@ -333,11 +334,6 @@ impl Comparison {
     /// Returns whether there are too few rounds for the exact method, so that the answer is preliminary.
     pub fn preliminary(&self) -> bool {
         Method::for_blocks(self.diffs.len()) != Some(Method::Wilcoxon)
-    }
-
-    /// Returns the log-ratios.
-    pub fn diffs(&self) -> &[f64] {
-        &self.diffs
     }
 
     /// Returns the ratio: exp of the Hodges–Lehmann estimate, or of the mean where preliminary.

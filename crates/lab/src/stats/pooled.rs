@@ -19,7 +19,8 @@ pub type Rows = [Vec<Option<f64>>];
 /// The difference of the means of two rows, with its variance in independent parts.
 #[derive(Clone, Debug)]
 pub struct PooledDifference {
-    centre: f64,
+    /// The difference itself.
+    pub centre: f64,
     parts: [Part; 3],
 }
 
@@ -53,11 +54,6 @@ impl PooledDifference {
                 course_noise(&apart)?.of_mean(apart.len()),
             ],
         })
-    }
-
-    /// Returns the difference itself.
-    pub fn centre(&self) -> f64 {
-        self.centre
     }
 
     /// Returns the interval with error rate `alpha`, both sides together.
@@ -199,7 +195,7 @@ mod tests {
         let of = vec![vec![Some(1.0), None, Some(1.2)], vec![Some(3.0), Some(3.1), Some(3.2)]];
         let to = vec![vec![Some(0.0), Some(0.1), None], vec![Some(0.5), Some(0.6), Some(0.7)]];
         let pooled = PooledDifference::new((&of, 0), (&to, 0)).unwrap();
-        assert!((pooled.centre() - 1.05).abs() < 1e-12);
+        assert!((pooled.centre - 1.05).abs() < 1e-12);
         assert!(pooled.interval(0.05).low <= 1.05);
     }
 

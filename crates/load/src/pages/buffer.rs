@@ -10,7 +10,7 @@ pub(super) struct Buffer {
     /// Where the aligned part begins.
     start: usize,
     page_size: usize,
-    pages: usize,
+    pub(super) pages: usize,
 }
 
 impl Buffer {
@@ -26,10 +26,6 @@ impl Buffer {
         let index = buffer.add();
         buffer.page(index).copy_from_slice(bytes);
         buffer
-    }
-
-    pub(super) fn pages(&self) -> usize {
-        self.pages
     }
 
     /// Adds a page and returns its index; what it holds is not defined.
@@ -99,6 +95,6 @@ mod tests {
                 .all(|(n, page)| page.iter().all(|b| *b == n as u8))
         );
         buffer.clear(1);
-        assert_eq!((buffer.pages(), buffer.bytes().len()), (0, 0));
+        assert_eq!((buffer.pages, buffer.bytes().len()), (0, 0));
     }
 }

@@ -76,11 +76,11 @@ impl Walk<'_> {
 
     /// Takes the entry whose cell begins here, without what comes before it in an interior page.
     fn entry(&mut self, page: &[u8], at: usize) -> Result<()> {
-        let usable = &page[..self.file.usable()];
+        let usable = &page[..self.file.usable];
         let bytes = usable.get(at..).ok_or_else(|| self.malformed())?;
         let (length, of_length) = varint::get(bytes).ok_or_else(|| self.malformed())?;
         let length = usize::try_from(length).map_err(|_| self.malformed())?;
-        let local = PayloadLimits::of_index(self.file.usable()).local(length);
+        let local = PayloadLimits::of_index(self.file.usable).local(length);
         let whole = bytes.get(..of_length + local).ok_or_else(|| self.malformed())?;
         self.cell.clear();
         self.cell.extend_from_slice(whole);
@@ -101,7 +101,7 @@ impl Walk<'_> {
             let page = self.page(next)?;
             next = self.u32_at(&page, 0)?;
             let missing = length - self.cell.len();
-            let content = &page[4..self.file.usable()];
+            let content = &page[4..self.file.usable];
             self.cell.extend_from_slice(&content[..missing.min(content.len())]);
         }
         Ok(())
@@ -109,7 +109,7 @@ impl Walk<'_> {
 
     /// A page of the tree, which no other page of it may name.
     fn page(&mut self, number: u32) -> Result<Vec<u8>> {
-        let pages = self.file.pages_before();
+        let pages = self.file.pages_before;
         // As many as there are at most: then it cannot go round in a circle.
         if !(2..=pages).contains(&number) || self.pages.len() >= pages as usize {
             return Err(self.malformed());

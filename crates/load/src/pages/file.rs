@@ -62,13 +62,14 @@ pub(crate) struct PageFile {
     direct: Option<File>,
     /// Whether direct I/O has been refused.
     refused: AtomicBool,
-    page_size: usize,
+    pub(super) page_size: usize,
     /// Bytes of a page that are not reserved for extensions.
-    usable: usize,
+    pub(super) usable: usize,
     made: ExistingPages,
     numbering: Numbering,
     map: Option<Map>,
-    pages_before: u32,
+    /// Pages of the database before any was added.
+    pub(super) pages_before: u32,
     /// The length of the file before the first page was added, in bytes.
     length: u64,
     /// The next page number that is free.
@@ -131,15 +132,6 @@ impl PageFile {
     /// Returns the directory of the database.
     pub(super) fn directory(&self) -> &Path {
         directory(&self.path)
-    }
-
-    pub(super) fn page_size(&self) -> usize {
-        self.page_size
-    }
-
-    /// Returns the bytes of a page that trees may use.
-    pub(super) fn usable(&self) -> usize {
-        self.usable
     }
 
     /// Reserves page numbers.
@@ -259,11 +251,6 @@ impl PageFile {
             self.file.write_all_at(&self.pages().to_be_bytes(), SIZE_IN_PAGES)
         };
         written().map_err(|source| self.unwritable(source))
-    }
-
-    /// Pages of the database before any was added.
-    pub(super) fn pages_before(&self) -> u32 {
-        self.pages_before
     }
 
     /// A page as it lies in the file.

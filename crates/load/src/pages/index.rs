@@ -57,8 +57,8 @@ pub(super) fn write(file: &PageFile, plan: &IndexPlan, runs: &[Run], threads: us
 fn cuts<'r>(plan: &IndexPlan, runs: &'r [Run], ranges: usize) -> Vec<Entry<'r>> {
     // Each sample stands for as many bytes as lie between it and the next.
     let of_run = |run: &'r Run| {
-        let bytes = run.bytes() / run.samples().len().max(1) as u64;
-        run.samples().iter().map(move |sample| (Entry::new(&sample.cell, &plan.descending), bytes))
+        let bytes = run.bytes() / run.samples.len().max(1) as u64;
+        run.samples.iter().map(move |sample| (Entry::new(&sample.cell, &plan.descending), bytes))
     };
     let mut samples: Vec<(Entry<'r>, u64)> = runs.iter().flat_map(of_run).collect();
     let compare = |one: Entry<'_>, other: Entry<'_>| one.compare(other, &plan.descending);

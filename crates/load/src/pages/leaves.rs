@@ -16,11 +16,11 @@ use crate::error::Result;
 pub(super) fn write_levels(file: &PageFile, root: u32, level: Level<'_>) -> Result<()> {
     let Level { mut children, mut dividers, .. } = level;
     loop {
-        let groups = page::groups(children.len(), file.usable(), |at| dividers.get(at).len());
+        let groups = page::groups(children.len(), file.usable, |at| dividers.get(at).len());
         if groups.len() == 1 {
-            let mut buffer = Buffer::new(file.page_size(), 1);
+            let mut buffer = Buffer::new(file.page_size, 1);
             let index = buffer.add();
-            fill(buffer.page(index), file.usable(), &children, &dividers, 0);
+            fill(buffer.page(index), file.usable, &children, &dividers, 0);
             return file.write_page(root, buffer.bytes());
         }
         let mut level = Level::new(file);
@@ -104,7 +104,7 @@ impl<'f> Leaves<'f> {
             open: None,
             pointers: Vec::new(),
             between: None,
-            whole: PayloadLimits::of_index(file.usable()).whole,
+            whole: PayloadLimits::of_index(file.usable).whole,
             waiting: CellList::default(),
             chains: None,
         }
@@ -154,7 +154,7 @@ impl<'f> Leaves<'f> {
             self.level.dividers.push(&between);
         }
         self.level.flush_when_full()?;
-        let open = Open { index: self.level.buffer.add(), content: self.file.usable(), last: 0 };
+        let open = Open { index: self.level.buffer.add(), content: self.file.usable, last: 0 };
         self.open = Some(open);
         Ok(open)
     }
@@ -166,7 +166,7 @@ impl<'f> Leaves<'f> {
         let behind = LEAF_HEADER + self.pointers.len();
         page[LEAF_HEADER..behind].copy_from_slice(&self.pointers);
         page[behind..open.content].fill(0);
-        page[self.file.usable()..].fill(0);
+        page[self.file.usable..].fill(0);
         self.pointers.clear();
     }
 
@@ -198,7 +198,7 @@ impl<'f> Leaves<'f> {
     pub(super) fn finish_alone(mut self, root: u32) -> Result<Option<Level<'f>>> {
         self.push_waiting()?;
         self.complete()?;
-        if self.level.children.is_empty() && self.level.buffer.pages() == 1 {
+        if self.level.children.is_empty() && self.level.buffer.pages == 1 {
             self.file.write_page(root, self.level.buffer.bytes())?;
             return Ok(None);
         }
@@ -219,7 +219,7 @@ impl<'f> Level<'f> {
     pub(super) fn new(file: &'f PageFile) -> Level<'f> {
         Level {
             file,
-            buffer: Buffer::new(file.page_size(), FLUSH / file.page_size() + 1),
+            buffer: Buffer::new(file.page_size, FLUSH / file.page_size + 1),
             children: Vec::new(),
             dividers: CellList::default(),
         }
@@ -239,7 +239,7 @@ impl<'f> Level<'f> {
     /// Adds a page of these children; the first divider among them has the number `first`.
     fn interior(&mut self, children: &[u32], dividers: &CellList, first: usize) -> Result<()> {
         let index = self.buffer.add();
-        fill(self.buffer.page(index), self.file.usable(), children, dividers, first);
+        fill(self.buffer.page(index), self.file.usable, children, dividers, first);
         self.flush_when_full()
     }
 
@@ -251,12 +251,12 @@ impl<'f> Level<'f> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let pages = self.buffer.pages();
+        let pages = self.buffer.pages;
         if pages > 0 {
             let range = self.file.reserve(pages)?;
             self.file.write_tree(range, self.buffer.bytes())?;
             self.children.extend((0..pages).map(|index| range.page(index)));
-            self.buffer.clear(FLUSH / self.file.page_size() + 1);
+            self.buffer.clear(FLUSH / self.file.page_size + 1);
         }
         Ok(())
     }
@@ -282,7 +282,7 @@ pub(super) fn stored_cells(
         return Ok(all().map(<[u8]>::to_vec).collect());
     }
     let range = file.reserve(pages)?;
-    let chains = memory.get_or_insert_with(|| Buffer::new(file.page_size(), pages));
+    let chains = memory.get_or_insert_with(|| Buffer::new(file.page_size, pages));
     chains.clear(pages);
     let cells = all().map(|entry| cell(file, entry, range, chains)).collect();
     file.write(range, chains.bytes())?;
@@ -298,19 +298,19 @@ fn record(entry: &[u8]) -> (&[u8], usize) {
 /// Returns the number of overflow pages of an entry.
 fn chain_length(file: &PageFile, entry: &[u8]) -> usize {
     let (record, _) = record(entry);
-    let limits = PayloadLimits::of_index(file.usable());
+    let limits = PayloadLimits::of_index(file.usable);
     (record.len() - limits.local(record.len())).div_ceil(limits.overflow)
 }
 
 /// Returns the cell of an entry, and adds its overflow pages to the buffer of a range.
 fn cell(file: &PageFile, entry: &[u8], range: Range, chains: &mut Buffer) -> Vec<u8> {
     let (record, before) = record(entry);
-    let limits = PayloadLimits::of_index(file.usable());
+    let limits = PayloadLimits::of_index(file.usable);
     let local = limits.local(record.len());
     let mut cell = entry[..before + local].to_vec();
     let mut chunks = record[local..].chunks(limits.overflow).peekable();
     if chunks.peek().is_some() {
-        cell.extend_from_slice(&range.page(chains.pages()).to_be_bytes());
+        cell.extend_from_slice(&range.page(chains.pages).to_be_bytes());
     }
     while let Some(chunk) = chunks.next() {
         let index = chains.add();

@@ -37,7 +37,7 @@ pub(crate) fn link(connection: &Connection, file: &PageFile) -> Result<()> {
         map::merge(&mut bytes, &new);
         replaced.push(NewPage { number, bytes });
     }
-    let (before, pages) = (file.pages_before(), file.pages());
+    let (before, pages) = (file.pages_before, file.pages());
     connection.execute("SAVEPOINT pragmark_pages")?;
     let of_trees = replaced.iter().map(|page| page.number);
     // Makes SQLite write each page as it is.

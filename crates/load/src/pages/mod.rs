@@ -80,10 +80,10 @@ pub(crate) struct Resources {
     /// Bytes of memory for the entries of indexes; further entries are sorted in a temporary file.
     pub(crate) index_memory: usize,
     /// Rows that the first batch must have unless they are wide, so that a table with rows does not get a page for
-    /// every few new ones.
+    /// Every few new ones.
     pub(crate) least_rows: usize,
     /// The share of its rows by which a table with rows and indexes must be expected to grow, so that its
-    /// indexes are not rewritten for a few new entries.
+    /// Indexes are not rewritten for a few new entries.
     pub(crate) least_growth: f64,
 }
 
@@ -300,7 +300,7 @@ impl<'w> WorkerPool<'w> {
         let rows = piece.rows.range();
         let columns = BatchColumns {
             pool: self,
-            cells: piece.rows.cells(),
+            cells: &piece.rows.cells,
             rowids: Cells::Integer(piece.rowids.listed(rows.end)),
         };
         let ascend = piece.rowids.ascend();

@@ -24,7 +24,7 @@ const MOST_SMALL: u32 = 7;
 #[derive(Debug)]
 pub(super) struct Narrow {
     /// The bytes of a header.
-    header: usize,
+    pub(super) header: usize,
     /// Headers in their lowest bytes; what is above them means nothing.
     headers: Vec<u64>,
     is_small: bool,
@@ -145,12 +145,6 @@ impl Narrow {
                 *start = value.put(serial_type, &mut self.gathered, *start);
             }
         }
-    }
-
-    /// Returns the bytes of a header.
-    #[inline]
-    pub(super) fn header(&self) -> usize {
-        self.header
     }
 
     /// Writes a record with `values` bytes of values so that it ends at `end`, and returns where it begins.

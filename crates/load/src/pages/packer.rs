@@ -64,10 +64,10 @@ pub(super) struct Packer<'f> {
 
 impl<'f> Packer<'f> {
     pub(super) fn new(file: &'f PageFile) -> Packer<'f> {
-        let page_size = file.page_size();
+        let page_size = file.page_size;
         Packer {
             file,
-            limits: PayloadLimits::of_table(file.usable()),
+            limits: PayloadLimits::of_table(file.usable),
             flush: FLUSH,
             buffer: Buffer::new(page_size, usual_pages(FLUSH, page_size)),
             open: None,
@@ -89,10 +89,9 @@ impl<'f> Packer<'f> {
         // The first row stands for the whole block.
         let is_wide = block.rows() > 0 && block.length(0) >= WIDE;
         let flush = if is_wide { WIDE_FLUSH } else { FLUSH };
-        if self.flush != flush && self.buffer.pages() == 0 {
+        if self.flush != flush && self.buffer.pages == 0 {
             // Memory that grows later would be copied.
-            self.buffer =
-                Buffer::new(self.file.page_size(), usual_pages(flush, self.file.page_size()));
+            self.buffer = Buffer::new(self.file.page_size, usual_pages(flush, self.file.page_size));
         }
         self.flush = flush;
         let mut next = 0;
@@ -200,7 +199,7 @@ impl<'f> Packer<'f> {
         if self.buffer.bytes().len() >= self.flush {
             self.flush()?;
         }
-        let open = Open { index: self.buffer.add(), content: self.file.usable(), last: 0 };
+        let open = Open { index: self.buffer.add(), content: self.file.usable, last: 0 };
         self.open = Some(open);
         Ok(open)
     }
@@ -214,7 +213,7 @@ impl<'f> Packer<'f> {
         let behind = LEAF_HEADER + pointers.len();
         page[LEAF_HEADER..behind].copy_from_slice(pointers);
         page[behind..open.content].fill(0);
-        page[self.file.usable()..].fill(0);
+        page[self.file.usable..].fill(0);
         self.pointers.clear();
         self.closed.push((open.index, open.last));
     }
@@ -222,7 +221,7 @@ impl<'f> Packer<'f> {
     /// Writes every page of the buffer.
     pub(super) fn flush(&mut self) -> Result<()> {
         self.close();
-        let pages = self.buffer.pages();
+        let pages = self.buffer.pages;
         if pages == 0 {
             return Ok(());
         }
@@ -232,20 +231,20 @@ impl<'f> Packer<'f> {
         for (index, key) in self.closed.drain(..) {
             self.leaves.push(Child { page: range.page(index), key });
         }
-        self.buffer.clear(usual_pages(self.flush, self.file.page_size()));
+        self.buffer.clear(usual_pages(self.flush, self.file.page_size));
         Ok(())
     }
 
     /// Writes the only leaf of the tree, which is the first page of the buffer, into the root.
     pub(super) fn flush_into_root(&mut self, root: u32) -> Result<()> {
         self.close();
-        let overflow = self.buffer.pages() - 1;
+        let overflow = self.buffer.pages - 1;
         let range = if overflow > 0 { Some(self.file.reserve(overflow)?) } else { None };
         self.link(|index| match (index, range) {
             (1.., Some(range)) => range.page(index - 1),
             _ => root,
         });
-        let (leaf, rest) = self.buffer.bytes().split_at(self.file.page_size());
+        let (leaf, rest) = self.buffer.bytes().split_at(self.file.page_size);
         self.file.write_page(root, leaf)?;
         if let Some(range) = range {
             self.file.write(range, rest)?;
@@ -315,7 +314,7 @@ impl Filling<'_> {
     ) -> usize {
         for (row, rowid) in rowids.iter().copied().enumerate().skip(first) {
             let values = block.values_length(row);
-            let payload = narrow.header() + values;
+            let payload = narrow.header + values;
             if 1 + key + payload > self.room() {
                 return row;
             }

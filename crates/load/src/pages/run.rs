@@ -103,7 +103,7 @@ enum RunData {
 #[derive(Debug)]
 pub(super) struct Run {
     cells: RunData,
-    samples: Vec<Sample>,
+    pub(super) samples: Vec<Sample>,
 }
 
 impl Run {
@@ -140,10 +140,6 @@ impl Run {
 
     pub(super) fn is_in_file(&self) -> bool {
         matches!(self.cells, RunData::File(..))
-    }
-
-    pub(super) fn samples(&self) -> &[Sample] {
-        &self.samples
     }
 
     /// Begins to read, not behind the first entry that is not before `from`; without `from`, at the

@@ -41,7 +41,7 @@ impl<'t> Sequencer<'t> {
             sorts: false,
             least_rows: if edge.is_empty() { 0 } else { least_rows },
             least_expected,
-            last: edge.last(),
+            last: edge.last,
             rows: 0,
         }
     }
@@ -95,12 +95,14 @@ impl<'t> Sequencer<'t> {
             return Err(FEW_ENTRIES.to_owned());
         }
         self.check(rows)?;
-        self.rowids(rows.cells(), count)
+        self.rowids(&rows.cells, count)
     }
 
     /// Whether every row of the batch fits the table for certain.
     fn check(&self, rows: &Rows) -> Result<(), String> {
-        for (number, (column, cells)) in self.target.columns.iter().zip(rows.cells()).enumerate() {
+        for (number, (column, cells)) in
+            self.target.columns.iter().zip(rows.cells.iter()).enumerate()
+        {
             if Some(number) == self.target.rowid_alias {
                 continue;
             }
@@ -214,11 +216,11 @@ const LONGEST_ROW: usize = 900_000_000;
 
 /// Returns the bytes of texts and blobs that a row has at most.
 fn longest_row(rows: &Rows) -> usize {
-    let all: usize = rows.cells().iter().map(Cells::bytes).sum();
+    let all: usize = rows.cells.iter().map(Cells::bytes).sum();
     if all <= LONGEST_ROW {
         return all;
     }
-    let of_row = |row| rows.cells().iter().map(|cells| cells.length(row)).sum();
+    let of_row = |row| rows.cells.iter().map(|cells| cells.length(row)).sum();
     rows.range().map(of_row).max().unwrap_or(0)
 }
 

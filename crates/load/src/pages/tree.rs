@@ -23,7 +23,7 @@ const FLUSH_BYTES: usize = 1 << 20;
 /// Writes level upon level until one page holds all, which is the root. `children` is not empty.
 pub(super) fn write_interior(file: &PageFile, root: u32, mut children: Vec<Child>) -> Result<()> {
     loop {
-        let groups = groups(&children, file.usable());
+        let groups = groups(&children, file.usable);
         if let [all] = &groups[..] {
             let page = interior_page(file, &children[all.clone()]);
             return file.write_page(root, page.bytes());
@@ -34,9 +34,9 @@ pub(super) fn write_interior(file: &PageFile, root: u32, mut children: Vec<Child
 
 /// An interior page of these children.
 pub(super) fn interior_page(file: &PageFile, children: &[Child]) -> Buffer {
-    let mut buffer = Buffer::new(file.page_size(), 1);
+    let mut buffer = Buffer::new(file.page_size, 1);
     let index = buffer.add();
-    fill(buffer.page(index), children, file.usable());
+    fill(buffer.page(index), children, file.usable);
     buffer
 }
 
@@ -60,7 +60,7 @@ pub(super) fn write_level(
     children: &[Child],
     groups: &[Range<usize>],
 ) -> Result<Vec<Child>> {
-    let page_size = file.page_size();
+    let page_size = file.page_size;
     let at_once = FLUSH_BYTES / page_size;
     let mut buffer = Buffer::new(page_size, at_once);
     let mut level = Vec::with_capacity(groups.len());
@@ -69,7 +69,7 @@ pub(super) fn write_level(
         for group in part {
             let members = &children[group.clone()];
             let index = buffer.add();
-            fill(buffer.page(index), members, file.usable());
+            fill(buffer.page(index), members, file.usable);
             level.push(Child { page: range.page(index), key: members[members.len() - 1].key });
         }
         file.write_tree(range, buffer.bytes())?;
@@ -101,7 +101,7 @@ pub(crate) struct RightEdge {
     /// The root page, if it is a leaf with rows.
     leaf: Option<Vec<u8>>,
     /// The largest rowid.
-    last: Option<i64>,
+    pub(super) last: Option<i64>,
 }
 
 /// An interior page.
@@ -142,11 +142,6 @@ impl RightEdge {
         }
     }
 
-    /// Returns the largest rowid; none in an empty table.
-    pub(super) fn last(&self) -> Option<i64> {
-        self.last
-    }
-
     /// Returns whether the table has no rows, so that it can be written as a new one.
     pub(super) fn is_empty(&self) -> bool {
         self.last.is_none()
@@ -169,7 +164,7 @@ impl RightEdge {
             if level.page == root {
                 return write_interior(file, root, children);
             }
-            let groups = groups(&children, file.usable());
+            let groups = groups(&children, file.usable);
             let (first, others) = (&groups[0], &groups[1..]);
             let kept = &children[first.clone()];
             file.write_page(level.page, interior_page(file, kept).bytes())?;

@@ -20,11 +20,11 @@ pub(super) struct BatchBuilder {
     affinities: Vec<Affinity>,
     columns: Vec<ColumnBuilder>,
     /// Rows in the current batch.
-    rows: usize,
+    pub(super) rows: usize,
     numbers: RowNumbers,
     malformed: Vec<Malformed>,
     /// The last number given.
-    number: u64,
+    pub(super) number: u64,
     done: Vec<Batch>,
 }
 
@@ -53,19 +53,9 @@ impl BatchBuilder {
         }
     }
 
-    /// Rows in the current batch.
-    pub(super) fn rows(&self) -> usize {
-        self.rows
-    }
-
     /// Returns the number of rows that cannot be read, before or in the current batch.
     pub(super) fn malformed(&self) -> usize {
         self.malformed.len()
-    }
-
-    /// Returns the last number given.
-    pub(super) fn number(&self) -> u64 {
-        self.number
     }
 
     /// Adds a row, a value for each column.

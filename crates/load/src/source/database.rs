@@ -349,7 +349,7 @@ impl Reading {
 
 /// Returns whether the current batch, of this number of bytes, is as long as a batch may be.
 fn is_full(builder: &BatchBuilder, bytes: usize) -> bool {
-    builder.rows() >= BATCH_ROWS || builder.malformed() >= BATCH_MALFORMED || bytes >= BATCH_BYTES
+    builder.rows >= BATCH_ROWS || builder.malformed() >= BATCH_MALFORMED || bytes >= BATCH_BYTES
 }
 
 #[cfg(test)]

@@ -13,10 +13,10 @@ use crate::error::{LoadError, Result};
 
 /// A stream of bytes with a name, that knows how much of it has been read.
 pub struct Input {
-    name: String,
+    pub(crate) name: String,
     reader: Box<dyn Read + Send>,
     read: Arc<AtomicU64>,
-    total: Option<u64>,
+    pub(crate) total: Option<u64>,
     encoding: Encoding,
 }
 
@@ -104,14 +104,6 @@ impl Input {
         through: impl FnOnce(Box<dyn Read + Send>) -> Box<dyn Read + Send>,
     ) -> Input {
         Input { reader: through(self.reader), ..self }
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    pub(crate) fn total(&self) -> Option<u64> {
-        self.total
     }
 
     /// Returns the name of the encoding that the text is in.

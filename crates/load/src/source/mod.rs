@@ -195,7 +195,7 @@ fn text_source(path: &Path, format: Format, opening: &Opening) -> Result<Box<dyn
         let beginning = input.beginning()?;
         is_json = begins_as_json(&beginning);
         if let Some(reason) = unreadable_text(&beginning) {
-            return Err(LoadError::form(input.name(), reason));
+            return Err(LoadError::form(&input.name, reason));
         }
     }
     let all = match &opening.sample {

@@ -107,7 +107,7 @@ fn remove_all(runs: Vec<Kept>) -> Result<Exit> {
             }
             Err(error) => {
                 exit = Exit::Unusable;
-                tell!("kept {folder}: {}", error.message());
+                tell!("kept {folder}: {}", error.message);
             }
         }
     }

@@ -84,15 +84,15 @@ impl Cluster {
         if let Some(account) = &account {
             let_in(account, &work)?;
         }
-        let home = home(work.path(), account.as_ref())?;
-        make(&programs.join("initdb"), &home, &log(work.path()), account.as_ref(), cancelled)?;
+        let home = home(&work.path, account.as_ref())?;
+        make(&programs.join("initdb"), &home, &log(&work.path), account.as_ref(), cancelled)?;
         // Only the server's watch removes it when this process is killed, so it is made just before.
         let sockets = socket_directory(account.as_ref())?;
         let mut watch = serve(
             &programs.join("postgres"),
             &home,
             sockets.path(),
-            &log(work.path()),
+            &log(&work.path),
             account.as_ref(),
         )?;
         let mut cluster = Cluster { hold: watch.take_input(), watch, sockets, work };
@@ -113,12 +113,12 @@ impl Cluster {
 
     /// Returns the end of its log.
     pub(super) fn last_words(&self) -> String {
-        end_of(&log(self.work.path()))
+        end_of(&log(&self.work.path))
     }
 
     #[cfg(test)]
     pub(super) fn home(&self) -> PathBuf {
-        self.work.path().join(HOME)
+        self.work.path.join(HOME)
     }
 
     /// The eighth line of the server's lock file says when it is ready.
@@ -164,7 +164,7 @@ fn log(work: &Path) -> PathBuf {
 /// Lets the user into the directory, where those above it, which are not pragmark's, let it pass.
 fn let_in(account: &Account, work: &WorkDir) -> Result<(), ServerError> {
     work.let_others_pass()?;
-    match account.blocked(work.path()) {
+    match account.blocked(&work.path) {
         None => Ok(()),
         Some(directory) => Err(ServerError::Closed(account.name.clone(), directory)),
     }
@@ -356,10 +356,10 @@ mod tests {
         let stranger =
             Account { name: "stranger".to_owned(), uid: 4_000_000_000, gid: 4_000_000_000 };
         // As a umask of 077 has it made.
-        mode(work.path(), 0o700);
-        assert_eq!(stranger.blocked(work.path()).as_deref(), Some(work.path()));
+        mode(&work.path, 0o700);
+        assert_eq!(stranger.blocked(&work.path).as_deref(), Some(work.path.as_path()));
         let_in(&stranger, &work).unwrap();
-        assert_eq!(stranger.blocked(work.path()), None);
+        assert_eq!(stranger.blocked(&work.path), None);
         mode(directory.path(), 0o700);
         let refused = let_in(&stranger, &work).unwrap_err().to_string();
         let closed = format!("may not enter {};", directory.path().display());

@@ -35,7 +35,8 @@ const NO_HEADER: &str = "its first line, which names the run, is missing";
 /// The folder of one run.
 #[derive(Clone, Debug)]
 pub struct RunFolder {
-    path: PathBuf,
+    /// Its path.
+    pub path: PathBuf,
 }
 
 impl RunFolder {
@@ -71,11 +72,6 @@ impl RunFolder {
             return Err(RunError::NoRun(path.to_owned()));
         }
         Ok(RunFolder { path: path.to_owned() })
-    }
-
-    /// Returns its path.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Returns the plan.

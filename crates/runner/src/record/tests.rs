@@ -72,7 +72,7 @@ fn what_is_written_is_read_back() {
     let mut appender = folder.appender().unwrap();
     appender.append(&trial(0)).unwrap();
     appender.append(&trial(1)).unwrap();
-    let folder = RunFolder::open(folder.path()).unwrap();
+    let folder = RunFolder::open(&folder.path).unwrap();
     assert_eq!(folder.plan().unwrap().id, "test");
     assert_eq!(folder.environment().unwrap().format, FORMAT);
     assert_eq!(read(&folder).len(), 2);
@@ -82,7 +82,7 @@ fn what_is_written_is_read_back() {
 fn a_line_cut_short_at_any_byte_is_dropped_and_overwritten() {
     let parent = tempfile::tempdir().unwrap();
     let folder = RunFolder::create(&parent.path().join("run"), &plan(), &environment()).unwrap();
-    let outcomes = folder.path().join(OUTCOMES);
+    let outcomes = folder.path.join(OUTCOMES);
     folder.appender().unwrap().append(&trial(0)).unwrap();
     let one = fs::read(&outcomes).unwrap();
     folder.appender().unwrap().append(&trial(1)).unwrap();
@@ -99,7 +99,7 @@ fn a_line_cut_short_at_any_byte_is_dropped_and_overwritten() {
 fn a_damaged_line_is_named_by_file_and_number() {
     let parent = tempfile::tempdir().unwrap();
     let folder = RunFolder::create(&parent.path().join("run"), &plan(), &environment()).unwrap();
-    let outcomes = folder.path().join(OUTCOMES);
+    let outcomes = folder.path.join(OUTCOMES);
     let mut text = fs::read(&outcomes).unwrap();
     text.extend(b"{\"experiment\": 1}\n");
     fs::write(&outcomes, text).unwrap();
@@ -179,7 +179,7 @@ fn a_trial_that_does_not_belong_to_the_run_is_refused_with_its_line() {
 fn the_record_of_another_run_is_refused() {
     let (_parent, folder) = one_trial();
     let other = RunPlan { id: "other".to_owned(), ..plan() };
-    write_json(&folder.path().join(PLAN), &other).unwrap();
+    write_json(&folder.path.join(PLAN), &other).unwrap();
     refused(&folder, &["outcomes.jsonl", "belongs to the run test"]);
 }
 
@@ -187,11 +187,11 @@ fn the_record_of_another_run_is_refused() {
 fn an_emptied_record_is_neither_read_nor_continued() {
     for left in ["", "{\"format\":"] {
         let (_parent, folder) = one_trial();
-        fs::write(folder.path().join(OUTCOMES), left).unwrap();
+        fs::write(folder.path.join(OUTCOMES), left).unwrap();
         refused(&folder, &["outcomes.jsonl", "first line"]);
         let error = folder.appender().unwrap_err().to_string();
         assert!(error.contains("first line"), "{error}");
-        let now = fs::read_to_string(folder.path().join(OUTCOMES)).unwrap();
+        let now = fs::read_to_string(folder.path.join(OUTCOMES)).unwrap();
         assert_eq!(now, left);
     }
 }
@@ -200,7 +200,7 @@ fn an_emptied_record_is_neither_read_nor_continued() {
 fn links_out_of_the_folder_are_not_followed_and_pipes_not_waited_for() {
     for name in [PLAN, ENVIRONMENT, OUTCOMES] {
         let (parent, folder) = one_trial();
-        let (path, outside) = (folder.path().join(name), parent.path().join("outside"));
+        let (path, outside) = (folder.path.join(name), parent.path().join("outside"));
         let reads = || {
             let read = folder.plan().map(drop).and_then(|()| folder.environment().map(drop));
             read.and_then(|()| folder.each_trial(|_| {}))
@@ -225,9 +225,9 @@ fn links_out_of_the_folder_are_not_followed_and_pipes_not_waited_for() {
 fn artifacts_are_not_kept_behind_a_link() {
     let (parent, folder) = one_trial();
     let place = Path::new("artifacts/made-up/0-0-0");
-    files::check_no_link(folder.path(), place).unwrap();
-    std::os::unix::fs::symlink(parent.path(), folder.path().join("artifacts")).unwrap();
-    assert!(files::check_no_link(folder.path(), place).is_err());
+    files::check_no_link(&folder.path, place).unwrap();
+    std::os::unix::fs::symlink(parent.path(), folder.path.join("artifacts")).unwrap();
+    assert!(files::check_no_link(&folder.path, place).is_err());
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn a_plan_whose_names_lead_out_of_the_folder_is_refused() {
     let of_id = RunPlan { id: "../../home".to_owned(), ..plan() };
     let endless = RunPlan { trial_limit_s: 1e300, ..plan() };
     for hostile in [of_key("../.."), of_key("/etc"), of_key(""), of_id, endless] {
-        write_json(&folder.path().join(PLAN), &hostile).unwrap();
+        write_json(&folder.path.join(PLAN), &hostile).unwrap();
         assert!(matches!(folder.plan(), Err(RunError::Damaged(..))));
     }
 }
@@ -256,7 +256,7 @@ fn runs_of_the_user_are_told_from_those_of_others_and_changed_ones() {
     assert!(own.contain(&folder).unwrap());
 
     let other_engine = RunPlan { engine: "/tmp/other.so".to_owned(), ..plan };
-    write_json(&folder.path().join(PLAN), &other_engine).unwrap();
+    write_json(&folder.path.join(PLAN), &other_engine).unwrap();
     assert!(!own.contain(&folder).unwrap());
     own.adopt(&folder).unwrap();
     assert!(own.contain(&folder).unwrap());
@@ -268,8 +268,8 @@ fn a_folder_that_cannot_be_made_is_refused_ahead() {
     let free = parent.path().join("new/deep/run");
     RunFolder::check_free(&free).unwrap();
     assert!(!free.exists() && !free.parent().unwrap().exists());
-    let taken = RunFolder::check_free(folder.path());
+    let taken = RunFolder::check_free(&folder.path);
     assert!(matches!(taken, Err(RunError::Exists(_))));
-    let below_a_file = folder.path().join(PLAN).join("run");
+    let below_a_file = folder.path.join(PLAN).join("run");
     assert!(RunFolder::check_free(&below_a_file).is_err());
 }

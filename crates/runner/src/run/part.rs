@@ -82,7 +82,7 @@ impl PartRunner<'_> {
 
     /// Returns the time that all trials of the part took, in seconds.
     pub(super) fn elapsed_s(&self) -> f64 {
-        self.histories.iter().map(History::elapsed_s).sum()
+        self.histories.iter().map(|history| history.elapsed_s).sum()
     }
 
     /// Returns the next block and its experiment, after showing which experiments have ended; `None` at the end.

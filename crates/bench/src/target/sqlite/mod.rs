@@ -125,7 +125,8 @@ pub(crate) fn open(trial: &Trial<'_>, path: &Path) -> Result<Connection> {
 
 /// Opens the connections of a trial on other threads, which cannot have the trial itself.
 pub(crate) struct Opening {
-    library: Arc<Library>,
+    /// The library of the trial.
+    pub(crate) library: Arc<Library>,
     settings: Settings,
     flags: OpenFlags,
     /// The PRAGMAs of the settings, for connections whose opening is timed.
@@ -157,11 +158,6 @@ impl Opening {
     /// Returns a setting of the trial.
     pub(crate) fn setting(&self, name: &str) -> Option<&Level> {
         self.settings.get(name)
-    }
-
-    /// Returns the library of the trial.
-    pub(crate) fn library(&self) -> &Arc<Library> {
-        &self.library
     }
 
     /// As [`open`].

@@ -63,18 +63,18 @@ impl Declared for FtsInsert {
         let source = Source::of(&parameters.documents, trial.seed)?;
         let path = trial.directory.join("test.db");
         let connection = sqlite::open(trial, &path)?;
-        options.create(&connection, source.columns())?;
+        options.create(&connection, &source.columns)?;
         let mut reading = source.open()?;
 
         (trial.phase)("insert");
         let counts = sqlite::Counts::begin(trial, &connection)?;
         let loaded = load(
             &connection,
-            &options.insert_sql(source.columns()),
+            &options.insert_sql(&source.columns),
             sqlite::begin_statement(trial.settings),
             grouping,
             &mut reading,
-            (source.rows(), source.columns().len()),
+            (source.rows, source.columns.len()),
         )?;
         let mut measured = Measured::default();
         let insert_s = note_load(&loaded, &mut measured);
@@ -133,7 +133,7 @@ fn run_once(
     let (mut latencies, mut seconds) = (LatencyHistogram::new(), 0.0);
     add_regexp(connection)?;
     for query in queries {
-        let Ok(sql) = query.sql(options, source.columns()) else { continue };
+        let Ok(sql) = query.sql(options, &source.columns) else { continue };
         if let Some(time) = answered_once(connection, &sql)? {
             latencies.record(time);
             seconds += time.as_secs_f64();

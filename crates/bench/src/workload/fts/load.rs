@@ -50,7 +50,7 @@ pub(super) fn make_and_fill(
     source: &Source,
     commit_every: usize,
 ) -> Result<Loaded> {
-    let columns = source.columns();
+    let columns = &source.columns;
     options.create(connection, columns)?;
     load(
         connection,
@@ -58,7 +58,7 @@ pub(super) fn make_and_fill(
         sqlite::begin_statement(trial.settings),
         Grouping { batch: BATCH, commit_every },
         &mut source.open()?,
-        (source.rows(), columns.len()),
+        (source.rows, columns.len()),
     )
 }
 
@@ -160,7 +160,7 @@ pub(super) fn bind<'d>(
     documents: &'d Documents,
     row: usize,
 ) -> Result<(), EngineError> {
-    for column in 0..documents.columns() {
+    for column in 0..documents.columns {
         let place = column as i32 + 1;
         match documents.field(row, column) {
             Some(text) => statement.bind_text_borrowed(place, text)?,

@@ -98,7 +98,7 @@ fn answer(
     query: &Query,
 ) -> Result<Option<Vec<i64>>> {
     // Patterns need the texts, which these indexes do not keep, and find the same with each.
-    let Ok(sql) = query.sql(options, source.columns()) else { return Ok(None) };
+    let Ok(sql) = query.sql(options, &source.columns) else { return Ok(None) };
     match rowids(connection, &sql) {
         Ok(found) => Ok(Some(found)),
         Err(TrialError::Engine(error)) if table::is_refusal(&error) => Ok(None),

@@ -114,7 +114,7 @@ impl Declared for FtsQuery {
         note_findings(&responses, &setup, &mut measured)?;
         verify::check_index(&connection, setup.options)?;
         close(connection, Some(&path), &mut measured)?;
-        set_bytes_per_row(&mut measured, setup.source.rows());
+        set_bytes_per_row(&mut measured, setup.source.rows);
         Ok(measured)
     }
 }
@@ -146,7 +146,7 @@ fn run_all<'q>(
 ) -> Result<Vec<Response<'q>>> {
     let mut responses = Vec::new();
     for query in &setup.queries {
-        let sql = query.sql(setup.options, setup.source.columns());
+        let sql = query.sql(setup.options, &setup.source.columns);
         let answer = match sql {
             Ok(sql) => answered(executor, connection, query, &sql)?,
             Err(why) => Err(why),

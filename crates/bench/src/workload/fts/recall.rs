@@ -68,7 +68,7 @@ impl<'a> Scan<'a> {
         };
         Scan {
             source,
-            judge: Judge::new(responses.iter().map(meaning).collect(), source.columns()),
+            judge: Judge::new(responses.iter().map(meaning).collect(), &source.columns),
             recalls: responses.iter().map(Recall::unjudged).collect(),
             rowids: responses
                 .iter()
@@ -82,7 +82,7 @@ impl<'a> Scan<'a> {
 
     /// Judges every document.
     pub(super) fn run(mut self) -> Result<Vec<Recall>> {
-        let mut documents = Documents::new(self.source.columns().len());
+        let mut documents = Documents::new(self.source.columns.len());
         let mut reading = self.source.open()?;
         let mut rowid = 0;
         loop {
@@ -92,7 +92,7 @@ impl<'a> Scan<'a> {
             }
             for row in 0..documents.rows() {
                 rowid += 1;
-                let columns = 0..documents.columns();
+                let columns = 0..documents.columns;
                 self.judge.read(columns.map(|column| documents.field(row, column)));
                 self.count(rowid);
             }

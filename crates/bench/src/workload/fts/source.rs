@@ -37,8 +37,10 @@ parameters! {
 
 /// Documents that can be read from the beginning as often as wanted.
 pub(super) struct Source {
-    rows: usize,
-    columns: Vec<String>,
+    /// How many documents there are.
+    pub(super) rows: usize,
+    /// The names of the columns.
+    pub(super) columns: Vec<String>,
     origin: Origin,
 }
 
@@ -86,16 +88,6 @@ impl Source {
             columns: summary.columns,
             origin: Origin::File(Box::new(file)),
         })
-    }
-
-    /// Returns the names of the columns.
-    pub(super) fn columns(&self) -> &[String] {
-        &self.columns
-    }
-
-    /// Returns how many documents there are.
-    pub(super) fn rows(&self) -> usize {
-        self.rows
     }
 
     /// Returns whether the generator makes the documents.

@@ -21,7 +21,7 @@ pub(super) fn check(
         compare(connection, options, source)?;
     } else {
         let count = connection.query_i64(&format!("SELECT count(*) FROM {TABLE}"))?;
-        expect("the count of rows", count, source.rows() as i64)?;
+        expect("the count of rows", count, source.rows as i64)?;
     }
     check_index(connection, options)
 }
@@ -49,7 +49,7 @@ pub(super) fn differing(
     row: usize,
 ) -> Result<usize> {
     let mut wrong = 0;
-    for (place, column) in (first..).zip(0..documents.columns()) {
+    for (place, column) in (first..).zip(0..documents.columns) {
         let same = match documents.field(row, column) {
             Some(text) => !select.column_is_null(place) && select.column_text(place)? == text,
             None => select.column_is_null(place),
@@ -60,7 +60,7 @@ pub(super) fn differing(
 }
 
 fn compare(connection: &Connection, options: &TableOptions, source: &Source) -> Result<()> {
-    let columns = source.columns();
+    let columns = &source.columns;
     let sql = format!("SELECT {} FROM {} ORDER BY rowid", listed(columns), options.written());
     let mut select = connection.prepare(&sql)?;
     let mut reading = source.open()?;
@@ -70,7 +70,7 @@ fn compare(connection: &Connection, options: &TableOptions, source: &Source) -> 
         reading.fill(BATCH, &mut documents)?;
         for row in 0..documents.rows() {
             if select.step()? == Step::Done {
-                return expect("the count of rows", found, source.rows());
+                return expect("the count of rows", found, source.rows);
             }
             found += 1;
             wrong += differing(&select, 0, &documents, row)?;
@@ -82,6 +82,6 @@ fn compare(connection: &Connection, options: &TableOptions, source: &Source) -> 
     while select.step()? == Step::Row {
         found += 1;
     }
-    expect("the count of rows", found, source.rows())?;
+    expect("the count of rows", found, source.rows)?;
     expect("the count of wrong texts", wrong, 0)
 }

@@ -96,7 +96,7 @@ impl<'c> Transaction<'c> {
         mut insert: impl FnMut(Range<usize>) -> Result<()>,
     ) -> Result<()> {
         self.begin()?;
-        let step = windows.step();
+        let step = windows.step;
         let mut from = 0;
         while from < rows {
             let to = (from + step).min(rows);

@@ -190,7 +190,7 @@ fn work(
         let specs = tasks.into_iter().enumerate().map(|(worker, tasks)| WorkerInput {
             parameters,
             tasks,
-            stored: expected.stored(),
+            stored: &expected.stored,
             seed: seed.child("choice").nth(worker as u64),
         });
         let before = store.stats();

@@ -19,7 +19,8 @@ const DATABASE: &str = "test.db";
 /// The tasks that must be stored at the end.
 pub(super) struct Expected {
     target: Target,
-    stored: Vec<Task>,
+    /// The tasks that were stored before the work, which no work deletes.
+    pub(super) stored: Vec<Task>,
     /// Tasks that workers added and left.
     added: Vec<Task>,
     /// Tasks that are due and not claimed yet.
@@ -30,11 +31,6 @@ impl Expected {
     /// Expects the tasks that are stored before the work.
     pub(super) fn new(parameters: &Parameters, stored: Vec<Task>) -> Expected {
         Expected { target: parameters.target, stored, added: Vec::new(), due: BTreeSet::new() }
-    }
-
-    /// Returns the tasks that were stored before the work, which no work deletes.
-    pub(super) fn stored(&self) -> &[Task] {
-        &self.stored
     }
 
     /// Adds tasks that wait to be claimed.

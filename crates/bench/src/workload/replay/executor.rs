@@ -443,7 +443,7 @@ fn open_memory(
     recording: &Recording,
     connection: i64,
 ) -> Result<Connection, EngineError> {
-    let library = opening.library();
+    let library = &opening.library;
     match recording.shared_memory(connection) {
         Some(name) if shares_memory(library) => open_shared_memory(opening, &name),
         _ => Connection::open(library, Path::new(":memory:"), OpenFlags::default(), None),
@@ -453,7 +453,7 @@ fn open_memory(
 /// Returns the connection waits as long as one to a file, because an open read keeps commits waiting that the application's did not.
 fn open_shared_memory(opening: &Opening, name: &Path) -> Result<Connection, EngineError> {
     let connection =
-        Connection::open(opening.library(), name, OpenFlags::default(), Some(MEMORY_VFS))?;
+        Connection::open(&opening.library, name, OpenFlags::default(), Some(MEMORY_VFS))?;
     if let Some(patience) = opening.setting("busy_timeout") {
         connection.execute(&format!("PRAGMA busy_timeout = {patience}"))?;
     }
@@ -463,7 +463,7 @@ fn open_shared_memory(opening: &Opening, name: &Path) -> Result<Connection, Engi
 /// Opens a connection to each shared database in memory, which lasts as long as a connection is open.
 fn hold_memory(opening: &Opening, recording: &Recording) -> Result<Vec<Connection>, EngineError> {
     let names = recording.shared_memories();
-    let names = names.iter().filter(|_| shares_memory(opening.library()));
+    let names = names.iter().filter(|_| shares_memory(&opening.library));
     names.map(|name| open_shared_memory(opening, name)).collect()
 }
 

@@ -23,13 +23,13 @@ use scan::{Dialect, Field, Quotes, Quoting, Record, Records};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvOptions {
     /// The byte between fields; none to detect it: the most frequent of comma, tab, semicolon and `|` in the first line,
-    /// unless the rows agree on another one.
+    /// Unless the rows agree on another one.
     pub delimiter: Option<u8>,
     /// Whether a tab divides fields where the first line has one or no delimiter at all, as in a file
-    /// called `.tsv`.
+    /// Called `.tsv`.
     pub prefers_tab: bool,
     /// The byte around fields that hold delimiters or line ends, doubled within them; `None` if
-    /// quotes mean nothing.
+    /// Quotes mean nothing.
     pub quote: Option<u8>,
     /// Whether the quote is certain. Otherwise a quoted field between tabs that goes on in another row is an error.
     pub is_quote_known: bool,
@@ -40,17 +40,17 @@ pub struct CsvOptions {
     /// Lines behind the last row that are passed over.
     pub skip_last: usize,
     /// Whether a line that names the delimiter, a preamble, a last line that counts the rows, and nameless columns without a
-    /// value at the end are left out.
+    /// Value at the end are left out.
     pub finds_rows: bool,
     /// Whether blanks around fields, also around quotes, belong to no field.
     pub trim: bool,
     /// Whether rows are mended: short ones are filled with NULL, further values of long ones go into a column of
-    /// their own, and quotes that end nothing are characters.
+    /// Their own, and quotes that end nothing are characters.
     pub lenient: bool,
     /// How numbers are written, if not as SQLite writes them.
     pub number: Option<NumberForm>,
     /// The first byte of comment lines, which are passed over; `None` if there are no comments. Within a quoted
-    /// field it means nothing.
+    /// Field it means nothing.
     pub comment: Option<u8>,
     /// The text that means NULL, unless it is in quotes; the empty text by default.
     pub null: String,
@@ -94,8 +94,8 @@ impl TextSource<Reader> {
         let (mut text, reader) = read_header(input?, options)?;
         let whole = text.whole(&reader)?;
         let mut kinds = vec![ColumnKind::UNKNOWN; reader.names.len()];
-        reader.sample(&text.bytes()[..whole], 1..=SAMPLE_ROWS, &mut kinds);
-        reader.note_numbers(&text.bytes()[..whole], &kinds);
+        reader.sample(&text.bytes[..whole], 1..=SAMPLE_ROWS, &mut kinds);
+        reader.note_numbers(&text.bytes[..whole], &kinds);
         let columns = reader.names.iter().cloned().zip(kinds).collect();
         let notes = reader.notes.clone();
         let mut source = TextSource::new(text, reader, columns);
@@ -125,25 +125,25 @@ fn read_header(input: Input, options: CsvOptions) -> Result<(Text, Reader)> {
     let mut text = Text::open(input)?;
     pass(&mut text, options.skip_lines, options.comment)?;
     let notes = Notes::default();
-    let named = named_delimiter(text.bytes()).filter(|_| options.finds_rows);
+    let named = named_delimiter(&text.bytes).filter(|_| options.finds_rows);
     if named.is_some() {
         pass(&mut text, 1, options.comment)?;
         notes.add(Note::DelimiterLine);
     }
     let quote = options.quote;
     let known = options.delimiter.or(named);
-    let guess = || guess_delimiter(text.bytes(), quote, options.prefers_tab);
+    let guess = || guess_delimiter(&text.bytes, quote, options.prefers_tab);
     let first = options.dialect(known.unwrap_or_else(guess));
     check_dialect(first)?;
     let found = match options.finds_rows {
-        true => layout(text.bytes(), first, known.is_some()),
+        true => layout(&text.bytes, first, known.is_some()),
         false => Layout { delimiter: first.delimiter, begin: 0 },
     };
-    note_preamble(&text.bytes()[..found.begin], &notes);
+    note_preamble(&text.bytes[..found.begin], &notes);
     text.skip(found.begin);
-    let input = text.input();
+    let input = &text.input;
     let mut reader = Reader {
-        input: input.name().to_owned(),
+        input: input.name.to_owned(),
         dialect: options.dialect(found.delimiter),
         null: options.null.into_bytes(),
         names: Vec::new(),
@@ -158,12 +158,12 @@ fn read_header(input: Input, options: CsvOptions) -> Result<(Text, Reader)> {
         encoding: input.encoding(),
         notes,
     };
-    reader.has_blanks = !options.trim && has_blanks(text.bytes(), reader.dialect);
+    reader.has_blanks = !options.trim && has_blanks(&text.bytes, reader.dialect);
     let whole = text.whole(&reader)?;
-    let header = reader.read_names(&text.bytes()[..whole], options.header)?;
+    let header = reader.read_names(&text.bytes[..whole], options.header)?;
     text.skip(header);
     text.end(&reader);
-    reader.find_columns(text.bytes(), options.header > 0);
+    reader.find_columns(&text.bytes, options.header > 0);
     reader.note_form(options.header);
     Ok((text, reader))
 }
@@ -185,7 +185,7 @@ fn pass(text: &mut Text, lines: u64, comment: Option<u8>) -> Result<()> {
     for _ in 0..lines {
         text.skip_line()?;
     }
-    while comment.is_some() && text.bytes().first().copied() == comment {
+    while comment.is_some() && text.bytes.first().copied() == comment {
         text.skip_line()?;
     }
     Ok(())
@@ -264,7 +264,7 @@ impl Reader {
         let is_nameless =
             |at: &usize| parts.iter().all(|line| line.get(*at).is_none_or(String::is_empty));
         self.further = (1..columns).rev().take_while(is_nameless).count();
-        Ok(records.at())
+        Ok(records.at)
     }
 
     /// Returns a field of the header.

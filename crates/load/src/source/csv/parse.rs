@@ -165,7 +165,7 @@ impl<'r> Block<'r> {
         while let Some(record) = records.next(&mut self.fields) {
             self.numbers += 1;
             let (column, fault, raw) = match record {
-                Record::Whole(range) => match self.fit(listed, range.end, records.is_mended()) {
+                Record::Whole(range) => match self.fit(listed, range.end, records.is_mended) {
                     Ok(mended) => {
                         listed += self.reader.names.len();
                         if let Some(fault) = mended {

@@ -122,9 +122,9 @@ pub(crate) struct Records<'b> {
     dialect: Dialect,
     marks: Marks<'b, 4>,
     /// Where the next record begins.
-    at: usize,
+    pub(crate) at: usize,
     /// Whether quotes of the latest record were read as they are.
-    is_mended: bool,
+    pub(crate) is_mended: bool,
 }
 
 /// The end of a field in quotes.
@@ -151,16 +151,6 @@ impl<'b> Records<'b> {
             at: 0,
             is_mended: false,
         }
-    }
-
-    /// Returns where the next record begins.
-    pub(crate) fn at(&self) -> usize {
-        self.at
-    }
-
-    /// Returns whether quotes of the latest record were read as they are, though they break the rules.
-    pub(crate) fn is_mended(&self) -> bool {
-        self.is_mended
     }
 
     /// Returns the next record, whose fields are added to the list; empty lines are passed over.

@@ -65,7 +65,7 @@ impl TextSource<Lines> {
         let (mut text, lines) = read_beginning(input?, options)?;
         let whole = text.whole(&lines)?;
         let mut keys = Keys::default();
-        keys.add(&finite(&text.bytes()[..whole]), SAMPLE_LINES);
+        keys.add(&finite(&text.bytes[..whole]), SAMPLE_LINES);
         let keys = keys.checked(&lines, &options.more_keys)?;
         Ok(JsonLinesSource::with_keys(text, lines, keys, &options.only))
     }
@@ -128,7 +128,7 @@ fn read_beginning(mut input: Input, options: &JsonOptions) -> Result<(Text, Line
         input = input.map(|reader| Box::new(Elements::new(reader, rows)));
     }
     let lines = Lines {
-        input: input.name().to_owned(),
+        input: input.name.to_owned(),
         unit,
         encoding: input.encoding(),
         notes,
@@ -158,7 +158,7 @@ fn rows(input: &mut Input, options: &JsonOptions) -> Result<Rows> {
     let beginning = input.first(SURVEYED)?;
     let is_whole = (beginning.len() as u64) < SURVEYED;
     Rows::find(&beginning, is_whole, options.is_of_lines)
-        .map_err(|reason| LoadError::form(input.name(), reason))
+        .map_err(|reason| LoadError::form(&input.name, reason))
 }
 
 /// Returns the text with numbers in place of `NaN` and `Infinity`, which some programs write: NULL, and a number beyond the
@@ -252,7 +252,7 @@ impl TextFormat for Lines {
             }
         }
         builder.end_batch(&self.input)?;
-        Ok(Parsed { numbers: builder.number(), batches: builder.take() })
+        Ok(Parsed { numbers: builder.number, batches: builder.take() })
     }
 
     fn too_long(&self, megabytes: usize) -> String {

@@ -69,8 +69,9 @@ pub struct Parsed {
 
 /// A text whose beginning has been read.
 pub(super) struct Text {
-    input: Input,
-    bytes: Vec<u8>,
+    pub(super) input: Input,
+    /// The bytes that have been read and not taken.
+    pub(super) bytes: Vec<u8>,
     /// Whether the bytes hold the end of the input.
     last: bool,
     /// Whether what is no record was taken away there.
@@ -94,18 +95,9 @@ impl Text {
         };
         text.fill(BEGINNING)?;
         if text.bytes.is_empty() {
-            return Err(LoadError::Empty(text.input.name().to_owned()));
+            return Err(LoadError::Empty(text.input.name.to_owned()));
         }
         Ok(text)
-    }
-
-    pub(super) fn input(&self) -> &Input {
-        &self.input
-    }
-
-    /// Returns the bytes that have been read and not taken.
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
     }
 
     /// Drops bytes at the beginning.
@@ -174,7 +166,7 @@ impl Text {
             }
             if self.bytes.len() > self.longest {
                 let reason = format.too_long(self.longest >> 20);
-                return Err(LoadError::form(self.input.name(), reason));
+                return Err(LoadError::form(&self.input.name, reason));
             }
             self.fill(BLOCK)?;
         }
@@ -282,7 +274,7 @@ impl<F: TextFormat> Batches<F> {
             let (waiting, format) = (Arc::clone(&waiting), Arc::clone(&format));
             std::thread::spawn(move || parse(&waiting, &*format));
         }
-        let (input, unit) = (text.input.name().to_owned(), format.unit());
+        let (input, unit) = (text.input.name.to_owned(), format.unit());
         let (order, answers) = sync_channel(2 * parsers);
         std::thread::spawn(move || read(text, &*format, &jobs, &order));
         Batches::of((input, unit), Supply::Threads(answers), stop)
@@ -290,7 +282,7 @@ impl<F: TextFormat> Batches<F> {
 
     /// Reads and parses only when a batch is wanted.
     pub(super) fn on_demand(text: Text, format: F) -> Batches<F> {
-        let named = (text.input.name().to_owned(), format.unit());
+        let named = (text.input.name.to_owned(), format.unit());
         let supply = Supply::Demand(Box::new(text), format);
         Batches::of(named, supply, Arc::default())
     }
@@ -435,11 +427,11 @@ pub struct TextSource<F> {
 impl<F: TextFormat> TextSource<F> {
     /// Makes a source of a text whose columns are known, with the kinds of their values.
     pub(super) fn new(text: Text, format: F, columns: Vec<(String, ColumnKind)>) -> TextSource<F> {
-        let input = text.input();
+        let input = &text.input;
         let suggested = columns.iter();
         let suggested = suggested.map(|(name, column)| Column::new(name, column.kind.declared()));
-        let mut info = SourceInfo::new(input.name(), suggested.collect());
-        info.total_bytes = input.total();
+        let mut info = SourceInfo::new(&input.name, suggested.collect());
+        info.total_bytes = input.total;
         info.locations = Locations::new(&info.name, format.unit());
         let mut source = TextSource { info, opened: Some((text, format)), batches: None };
         source.set_kinds(columns.into_iter().map(|(_, kind)| kind));

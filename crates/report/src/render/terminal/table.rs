@@ -19,14 +19,14 @@ const GAP: usize = 2;
 pub(super) fn add(text: &mut Text, table: &Table) {
     let all = with_text(table).into_iter();
     let brief: Vec<usize> = all.filter(|column| !table.columns[*column].full_only).collect();
-    let mut parts = parts(table, &brief, text.width());
+    let mut parts = parts(table, &brief, text.width);
     let kept = if table.dense { parts.len() } else { 1 };
-    let repeated = naming(table, &brief, text.width());
+    let repeated = naming(table, &brief, text.width);
     let left_out: usize = parts.drain(kept..).map(|part| part.len() - repeated).sum();
     for columns in &parts {
         let widths: Vec<usize> =
-            columns.iter().map(|column| least_width(table, *column, text.width())).collect();
-        let laid_out = laid_out(table, columns, &widths, text.width());
+            columns.iter().map(|column| least_width(table, *column, text.width)).collect();
+        let laid_out = laid_out(table, columns, &widths, text.width);
         text.block(&laid_out.replace('\u{a0}', " "));
         for column in columns {
             text.note_terms(&table.columns[*column].heading);

@@ -49,7 +49,8 @@ impl Paint {
 /// Text that grows line by line.
 pub(super) struct Text {
     out: String,
-    width: usize,
+    /// The width to which lines are broken.
+    pub(super) width: usize,
     colour: bool,
     terms: Vec<&'static Term>,
     /// Whether the last thing was a table.
@@ -97,11 +98,6 @@ impl Text {
         for term in std::mem::take(&mut self.terms) {
             self.item(Paint::Dim, "·", &format!("{}: {}", term.word, term.meaning));
         }
-    }
-
-    /// The width to which lines are broken.
-    pub(super) fn width(&self) -> usize {
-        self.width
     }
 
     /// An empty line, unless the last one is.

@@ -109,7 +109,7 @@ fn each_set_is_tried_once_and_resuming_tries_the_rest() {
     assert_eq!(notes, [of("off"), of("full")].concat());
     assert!(go(&folder, ANSWERS, false).1.is_empty(), "nothing remains");
     // As a kill in the middle of the last line would leave it.
-    let record = folder.path().join("outcomes.jsonl");
+    let record = folder.path.join("outcomes.jsonl");
     let whole = std::fs::read(&record).unwrap();
     std::fs::write(&record, &whole[..whole.len() - 9]).unwrap();
     assert_eq!(go(&folder, ANSWERS, false).1, of("full"));

@@ -97,7 +97,7 @@ fn lost(drawn: &[Query], left: &[Query]) -> Vec<(String, String)> {
 }
 
 fn unusable(file: &TextFile, what: String) -> ImportError {
-    ImportError::Unusable(file.path().to_owned(), what)
+    ImportError::Unusable(file.path.to_owned(), what)
 }
 
 fn listed(
@@ -124,7 +124,7 @@ fn occurring(
     survey: &Survey,
 ) -> Result<Vec<Query>, ImportError> {
     let meanings: Vec<Meaning> = queries.iter().map(Query::meaning).collect();
-    let mut judge = Judge::new(meanings, sample.columns());
+    let mut judge = Judge::new(meanings, sample.columns);
     let mut occurs = vec![false; queries.len()];
     sample.each(|fields| {
         judge.read(fields.iter().copied());

@@ -28,17 +28,13 @@ const RARE: f64 = 0.0001;
 /// Documents of a file, as many as a sample has.
 pub(super) struct Sample<'f> {
     file: &'f TextFile,
-    columns: &'f [String],
+    pub(super) columns: &'f [String],
     rows: u64,
 }
 
 impl<'f> Sample<'f> {
     pub(super) fn of(file: &'f TextFile, columns: &'f [String], rows: u64) -> Sample<'f> {
         Sample { file, columns, rows }
-    }
-
-    pub(super) fn columns(&self) -> &'f [String] {
-        self.columns
     }
 
     /// Hands over each document of the sample, field by field.

@@ -135,7 +135,7 @@ impl Model {
         source: &Source,
     ) -> Result<()> {
         let corpus = source.corpus()?;
-        let columns = source.columns();
+        let columns = &source.columns;
         let sql =
             format!("SELECT rowid, {} FROM {} ORDER BY rowid", listed(columns), options.written());
         let mut select = connection.prepare(&sql)?;
@@ -175,7 +175,7 @@ impl<'c> Changes<'c> {
         begin: &str,
     ) -> Result<Changes<'c>> {
         let table = options.written();
-        let columns = source.columns();
+        let columns = &source.columns;
         let assignments: Vec<String> = columns
             .iter()
             .enumerate()
@@ -258,7 +258,7 @@ fn with_row(
     statement.with_borrowed(|statement| {
         bind(statement, documents, row)?;
         if let Some(rowid) = rowid {
-            statement.bind_i64(documents.columns() as i32 + 1, rowid)?;
+            statement.bind_i64(documents.columns as i32 + 1, rowid)?;
         }
         statement.run()
     })

@@ -152,7 +152,7 @@ impl Parameters {
         source: &Source,
         measured: &mut Measured,
     ) -> Result<Model> {
-        let mut model = Model::new(source.rows(), self.kind, trial.seed);
+        let mut model = Model::new(source.rows, self.kind, trial.seed);
         let begin = sqlite::begin_statement(trial.settings);
         let mut changes = Changes::prepare(probe.connection, &self.options, source, begin)?;
         let mut work = Work::new();
@@ -236,7 +236,7 @@ impl<'a, 't, 'p> Probe<'a, 't, 'p> {
         let mut queries = Vec::new();
         for query in all {
             // Queries that this kind of table cannot answer are left out in every phase.
-            if let Ok(sql) = query.sql(options, source.columns())
+            if let Ok(sql) = query.sql(options, &source.columns)
                 && can_answer(connection, &sql)?
             {
                 queries.push((query, sql));

@@ -70,7 +70,7 @@ impl Base {
 /// The bytes of a base with changed blocks. What no block holds is as in the base, with zeros after its end.
 #[derive(Debug, Clone)]
 pub struct Layered {
-    base: Arc<Base>,
+    pub(super) base: Arc<Base>,
     length: u64,
     blocks: BTreeMap<u64, Arc<Own>>,
 }
@@ -92,10 +92,6 @@ fn blocks(length: u64) -> u64 {
 impl Layered {
     pub(super) fn new(base: Arc<Base>) -> Layered {
         Layered { length: base.length, base, blocks: BTreeMap::new() }
-    }
-
-    pub(super) fn base(&self) -> &Base {
-        &self.base
     }
 
     pub(super) fn len(&self) -> u64 {

@@ -138,7 +138,7 @@ impl Bytes {
     pub fn block_of_base(&self, number: u64) -> Block {
         match self {
             Bytes::Own(_) => [0; BLOCK],
-            Bytes::Over(layered) => layered.base().block(number),
+            Bytes::Over(layered) => layered.base.block(number),
         }
     }
 
@@ -146,7 +146,7 @@ impl Bytes {
     pub fn size_of_base(&self) -> u64 {
         match self {
             Bytes::Own(_) => 0,
-            Bytes::Over(layered) => layered.base().len(),
+            Bytes::Over(layered) => layered.base.len(),
         }
     }
 
