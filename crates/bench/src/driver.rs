@@ -1,7 +1,7 @@
 //! The native driver: one specification in, messages out.
 
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -44,15 +44,20 @@ pub fn drive(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
 pub fn describe_engine(name: &str) -> Result<EngineRecord> {
     let library = Library::load(&Source::from_str(name)?)?;
     let identity = library.identity();
-    let path = path_of(&identity.origin);
+    let path = match &identity.origin {
+        Origin::Embedded => None,
+        Origin::System(path) | Origin::File(path) => Some(path.clone()),
+    };
     let provenance = match &path {
         Some(path) => provenance(path)?,
         None => None,
     };
+    // The SHA-256 of a library. The loader may find one elsewhere than in a file of this path, as it does with
+    // the libraries of macOS.
     Ok(EngineRecord {
         name: name.to_owned(),
         problem: None,
-        sha256: path.as_deref().and_then(hash),
+        sha256: path.as_deref().and_then(|library| Some(sha256(&std::fs::read(library).ok()?))),
         path,
         version: identity.version.clone(),
         source_id: identity.source_id.clone(),
@@ -60,12 +65,6 @@ pub fn describe_engine(name: &str) -> Result<EngineRecord> {
         provenance,
         syncs: None,
     })
-}
-
-/// Returns the SHA-256 of a library. The loader may find one elsewhere than in a file of this path, as it does with the
-/// libraries of macOS.
-fn hash(library: &Path) -> Option<String> {
-    Some(sha256(&std::fs::read(library).ok()?))
 }
 
 /// Returns how a library was made, if pragmark keeps it.
@@ -83,13 +82,6 @@ fn provenance(library: &Path) -> Result<Option<ProvenanceRecord>> {
             created: provenance.created,
         }
     }))
-}
-
-fn path_of(origin: &Origin) -> Option<PathBuf> {
-    match origin {
-        Origin::Embedded => None,
-        Origin::System(path) | Origin::File(path) => Some(path.clone()),
-    }
 }
 
 fn run(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Outcome {

@@ -50,7 +50,7 @@ pub struct Recording {
     /// The settings that were in force at the commits of a script of the user's.
     pub in_force: Vec<SettingsInForce>,
     /// The settings in force, action by action; empty for the built-in workload, which keeps the settings of
-    /// The variant.
+    /// the variant.
     pub spans: Vec<Span>,
     /// Where the transaction began that the script never ended, if there is one.
     pub left_open: Option<String>,

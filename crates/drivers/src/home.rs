@@ -78,7 +78,13 @@ impl Home {
             return Ok(home);
         }
         fs::create_dir_all(all).context("create", all)?;
-        self.sweep()?;
+        // Removes what a killed installation left.
+        for home in self.entries()? {
+            let name = home.file_name().unwrap_or_default().to_string_lossy();
+            if name.starts_with(UNFINISHED) && is_abandoned(&home) {
+                fs::remove_dir_all(&home).context("remove", &home)?;
+            }
+        }
         let unfinished = tempfile::Builder::new()
             .prefix(&format!("{UNFINISHED}{}-", manifest.name))
             .tempdir_in(all)
@@ -122,17 +128,6 @@ impl Home {
             }
         }
         Ok(found)
-    }
-
-    /// Removes what a killed installation left.
-    fn sweep(&self) -> Result<()> {
-        for home in self.entries()? {
-            let name = home.file_name().unwrap_or_default().to_string_lossy();
-            if name.starts_with(UNFINISHED) && is_abandoned(&home) {
-                fs::remove_dir_all(&home).context("remove", &home)?;
-            }
-        }
-        Ok(())
     }
 
     fn entries(&self) -> Result<Vec<PathBuf>> {

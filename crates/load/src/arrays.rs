@@ -39,7 +39,7 @@ pub(crate) struct Inserted {
     /// How many went in.
     pub(crate) rows: u64,
     /// How many SQLite ignored: other rows have their keys, or the definition of the table or one of its
-    /// Triggers ignores them.
+    /// triggers ignores them.
     pub(crate) ignored: u64,
 }
 

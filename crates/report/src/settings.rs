@@ -239,25 +239,21 @@ struct Form<'a> {
 fn form(binding: Binding, chosen: &Chosen) -> String {
     let pragmas = chosen.connection.iter();
     let (by_key, others): (Vec<&Pragma>, Vec<&Pragma>) =
-        pragmas.partition(|pragma| has_key(binding, pragma));
+        pragmas.partition(|pragma| match binding {
+            Binding::Mattn => is_among(MATTN_KEYS, pragma),
+            Binding::Jdbc => is_among(JDBC_PARAMETERS, pragma),
+            Binding::Rails => {
+                // Some setters know fewer values than SQLite does.
+                let unknown_to_setter = pragma.is("synchronous", "extra")
+                    || pragma.is("secure_delete", "fast")
+                    || (pragma.name == "cache_spill" && pragma.is_number());
+                is_among(RAILS_SETTERS, pragma) && !unknown_to_setter
+            }
+            _ => true,
+        });
     let form =
         Form { binding, chosen, parameters: parameters(binding, chosen, &by_key), by_key, others };
     form.render().expect("a string takes any text")
-}
-
-fn has_key(binding: Binding, pragma: &Pragma) -> bool {
-    match binding {
-        Binding::Mattn => is_among(MATTN_KEYS, pragma),
-        Binding::Jdbc => is_among(JDBC_PARAMETERS, pragma),
-        Binding::Rails => {
-            // Some setters know fewer values than SQLite does.
-            let unknown_to_setter = pragma.is("synchronous", "extra")
-                || pragma.is("secure_delete", "fast")
-                || (pragma.name == "cache_spill" && pragma.is_number());
-            is_among(RAILS_SETTERS, pragma) && !unknown_to_setter
-        }
-        _ => true,
-    }
 }
 
 fn is_among(names: &str, pragma: &Pragma) -> bool {

@@ -105,24 +105,20 @@ impl Clone for Variables {
     fn clone_from(&mut self, source: &Variables) {
         self.values.clone_from(&source.values);
         if source.any_bytes || self.bytes.len() != source.bytes.len() {
-            self.copy_bytes(source);
+            self.any_bytes = source.any_bytes;
+            self.bytes.resize_with(source.bytes.len(), Vec::new);
+            for (value, (own, other)) in
+                source.values.iter().zip(self.bytes.iter_mut().zip(&source.bytes))
+            {
+                if matches!(value, Value::Text | Value::Blob) {
+                    own.clone_from(other);
+                }
+            }
         }
     }
 }
 
 impl Variables {
-    fn copy_bytes(&mut self, source: &Variables) {
-        self.any_bytes = source.any_bytes;
-        self.bytes.resize_with(source.bytes.len(), Vec::new);
-        for (value, (own, other)) in
-            source.values.iter().zip(self.bytes.iter_mut().zip(&source.bytes))
-        {
-            if matches!(value, Value::Text | Value::Blob) {
-                own.clone_from(other);
-            }
-        }
-    }
-
     /// Variables without values, one for each name.
     pub fn new(names: &Names) -> Variables {
         Variables {

@@ -37,7 +37,11 @@ pub(super) fn choose(
         if !is_enough {
             enough_since = None;
         } else if since.elapsed() >= SETTLE {
-            warn_of_unusable(&all, ui);
+            for agent in &all {
+                if let Some(why) = why_not(agent) {
+                    tell!(ui, "warning: {} takes no part: {why}", agent.card.agent);
+                }
+            }
             return Ok(chosen);
         }
         if interrupted.load(Ordering::Relaxed) {
@@ -82,14 +86,6 @@ fn why_not(agent: &PresentAgent) -> Option<String> {
         let minutes = ahead_s.abs() / 60;
         format!("its clock is {minutes} min {direction} the server's")
     })
-}
-
-fn warn_of_unusable(all: &[PresentAgent], ui: &dyn Interface) {
-    for agent in all {
-        if let Some(why) = why_not(agent) {
-            tell!(ui, "warning: {} takes no part: {why}", agent.card.agent);
-        }
-    }
 }
 
 fn too_few(all: &[PresentAgent], on: Option<&Expression>, least: usize) -> Error {

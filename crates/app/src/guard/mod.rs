@@ -200,7 +200,15 @@ fn sides(
         Some(revision) => checked_out(revision, "new")?,
         None => (project.directory.clone(), "working directory".to_owned()),
     };
-    let guard = guard_of(&new_directory.join(&project.file))?;
+    // Reads what is guarded.
+    let path = &new_directory.join(&project.file);
+    let wrong = |why: String| Error::mistake(format!("{}: {why}", path.display()));
+    let guard = Guard::read(&read(path)?).map_err(wrong)?;
+    if let Some(directory) = &guard.work.drivers {
+        // Drivers declare metrics.
+        drivers::catalogue(Some(&path.with_file_name(directory)))?;
+    }
+    guard.check().map_err(wrong)?;
     let (base_directory, base_name) = match (&request.base, &request.base_directory) {
         (Some(revision), _) => checked_out(revision, "base")?,
         (None, Some(other)) => (other.clone(), other.display().to_string()),
@@ -251,18 +259,6 @@ fn side(
         engine: engine.map(|name| engine::name_in_plan(name)).transpose()?,
         database: database.transpose()?,
     })
-}
-
-/// Reads what is guarded.
-fn guard_of(path: &Path) -> Result<Guard> {
-    let wrong = |why: String| Error::mistake(format!("{}: {why}", path.display()));
-    let guard = Guard::read(&read(path)?).map_err(wrong)?;
-    if let Some(directory) = &guard.work.drivers {
-        // Drivers declare metrics.
-        drivers::catalogue(Some(&path.with_file_name(directory)))?;
-    }
-    guard.check().map_err(wrong)?;
-    Ok(guard)
 }
 
 /// Reads the work in the file of the base; its budgets do not count.

@@ -121,7 +121,12 @@ fn run(connection: &Connection, places: &Places, id: &str) -> Result<RunDigest, 
         );
         let mut added = Ok(());
         let rows = connection.for_each_row(&sql, |row| {
-            let cells = (0..row.column_count()).map(|column| datum(row.column_value(column)));
+            let cells = (0..row.column_count()).map(|column| match row.column_value(column) {
+                Value::Integer(number) => Datum::Integer(number),
+                Value::Real(number) => Datum::Real(number),
+                Value::Text(text) => Datum::Text(text),
+                Value::Null | Value::Blob(_) => Datum::None,
+            });
             if added.is_ok() {
                 added = read.add(&(table, cells.collect()));
             }
@@ -131,13 +136,4 @@ fn run(connection: &Connection, places: &Places, id: &str) -> Result<RunDigest, 
         added?;
     }
     read.finish()
-}
-
-fn datum(value: Value) -> Datum {
-    match value {
-        Value::Integer(number) => Datum::Integer(number),
-        Value::Real(number) => Datum::Real(number),
-        Value::Text(text) => Datum::Text(text),
-        Value::Null | Value::Blob(_) => Datum::None,
-    }
 }

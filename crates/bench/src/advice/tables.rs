@@ -84,17 +84,13 @@ fn advice(
             rebuilding.extend(statements);
         }
     }
+    // The statements as users carry them out on their database.
     Ok((!names.is_empty()).then(|| Advice {
         counted: None,
         change: format!("{} for {}", form.option, names.join(", ")),
         settings: [("schema_change".to_owned(), Level::Text(rebuilding.join(" ")))].into(),
-        sql: Some(to_paste(&rebuilding)),
+        sql: Some(format!("{BEFORE}\n{}\n{AFTER}", rebuilding.join("\n"))),
     }))
-}
-
-/// Returns the statements as users carry them out on their database.
-fn to_paste(rebuilding: &[String]) -> String {
-    format!("{BEFORE}\n{}\n{AFTER}", rebuilding.join("\n"))
 }
 
 /// Returns the statements that rebuild a table with an option, with its indexes, or `None` if its statement has no

@@ -105,7 +105,16 @@ impl Disguise {
     /// A word with other letters, each of as many bytes as before. Two words may become the same.
     fn hashed(&self, word: &str, out: &mut String) {
         for (number, letter) in word.chars().enumerate() {
-            let (first, count) = letters_like(letter);
+            // Letters that take as many bytes in UTF-8: of ASCII, Cyrillic and Han.
+            let (first, count) = match letter.len_utf8() {
+                1 => {
+                    let (first, count) = alphabet(letter as u8);
+                    (u32::from(first), count)
+                }
+                2 => (0x430, 32),
+                3 => (0x4e00, 4_096),
+                _ => (0x2_0000, 4_096),
+            };
             let index = self.key.hash_one((word, number)) % count;
             out.extend(char::from_u32(first + index as u32));
         }
@@ -150,19 +159,6 @@ fn alphabet(byte: u8) -> (u8, u64) {
         b'0'..=b'9' => (b'0', 10),
         b'A'..=b'Z' => (b'A', 26),
         _ => (b'a', 26),
-    }
-}
-
-/// Letters that take as many bytes in UTF-8: of ASCII, Cyrillic and Han.
-fn letters_like(letter: char) -> (u32, u64) {
-    match letter.len_utf8() {
-        1 => {
-            let (first, count) = alphabet(letter as u8);
-            (u32::from(first), count)
-        }
-        2 => (0x430, 32),
-        3 => (0x4e00, 4_096),
-        _ => (0x2_0000, 4_096),
     }
 }
 

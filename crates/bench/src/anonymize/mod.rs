@@ -153,7 +153,18 @@ impl Copier<'_> {
         for (name, sql) in &original.others {
             self.new.execute(sql).map_err(Failed::of(name))?;
         }
-        self.statistics()?;
+        // The statistics of ANALYZE, which are numbers; its samples are values.
+        for OwnTable { name, rows } in &self.original.own_tables {
+            if *name == "sqlite_stat1" {
+                self.new.execute("ANALYZE sqlite_schema")?;
+            }
+            self.new.execute(&format!("DELETE FROM {name}"))?;
+            for row in rows {
+                let values: Vec<String> = row.iter().map(as_literal).collect();
+                let values = values.join(", ");
+                self.new.execute(&format!("INSERT INTO {name} VALUES ({values})"))?;
+            }
+        }
         self.new.execute(&original.numbers)?;
         self.new.execute("COMMIT")?;
         self.new.execute(&original.journal)?;
@@ -178,22 +189,6 @@ impl Copier<'_> {
             Form::Rows { .. } => {
                 let copied = self.rows(table).map_err(Failed::of(name))?;
                 self.done.tables.push(copied);
-            }
-        }
-        Ok(())
-    }
-
-    /// The statistics of ANALYZE, which are numbers; its samples are values.
-    fn statistics(&self) -> Result<(), EngineError> {
-        for OwnTable { name, rows } in &self.original.own_tables {
-            if *name == "sqlite_stat1" {
-                self.new.execute("ANALYZE sqlite_schema")?;
-            }
-            self.new.execute(&format!("DELETE FROM {name}"))?;
-            for row in rows {
-                let values: Vec<String> = row.iter().map(as_literal).collect();
-                let values = values.join(", ");
-                self.new.execute(&format!("INSERT INTO {name} VALUES ({values})"))?;
             }
         }
         Ok(())

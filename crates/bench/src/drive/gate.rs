@@ -99,14 +99,6 @@ impl Gate {
         self.workers.notify_all();
     }
 
-    fn fail(&self) {
-        let state = locked(&self.state);
-        self.failed.store(true, Ordering::Relaxed);
-        drop(state);
-        self.workers.notify_all();
-        self.coordinator.notify_one();
-    }
-
     /// Counts one more thread. The last one wakes the coordinator.
     fn arrive(&self, arrived: impl FnOnce(&mut State) -> &mut usize) {
         let mut state = locked(&self.state);
@@ -134,7 +126,11 @@ struct FailureGuard<'g> {
 impl Drop for FailureGuard<'_> {
     fn drop(&mut self) {
         if self.armed {
-            self.gate.fail();
+            let state = locked(&self.gate.state);
+            self.gate.failed.store(true, Ordering::Relaxed);
+            drop(state);
+            self.gate.workers.notify_all();
+            self.gate.coordinator.notify_one();
         }
     }
 }

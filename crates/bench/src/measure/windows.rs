@@ -39,16 +39,12 @@ impl Windows {
         self.done += units;
         let elapsed = now.duration_since(self.began);
         if self.done >= self.step || self.slot.is_some_and(|slot| elapsed >= slot) {
-            self.close(now, elapsed);
+            if !elapsed.is_zero() {
+                self.rates.push(self.done as f64 / elapsed.as_secs_f64());
+            }
+            self.began = now;
+            self.done = 0;
         }
-    }
-
-    fn close(&mut self, now: Instant, elapsed: Duration) {
-        if !elapsed.is_zero() {
-            self.rates.push(self.done as f64 / elapsed.as_secs_f64());
-        }
-        self.began = now;
-        self.done = 0;
     }
 
     /// Returns the units a second in each whole part.

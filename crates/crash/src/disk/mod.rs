@@ -109,7 +109,17 @@ impl<'t> Disk<'t> {
                 }
             }
             Step::Sync { inode } => self.sync(*inode),
-            Step::SyncDirectory { directory } => self.sync_directory(directory),
+            Step::SyncDirectory { directory } => match self.rule {
+                SyncRule::Ignored => {}
+                SyncRule::Inode => {
+                    for (number, entry) in self.entries.iter_mut().enumerate() {
+                        if self.trace.directory(Name(number)) == directory {
+                            entry.settle(usize::MAX);
+                        }
+                    }
+                }
+                SyncRule::Journal => self.commit(self.taken),
+            },
         }
     }
 
@@ -127,20 +137,6 @@ impl<'t> Disk<'t> {
                 self.settle(inode);
                 self.commit(self.taken);
             }
-        }
-    }
-
-    fn sync_directory(&mut self, directory: &str) {
-        match self.rule {
-            SyncRule::Ignored => {}
-            SyncRule::Inode => {
-                for (number, entry) in self.entries.iter_mut().enumerate() {
-                    if self.trace.directory(Name(number)) == directory {
-                        entry.settle(usize::MAX);
-                    }
-                }
-            }
-            SyncRule::Journal => self.commit(self.taken),
         }
     }
 

@@ -122,7 +122,14 @@ impl Disk<'_> {
     pub fn units(&self) -> Units {
         let mut units = Units::default();
         if self.rule == SyncRule::Journal {
-            let steps = self.metadata();
+            // The steps of pending metadata, in order.
+            let of_entries = self.entries.iter().flat_map(|entry| &entry.pending);
+            let mut steps: Vec<usize> = of_entries.map(|(step, _)| *step).collect();
+            let operations = self.inodes.iter().flat_map(|content| &content.pending);
+            let sizes = operations.filter(|operation| operation.changes_size());
+            steps.extend(sizes.map(|operation| operation.step));
+            steps.retain(|step| *step >= self.committed);
+            steps.sort_unstable();
             if !steps.is_empty() {
                 units.push(steps.len(), Unit::Journal(steps));
             }
@@ -143,18 +150,6 @@ impl Disk<'_> {
             entry.durable == Some(inode)
                 || entry.pending.iter().any(|(_, other)| *other == Some(inode))
         })
-    }
-
-    /// Returns the steps of pending metadata, in order.
-    fn metadata(&self) -> Vec<usize> {
-        let of_entries = self.entries.iter().flat_map(|entry| &entry.pending);
-        let mut steps: Vec<usize> = of_entries.map(|(step, _)| *step).collect();
-        let operations = self.inodes.iter().flat_map(|content| &content.pending);
-        let sizes = operations.filter(|operation| operation.changes_size());
-        steps.extend(sizes.map(|operation| operation.step));
-        steps.retain(|step| *step >= self.committed);
-        steps.sort_unstable();
-        steps
     }
 
     fn add_entries(&self, units: &mut Units) {

@@ -155,7 +155,7 @@ pub(super) fn check_engine(library: &Arc<Library>, folder: &Path) -> Result<(), 
     let mut expected = Expected::new(lab::seed::Seed(0));
     let judged = judge(library, &database, Some(0), &mut expected)?;
     std::fs::remove_file(&database).map_err(AccidentError::file("remove", &database))?;
-    judged.map(drop).map_err(|damage| AccidentError::control(damage))
+    judged.map(drop).map_err(AccidentError::control)
 }
 
 fn check_rows(connection: &Connection, expected: &Expected) -> Result<(), CheckError> {

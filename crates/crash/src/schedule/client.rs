@@ -222,7 +222,8 @@ impl Client {
         let outcome = match action {
             Action::Open => self.open(),
             Action::Write => self.write(log),
-            Action::Touch => self.touch(),
+            // Changes the version on the first page, which holds no data.
+            Action::Touch => self.run(|connection| connection.execute("PRAGMA user_version = 1")),
             Action::Read => self.read(log),
             Action::BeginRead => self.begin_read(log),
             Action::WriteAfterRead => self.write_after_read(log),
@@ -288,11 +289,6 @@ impl Client {
     fn write(&mut self, log: &TransactionLog) -> Result<(), CheckError> {
         self.begin_write(log)?;
         self.commit(log).inspect_err(|_| self.abandon(log))
-    }
-
-    /// Changes the version on the first page, which holds no data.
-    fn touch(&self) -> Result<(), CheckError> {
-        self.run(|connection| connection.execute("PRAGMA user_version = 1"))
     }
 
     /// The log of transactions moves to another tree.

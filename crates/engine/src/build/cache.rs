@@ -389,7 +389,13 @@ pub fn resolve(name: &EngineName, cache: &Cache) -> Result<Option<Source>> {
         EngineName::File(path) => Some(Source::Path(file(path)?)),
         EngineName::Added(added) => Some(Source::Path(match cache.added(added)? {
             Some(kept) => kept.library,
-            None => file(Path::new(added)).map_err(|error| no_such(added, error))?,
+            // A bare word that names no file is more likely a misspelt name than a missing file.
+            None => file(Path::new(added)).map_err(|error| match error {
+                BuildError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
+                    BuildError::Unknown(added.to_owned())
+                }
+                other => other,
+            })?,
         })),
     })
 }
@@ -400,16 +406,6 @@ fn file(path: &Path) -> Result<PathBuf> {
         path: path.to_owned(),
         source,
     })
-}
-
-/// Returns a bare word that names no file is more likely a misspelt name than a missing file.
-fn no_such(added: &str, error: BuildError) -> BuildError {
-    match error {
-        BuildError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
-            BuildError::Unknown(added.to_owned())
-        }
-        other => other,
-    }
 }
 
 #[cfg(test)]

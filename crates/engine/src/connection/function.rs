@@ -107,13 +107,6 @@ fn occupy(user_data: UserData) -> Option<usize> {
     Some(number)
 }
 
-fn vacate(number: usize) {
-    let mut slots = slots();
-    slots[number] = slots[number]
-        .filter(|(_, functions)| *functions > 1)
-        .map(|(of, functions)| (of, functions - 1));
-}
-
 /// # Safety
 /// Called by the library in slot `SLOT` only, with a context of a function that
 /// [`Connection::create_predicate`] made and the `count` values given to it.
@@ -189,5 +182,8 @@ unsafe extern "C" fn forget(registered: *mut c_void) {
     // SAFETY: the pointer came from `Box::into_raw` and nobody uses it any more. The library stays
     // loaded while SQLite runs this, since the connection that is closed owns a share of it.
     let registered = unsafe { Box::from_raw(registered.cast::<Registered>()) };
-    vacate(registered.slot);
+    let mut slots = slots();
+    slots[registered.slot] = slots[registered.slot]
+        .filter(|(_, functions)| *functions > 1)
+        .map(|(of, functions)| (of, functions - 1));
 }

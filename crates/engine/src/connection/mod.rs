@@ -23,7 +23,7 @@ use crate::library::Library;
 use crate::statement::{Statement, Step};
 use crate::text::{SQL, VFS_NAME, c_string, copied};
 use crate::value::Value;
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::ops::BitOr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -127,7 +127,7 @@ impl Connection {
         let text = c_string(sql, SQL)?;
         let (statement, tail) = Statement::first_of(&self.handle, &text)?;
         let statement = statement.ok_or_else(|| not_one("none"))?;
-        if !is_blank(tail)
+        if !tail.to_bytes().iter().all(|byte| byte.is_ascii_whitespace() || *byte == b';')
             && Statement::first_of(&self.handle, tail).map_or(true, |(more, _)| more.is_some())
         {
             return Err(not_one("several"));
@@ -420,10 +420,6 @@ impl std::fmt::Debug for Connection {
             .field("version", &self.library().identity().version)
             .finish_non_exhaustive()
     }
-}
-
-fn is_blank(text: &CStr) -> bool {
-    text.to_bytes().iter().all(|byte| byte.is_ascii_whitespace() || *byte == b';')
 }
 
 fn wrong_type(wanted: &'static str, found: &Value) -> EngineError {

@@ -26,7 +26,12 @@ pub fn apply(connection: &Connection, name: &str, value: &str) -> Result<String>
     let pragma = known(name)?;
     settable(pragma)?;
     let wanted = pragma.normalise(value)?;
-    let refused = |error| refusal(pragma, &wanted, error);
+    let refused = |error| match error {
+        EngineError::Sqlite(source) => {
+            PragmaError::Refused { pragma: pragma.name, value: wanted.to_owned(), source }.into()
+        }
+        other => other,
+    };
 
     read_header(connection).map_err(refused)?;
     // In quotes, so that names, numbers and negative numbers are all one token; normal spellings hold
@@ -140,15 +145,6 @@ fn absent(connection: &Connection, pragma: &Pragma) -> EngineError {
     PragmaError::NotInEngine(pragma, version).into()
 }
 
-fn refusal(pragma: &'static Pragma, value: &str, error: EngineError) -> EngineError {
-    match error {
-        EngineError::Sqlite(source) => {
-            PragmaError::Refused { pragma: pragma.name, value: value.to_owned(), source }.into()
-        }
-        other => other,
-    }
-}
-
 /// State of a connection that decides whether settings can take effect.
 struct Situation {
     journal_mode: String,
@@ -175,10 +171,19 @@ fn why_not(connection: &Connection, pragma: &Pragma, wanted: &str, got: &str) ->
     let situation = Situation::of(connection)?;
     let reason = match pragma.name {
         "page_size" => page_size(&situation),
-        "auto_vacuum" | "encoding" => creation(pragma.name, &situation),
+        "auto_vacuum" | "encoding" => (situation.page_count > 0).then(|| {
+            let remedy = match pragma.name {
+                "auto_vacuum" => ", or VACUUM run after setting it",
+                _ => " and never changes afterwards",
+            };
+            format!("the database already exists; it must be set before the first write{remedy}")
+        }),
         "journal_mode" => journal_mode(&situation, wanted),
         "locking_mode" => locking_mode(&situation),
-        "mmap_size" => Some(mmap_size(got)),
+        "mmap_size" => Some(match got {
+            "0" => "the engine was compiled without memory mapping (MAX_MMAP_SIZE=0)".to_owned(),
+            limit => format!("the engine's limit is {limit} bytes (MAX_MMAP_SIZE)"),
+        }),
         "max_page_count" => {
             Some(format!("the database already has {} pages", situation.page_count))
         }
@@ -205,16 +210,6 @@ fn page_size(situation: &Situation) -> Option<String> {
              or VACUUM run after setting it",
             situation.page_count
         )
-    })
-}
-
-fn creation(name: &str, situation: &Situation) -> Option<String> {
-    (situation.page_count > 0).then(|| {
-        let remedy = match name {
-            "auto_vacuum" => ", or VACUUM run after setting it",
-            _ => " and never changes afterwards",
-        };
-        format!("the database already exists; it must be set before the first write{remedy}")
     })
 }
 
@@ -245,11 +240,4 @@ fn locking_mode(situation: &Situation) -> Option<String> {
     (situation.journal_mode == "wal").then(|| {
         "exclusive locking was set before WAL mode was entered; leave WAL mode first".to_owned()
     })
-}
-
-fn mmap_size(got: &str) -> String {
-    match got {
-        "0" => "the engine was compiled without memory mapping (MAX_MMAP_SIZE=0)".to_owned(),
-        limit => format!("the engine's limit is {limit} bytes (MAX_MMAP_SIZE)"),
-    }
 }

@@ -29,7 +29,7 @@ pub struct Evidence<'a> {
     /// For each variant, why it has no measurement; `None` if it has.
     pub problems: &'a [Option<String>],
     /// For each variant, how many of its trials failed and why, where some did: what the others measured
-    /// Does not show that nothing went wrong.
+    /// does not show that nothing went wrong.
     pub failures: &'a [Option<String>],
     /// How large the data is.
     pub scale: Scale,

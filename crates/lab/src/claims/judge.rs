@@ -115,10 +115,6 @@ impl Family {
             levels: p_values.iter().map(|p_value| p_value.and_then(|_| levels.next())).collect(),
         }
     }
-
-    fn members(&self) -> usize {
-        self.levels.iter().flatten().count()
-    }
 }
 
 /// A claim with its figure.
@@ -188,7 +184,7 @@ impl Prepared {
 
     fn judge(&self, claim: &Claim, index: usize, family: &Family) -> Judged {
         match family.levels[index] {
-            Some(level) => self.judge_at(claim, level, family.members()),
+            Some(level) => self.judge_at(claim, level, family.levels.iter().flatten().count()),
             None => self.judge_exactly(claim),
         }
     }

@@ -76,7 +76,7 @@ pub struct DesignParams {
     /// Seconds that its rounds may take; none for no limit.
     pub budget_s: Option<f64>,
     /// Whether variants are measured for themselves and compared with none: once a round, in order,
-    /// Without a baseline and its A/A check.
+    /// without a baseline and its A/A check.
     pub alone: bool,
 }
 
@@ -185,7 +185,10 @@ fn stop_before(
 ) -> Option<StopReason> {
     let DesignParams { variants, stopping, budget_s, .. } = *params;
     let alive: Vec<usize> = alive.iter().copied().filter(|variant| *variant < variants).collect();
-    let usable = usable_rounds(&alive, variants, history);
+    // The rounds in which the variant measured least often was compared with its baseline.
+    let samples = history.samples(variants);
+    let compared = alive.iter().map(|variant| samples.log_ratios(*variant, 0).len()).min();
+    let usable = compared.unwrap_or_else(|| samples.values(0).len());
     if usable >= stopping.max_rounds as usize || number >= 2 * stopping.max_rounds {
         return Some(StopReason::MaxRounds);
     }
@@ -198,13 +201,6 @@ fn stop_before(
         elapsed + elapsed / f64::from(number.max(1)) > budget
     });
     (over_budget && number > 0).then_some(StopReason::Budget)
-}
-
-/// Returns the rounds in which the variant measured least often was compared with its baseline.
-fn usable_rounds(alive: &[usize], variants: usize, history: &History) -> usize {
-    let samples = history.samples(variants);
-    let compared = alive.iter().map(|variant| samples.log_ratios(*variant, 0).len()).min();
-    compared.unwrap_or_else(|| samples.values(0).len())
 }
 
 fn is_precise(alive: &[usize], variants: usize, half_width: f64, history: &History) -> bool {

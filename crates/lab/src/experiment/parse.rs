@@ -1,6 +1,5 @@
 //! From the text of an experiment file to an [`Experiment`], or to every problem it has.
 
-use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::problems::{Findings, Problem, Problems, Step, line_of};
@@ -26,7 +25,9 @@ pub fn parse(file: &str, text: &str, catalogue: &Catalogue) -> Result<Experiment
     let document = DeTable::parse(text).map_err(syntax)?;
     let mut findings = Findings::new(file, text, &document);
 
-    find_unknown_keys(&mut findings, &document);
+    // Compares every key with the published schema, so that form and check have one source.
+    let schema = schema::Form::of_experiment();
+    walk_table(&mut findings, &schema, document.get_ref(), &mut Vec::new());
     if findings.problems.is_empty() {
         let experiment: Experiment = toml::from_str(text).map_err(syntax)?;
         validate::check(&experiment, catalogue, &mut findings);
@@ -38,12 +39,6 @@ pub fn parse(file: &str, text: &str, catalogue: &Catalogue) -> Result<Experiment
     problems.sort_by_key(|problem| problem.line);
     problems.dedup();
     Err(Problems(problems))
-}
-
-/// Compares every key with the published schema, so that form and check have one source.
-fn find_unknown_keys(findings: &mut Findings<'_>, document: &Spanned<DeTable<'_>>) {
-    let schema = schema::Form::of_experiment();
-    walk_table(findings, &schema, document.get_ref(), &mut Vec::new());
 }
 
 fn walk_table(

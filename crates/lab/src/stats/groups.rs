@@ -86,7 +86,14 @@ fn rank_by(
 ) -> Ranking {
     assert!(is_well_formed(table), "a table of logarithms, one column a round");
     let levels = median_polish(table);
-    let order = order_of_merit(&levels, better);
+    // Positions of the variants from best to worst, variants without a level last.
+    let sign = match better {
+        Better::Lower => 1.0,
+        Better::Higher => -1.0,
+    };
+    let key = |variant: usize| levels[variant].map_or(f64::INFINITY, |level| sign * level);
+    let mut order: Vec<usize> = (0..levels.len()).collect();
+    order.sort_by(|&a, &b| key(a).total_cmp(&key(b)));
     let measured: Vec<usize> =
         order.iter().copied().filter(|&variant| levels[variant].is_some()).collect();
     let groups = cover(&undistinguished(table, &measured, alpha, test));
@@ -113,18 +120,6 @@ fn is_well_formed(table: &[Vec<Option<f64>>]) -> bool {
     let rounds = table.first().map_or(0, Vec::len);
     let is_log_value = |value: &f64| value.abs() < 1e6;
     table.iter().all(|row| row.len() == rounds && row.iter().flatten().all(is_log_value))
-}
-
-/// Positions of the variants from best to worst, variants without a level last.
-fn order_of_merit(levels: &[Option<f64>], better: Better) -> Vec<usize> {
-    let sign = match better {
-        Better::Lower => 1.0,
-        Better::Higher => -1.0,
-    };
-    let key = |variant: usize| levels[variant].map_or(f64::INFINITY, |level| sign * level);
-    let mut order: Vec<usize> = (0..levels.len()).collect();
-    order.sort_by(|&a, &b| key(a).total_cmp(&key(b)));
-    order
 }
 
 /// The table row of the baseline.
@@ -216,12 +211,6 @@ impl Coverage {
         self.groups[a.min(b) * self.size + a.max(b)]
     }
 
-    fn add(&mut self, group: &[usize]) {
-        for (a, b) in pairs(group) {
-            self.groups[a * self.size + b] += 1;
-        }
-    }
-
     /// Takes the group out if all its pairs are held by other groups too, and says whether it did.
     fn remove_if_redundant(&mut self, group: &[usize]) -> bool {
         let redundant = group.len() > 1 && pairs(group).all(|(a, b)| self.of(a, b) > 1);
@@ -242,7 +231,9 @@ fn cover(relation: &Undistinguished) -> Vec<Vec<usize>> {
     let mut groups = Vec::new();
     for variant in 0..relation.size {
         while let Some(group) = next_group(variant, relation, &coverage) {
-            coverage.add(&group);
+            for (a, b) in pairs(&group) {
+                coverage.groups[a * coverage.size + b] += 1;
+            }
             groups.push(group);
         }
         if !(0..relation.size).any(|other| other != variant && relation.holds(variant, other)) {

@@ -117,7 +117,10 @@ impl Json {
             }
             Form::Map(ranges, keys, values) => {
                 write_all(text, ['{', '}'], ranges[row].clone(), |row, text| {
-                    keys.write_key(row, text);
+                    // Writes the value of a row as a key, which JSON knows as texts only.
+                    let mut key = String::new();
+                    keys.write(row, &mut key);
+                    text.push_str(&if key.starts_with('"') { key } else { quoted(&key) });
                     text.push(':');
                     values.write(row, text);
                 });
@@ -131,13 +134,6 @@ impl Json {
                 })
             }
         }
-    }
-
-    /// Writes the value of a row as a key, which JSON knows as texts only.
-    fn write_key(&self, row: usize, text: &mut String) {
-        let mut key = String::new();
-        self.write(row, &mut key);
-        text.push_str(&if key.starts_with('"') { key } else { quoted(&key) });
     }
 }
 

@@ -194,19 +194,6 @@ impl EntryBuffer {
 
     /// Takes the entries out in the order of the index; the memory stays, for the next ones.
     pub(super) fn sorted(&mut self, plan: &IndexPlan) -> Run {
-        self.sort(plan);
-        let mut cells = Vec::with_capacity(self.bytes + SHORT);
-        let mut samples = Samples::of(self.bytes as u64);
-        for item in &self.items {
-            let (chunk, range) = self.chunk_and_range(*item);
-            samples.offer(cells.len() as u64, &chunk[range.clone()]);
-            push_short(&mut cells, chunk, range.start, range.len());
-        }
-        self.clear();
-        Run::in_memory(cells, samples)
-    }
-
-    fn sort(&mut self, plan: &IndexPlan) {
         let mut items = std::mem::take(&mut self.items);
         items.sort_unstable_by_key(Item::order);
         // Prefixes that do not tell all leave groups in the order in which rows came.
@@ -216,6 +203,15 @@ impl EntryBuffer {
             }
         }
         self.items = items;
+        let mut cells = Vec::with_capacity(self.bytes + SHORT);
+        let mut samples = Samples::of(self.bytes as u64);
+        for item in &self.items {
+            let (chunk, range) = self.chunk_and_range(*item);
+            samples.offer(cells.len() as u64, &chunk[range.clone()]);
+            push_short(&mut cells, chunk, range.start, range.len());
+        }
+        self.clear();
+        Run::in_memory(cells, samples)
     }
 
     /// Sorts entries of the same prefix by their second values if their first ones are the same.

@@ -80,10 +80,10 @@ pub(crate) struct Resources {
     /// Bytes of memory for the entries of indexes; further entries are sorted in a temporary file.
     pub(crate) index_memory: usize,
     /// Rows that the first batch must have unless they are wide, so that a table with rows does not get a page for
-    /// Every few new ones.
+    /// every few new ones.
     pub(crate) least_rows: usize,
     /// The share of its rows by which a table with rows and indexes must be expected to grow, so that its
-    /// Indexes are not rewritten for a few new entries.
+    /// indexes are not rewritten for a few new entries.
     pub(crate) least_growth: f64,
 }
 

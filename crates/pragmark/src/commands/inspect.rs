@@ -1,7 +1,6 @@
 //! `pragmark inspect`: what can be seen of the user's own database without a workload.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use app::Result;
 use app::explain::{ExplainRequest, explain};
@@ -29,7 +28,15 @@ pub fn execute(
     explained: Option<&ExplainRequest>,
     is_json: bool,
 ) -> Result<Exit> {
-    announce(&request.database, &request.directory);
+    // Says what the copy of a large database costs.
+    let bytes = request.database.metadata().map_or(0, |metadata| metadata.len());
+    if bytes >= LARGE {
+        tell!(
+            "copying {} to {}: no time and no space if the file system can share blocks, otherwise as much space again; then reading all of it",
+            with_unit(bytes as f64, Unit::Bytes),
+            request.directory.display()
+        );
+    }
     let Inspection { examination, application } = inspect(request, &Terminal::lines())?;
     if is_json {
         output::display_json(&json!({ "database": examination, "application": application }))?;
@@ -43,18 +50,6 @@ pub fn execute(
     let is_sound = |integrity: &Integrity| integrity.problems.is_empty();
     let is_sound = examination.integrity.as_ref().is_none_or(is_sound);
     Ok(if is_sound { Exit::Success } else { Exit::Unusable })
-}
-
-/// Says what the copy of a large database costs.
-fn announce(database: &Path, parent: &Path) {
-    let bytes = database.metadata().map_or(0, |metadata| metadata.len());
-    if bytes >= LARGE {
-        tell!(
-            "copying {} to {}: no time and no space if the file system can share blocks, otherwise as much space again; then reading all of it",
-            with_unit(bytes as f64, Unit::Bytes),
-            parent.display()
-        );
-    }
 }
 
 fn as_text(examination: &Examination, application: &Application) -> String {

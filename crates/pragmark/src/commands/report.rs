@@ -71,11 +71,6 @@ pub fn open(run: &Path) -> Result<Exit> {
     let page = page(&analyse(run)?)?;
     let path = run.join(PAGE);
     write_in_run(&path, &page)?;
-    show(&path)?;
-    output::display(&format!("opened {}\n", path.display()))
-}
-
-fn show(path: &Path) -> Result<()> {
     let whole: PathBuf = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     ::open::that(&whole).map_err(|error| {
         // A browser that ends with a code has no other words than that.
@@ -85,5 +80,6 @@ fn show(path: &Path) -> Result<()> {
         };
         Error::unusable(format!("cannot start a browser: {why}"))
             .hint(format!("open this file yourself: {}", whole.display()))
-    })
+    })?;
+    output::display(&format!("opened {}\n", path.display()))
 }

@@ -27,13 +27,6 @@ impl Trials {
         Trials { task: Task::new(bar), experiment: String::new(), problems: HashSet::new() }
     }
 
-    fn trial_begins(&mut self, round: u32, variant: &str, left_s: Option<f64>) {
-        let message = beginning(&self.experiment, round, variant);
-        let to_go = left_s.map(|left_s| format!(", {} to go", humanly(left_s)));
-        self.task.now_and_then(&format!("  {message}{}", to_go.unwrap_or_default()));
-        self.task.update(message, left_s);
-    }
-
     fn trial_ended(&mut self, record: &TrialRecord) {
         let Some(problem) = record.outcome.problem() else { return };
         let (experiment, variant) = (&record.experiment, &record.variant);
@@ -81,7 +74,10 @@ impl Observer for Trials {
                 self.task.step_line(&line);
             }
             Event::TrialBegins { round, variant, left_s, .. } => {
-                self.trial_begins(round, variant, left_s)
+                let message = beginning(&self.experiment, round, variant);
+                let to_go = left_s.map(|left_s| format!(", {} to go", humanly(left_s)));
+                self.task.now_and_then(&format!("  {message}{}", to_go.unwrap_or_default()));
+                self.task.update(message, left_s);
             }
             Event::Phase(_) => {}
             Event::Forecast(forecast) => self.task.line(&forecast_line(&forecast)),

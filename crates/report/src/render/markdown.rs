@@ -23,7 +23,13 @@ pub fn markdown(document: &Document) -> String {
     for section in document.sections.iter().filter(|section| section.kind != Kind::Glossary) {
         text.section(section);
     }
-    text.finish()
+    let notes = std::mem::take(&mut text.terms).into_iter();
+    let notes = notes.map(|term| format!("[^{}]: {}", term.anchor, escaped(term.meaning)));
+    let notes: Vec<String> = notes.collect();
+    if !notes.is_empty() {
+        text.part(notes.join("\n"));
+    }
+    text.parts.join("\n\n") + "\n"
 }
 
 /// Text that grows part by part, with an empty line between parts.
@@ -48,16 +54,6 @@ impl Markdown {
             }
             is_new
         })
-    }
-
-    fn finish(mut self) -> String {
-        let notes = std::mem::take(&mut self.terms).into_iter();
-        let notes = notes.map(|term| format!("[^{}]: {}", term.anchor, escaped(term.meaning)));
-        let notes: Vec<String> = notes.collect();
-        if !notes.is_empty() {
-            self.part(notes.join("\n"));
-        }
-        self.parts.join("\n\n") + "\n"
     }
 
     fn section(&mut self, section: &Section) {

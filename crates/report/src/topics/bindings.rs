@@ -107,7 +107,16 @@ fn sentence(
     if calls.is_empty() && cost.by_levels.is_none() {
         return None;
     }
-    let mut sentence = natively(native, cost, part);
+    // The time of a row without a binding, and its difference by the levels of other factors alone.
+    let mut sentence = Sentence::code(part);
+    if !native.levels.is_empty() {
+        sentence = sentence.words(", with ").and_code(label(&native.levels));
+    }
+    sentence = sentence.words(": natively ").figure(nanoseconds(cost.median)).words(" a row");
+    let mut sentence = match cost.by_levels {
+        Some(change) => (sentence.words(format!(" ({BY_LEVELS} ")).figure(more(change))).words(")"),
+        None => sentence,
+    };
     let dearest = calls.last().filter(|_| calls.len() > 1);
     for (row, over) in calls.first().into_iter().chain(dearest) {
         let through = sentence.words(", through ").and_code(&row.binding);
@@ -129,19 +138,6 @@ fn calls<'b>(
         .collect();
     calls.sort_by(|(_, a), (_, b)| a.centre.total_cmp(&b.centre));
     calls
-}
-
-/// Returns the time of a row without a binding, and its difference by the levels of other factors alone.
-fn natively(native: &BindingCosts, cost: Cost, part: &str) -> Sentence {
-    let mut sentence = Sentence::code(part);
-    if !native.levels.is_empty() {
-        sentence = sentence.words(", with ").and_code(label(&native.levels));
-    }
-    sentence = sentence.words(": natively ").figure(nanoseconds(cost.median)).words(" a row");
-    match cost.by_levels {
-        Some(change) => (sentence.words(format!(" ({BY_LEVELS} ")).figure(more(change))).words(")"),
-        None => sentence,
-    }
 }
 
 /// Returns the additional cost of a row, without the interval; the time if nothing is compared.

@@ -145,7 +145,15 @@ fn volumes(volumes: &[Volume]) -> Vec<Block> {
             (Column::right("p99"), &|volume| probed(volume, |probe| probe.p99_ns)),
             (Column::left("result of the fsync probe").prose(), &|volume| {
                 let probe = volume.fsync.as_ref();
-                Cell::new(probe.map_or("not measured", |probe| fsync_verdict(probe.verdict)))
+                // The finding of the fsync probe in words.
+                Cell::new(probe.map_or("not measured", |probe| match probe.verdict {
+        FsyncVerdict::Memory => "in memory: nothing to sync to",
+        FsyncVerdict::NoOpOrPowerLossProtection => {
+            "faster than any medium: sync does nothing, or there is power-loss protection"
+        }
+        FsyncVerdict::RotationalWithCache => "faster than the disk turns: a cache answers",
+        FsyncVerdict::Plain => "plausible for a real medium",
+    }))
             }),
             (Column::right("free"), &|volume| Cell::number(Some(size(volume.free_bytes)))),
         ],
@@ -168,18 +176,6 @@ fn volume_kind(kind: VolumeKind) -> &'static str {
         VolumeKind::Overlay => "container layer",
         VolumeKind::Network => "network or shared",
         VolumeKind::Unknown => "unknown",
-    }
-}
-
-/// Returns the finding of the fsync probe in words.
-fn fsync_verdict(verdict: FsyncVerdict) -> &'static str {
-    match verdict {
-        FsyncVerdict::Memory => "in memory: nothing to sync to",
-        FsyncVerdict::NoOpOrPowerLossProtection => {
-            "faster than any medium: sync does nothing, or there is power-loss protection"
-        }
-        FsyncVerdict::RotationalWithCache => "faster than the disk turns: a cache answers",
-        FsyncVerdict::Plain => "plausible for a real medium",
     }
 }
 

@@ -22,7 +22,14 @@ pub(super) fn read(root: &Path) -> Environment {
         cpu: read_cpu(root),
         memory: read_memory(root),
         limits: read_limits(root, &mounts, &groups),
-        load: read_load(root),
+        load: Load {
+            load_average: read_text(&root.join("proc/loadavg"))
+                .and_then(|text| parse_load_average(&text)),
+            pressure: read_pressure(root),
+            steal_fraction: read_cpu_time(root)
+                .and_then(|time| time.steal_fraction_since(CpuTime::BOOT)),
+            other_runs: read_other_runs(root),
+        },
         volumes: Vec::new(),
     }
 }
@@ -91,17 +98,6 @@ fn read_memory(root: &Path) -> Memory {
     Memory {
         total_bytes: parse_meminfo(&meminfo, "MemTotal"),
         available_bytes: parse_meminfo(&meminfo, "MemAvailable"),
-    }
-}
-
-fn read_load(root: &Path) -> Load {
-    Load {
-        load_average: read_text(&root.join("proc/loadavg"))
-            .and_then(|text| parse_load_average(&text)),
-        pressure: read_pressure(root),
-        steal_fraction: read_cpu_time(root)
-            .and_then(|time| time.steal_fraction_since(CpuTime::BOOT)),
-        other_runs: read_other_runs(root),
     }
 }
 

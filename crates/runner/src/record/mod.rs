@@ -125,11 +125,6 @@ impl RunFolder {
         Ok(Appender { file, path, length })
     }
 
-    fn sync_directory(&self) -> Result<()> {
-        let directory = File::open(&self.path).context("open", &self.path)?;
-        directory.sync_all().context("sync", &self.path)
-    }
-
     fn fill(&self, plan: &RunPlan, environment: &EnvironmentFile) -> Result<()> {
         let outcomes = self.path.join(OUTCOMES);
         let header = Header { format: FORMAT, run: plan.id.clone() };
@@ -138,7 +133,8 @@ impl RunFolder {
         file.sync_all().context("sync", &outcomes)?;
         write_json(&self.path.join(ENVIRONMENT), environment)?;
         write_json(&self.path.join(PLAN), plan)?;
-        self.sync_directory()
+        let directory = File::open(&self.path).context("open", &self.path)?;
+        directory.sync_all().context("sync", &self.path)
     }
 
     /// Removes what an unfinished creation has left.

@@ -1,7 +1,7 @@
 //! One part of a run: block after block until the design says stop.
 
 use lab::analysis::observation;
-use lab::design::{History, Next, StopReason, ahead, block, expected_seconds, outlook, turn};
+use lab::design::{History, Next, ahead, block, expected_seconds, outlook, turn};
 use lab::environment::Covariates;
 use lab::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
 use lab::tier::{EXPECTED_S, TierPlan};
@@ -48,7 +48,15 @@ impl PartRunner<'_> {
             if no_time.is_none() {
                 self.tell_ahead(executor)?;
             }
-            self.show_begin(experiment);
+            if self.states[experiment] == State::Nothing {
+                self.states[experiment] = State::Begun;
+                self.observer.event(Event::ExperimentBegins {
+                    planned: &self.part.experiments[experiment],
+                    number: experiment + 1,
+                    of: self.part.experiments.len(),
+                    purpose: self.purpose,
+                });
+            };
             let mut block = Block { runner: self, experiment, slots };
             let end = match no_time {
                 Some(why) => block.skip(&tasks, &why)?,
@@ -96,30 +104,14 @@ impl PartRunner<'_> {
         });
         for (index, next) in outlook.iter().enumerate() {
             if let Next::Stop(reason) = next {
-                self.show_end(index, *reason);
+                if self.states[index] == State::Begun && self.purpose != Purpose::Tier {
+                    let planned = &self.part.experiments[index];
+                    self.observer.event(Event::ExperimentEnds { planned, reason: *reason });
+                }
+                self.states[index] = State::Ended;
             }
         }
         next
-    }
-
-    fn show_begin(&mut self, index: usize) {
-        if self.states[index] == State::Nothing {
-            self.states[index] = State::Begun;
-            self.observer.event(Event::ExperimentBegins {
-                planned: &self.part.experiments[index],
-                number: index + 1,
-                of: self.part.experiments.len(),
-                purpose: self.purpose,
-            });
-        }
-    }
-
-    fn show_end(&mut self, index: usize, reason: StopReason) {
-        if self.states[index] == State::Begun && self.purpose != Purpose::Tier {
-            let planned = &self.part.experiments[index];
-            self.observer.event(Event::ExperimentEnds { planned, reason });
-        }
-        self.states[index] = State::Ended;
     }
 
     /// Returns why the time limit does not allow a trial for a safety tier. A tier is measured in full or not at all:

@@ -197,7 +197,15 @@ impl Row<'_> {
             roll < bound
         };
         if falls(LINKS) {
-            self.link();
+            // A link as the original data has it: escaped slashes, the address twice.
+            let from = self.documents.letters().len();
+            self.url();
+            let address = self.documents.letters().split_off(from).replace('/', "&#x2F;");
+            self.push("<a href=\"");
+            self.push(&address);
+            self.push("\" rel=\"nofollow\">");
+            self.push(&address);
+            self.push("</a>");
         } else if falls(NUMBERS) {
             self.number();
         } else if falls(ITALICS) {
@@ -225,18 +233,6 @@ impl Row<'_> {
         let digits = 1 + self.generator.below(4) as u32;
         let number = self.generator.below(10_u64.pow(digits));
         self.push(&number.to_string());
-    }
-
-    /// A link as the original data has it: escaped slashes, the address twice.
-    fn link(&mut self) {
-        let from = self.documents.letters().len();
-        self.url();
-        let address = self.documents.letters().split_off(from).replace('/', "&#x2F;");
-        self.push("<a href=\"");
-        self.push(&address);
-        self.push("\" rel=\"nofollow\">");
-        self.push(&address);
-        self.push("</a>");
     }
 
     fn url(&mut self) {

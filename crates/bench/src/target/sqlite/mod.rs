@@ -230,7 +230,18 @@ const BEGIN_CONCURRENT: &str = "BEGIN CONCURRENT";
 fn in_order(settings: &Settings) -> Vec<(&'static Pragma, &Level)> {
     let mut pragmas: Vec<(&Pragma, &Level)> =
         settings.iter().filter_map(|(name, level)| Some((pragma::find(name)?, level))).collect();
-    pragmas.sort_by_key(|(entry, _)| order(entry));
+    // The rank of a PRAGMA. The busy timeout comes first, because every other PRAGMA that reads the file may
+    // meet another connection's lock. PRAGMAs of a new file come before any that writes to it, as `auto_vacuum`
+    // does. The locking mode comes before the journal mode, because WAL with exclusive locking needs no shared
+    // memory only in this order.
+    pragmas.sort_by_key(|(entry, _)| match (entry.timing, entry.name) {
+        (_, "busy_timeout") => 0,
+        (_, "auto_vacuum") => 2,
+        _ if is_of_new_file(entry) => 1,
+        (_, "locking_mode") => 3,
+        (_, "journal_mode") => 4,
+        _ => 5,
+    });
     pragmas
 }
 
@@ -264,20 +275,6 @@ fn pragma_script(
 /// Returns whether the PRAGMA only affects a file that has not been written, or VACUUM.
 fn is_of_new_file(entry: &Pragma) -> bool {
     matches!(entry.timing, Timing::BeforeCreation | Timing::BeforeFirstWrite)
-}
-
-/// Returns the rank of a PRAGMA. The busy timeout comes first, because every other PRAGMA that reads the file may meet another
-/// connection's lock. PRAGMAs of a new file come before any that writes to it, as `auto_vacuum` does. The locking mode comes
-/// before the journal mode, because WAL with exclusive locking needs no shared memory only in this order.
-fn order(entry: &Pragma) -> u8 {
-    match (entry.timing, entry.name) {
-        (_, "busy_timeout") => 0,
-        (_, "auto_vacuum") => 2,
-        _ if is_of_new_file(entry) => 1,
-        (_, "locking_mode") => 3,
-        (_, "journal_mode") => 4,
-        _ => 5,
-    }
 }
 
 /// Returns that the variant cannot run if the engine lacks a PRAGMA; a PRAGMA without effect is a failure.

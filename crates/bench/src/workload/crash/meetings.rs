@@ -3,7 +3,6 @@
 use std::sync::atomic::AtomicBool;
 
 use crash::schedule::{Extent, ScenarioResult, explore_all};
-use engine::Library;
 use lab::measures::Measures;
 use lab::tier::{SCHEDULES, Schedules};
 use lab::trial::{DataTable, Measured};
@@ -59,20 +58,16 @@ impl Declared for Meetings {
         }
         let mut measured =
             Measured { connections, tables: vec![table(&explored)], ..Measured::default() };
-        record(&explored, &trial.library, &mut measured);
+        let played = explored.iter().map(|scenario| scenario.played).sum();
+        let wrong = explored.iter().map(|scenario| scenario.wrong).sum();
+        let first = explored.iter().find_map(|scenario| scenario.findings.first());
+        let first = first.map(|finding| wrong_schedule(finding, &trial.library));
+        let schedules = Schedules::Played { played, wrong, first };
+        super::set_schedules(&mut measured, &schedules);
+        set(&mut measured, "scenarios", explored.len() as f64);
+        measured.schedules = Some(schedules);
         Ok(measured)
     }
-}
-
-fn record(explored: &[ScenarioResult], library: &Library, measured: &mut Measured) {
-    let played = explored.iter().map(|scenario| scenario.played).sum();
-    let wrong = explored.iter().map(|scenario| scenario.wrong).sum();
-    let first = explored.iter().find_map(|scenario| scenario.findings.first());
-    let first = first.map(|finding| wrong_schedule(finding, library));
-    let schedules = Schedules::Played { played, wrong, first };
-    super::set_schedules(measured, &schedules);
-    set(measured, "scenarios", explored.len() as f64);
-    measured.schedules = Some(schedules);
 }
 
 fn table(explored: &[ScenarioResult]) -> DataTable {

@@ -62,7 +62,14 @@ pub(super) fn read(path: &Path, directory: &Path, database: &str, most: usize) -
     let mut recording = Recording::read(&trace, path, directory)?;
     let groups = groups(&trace, &recording)?;
     let main = main(&recording, &groups, (path, database))?;
-    let files = arrange(&mut recording, main);
+    // Moves the main database to the beginning, and gives all of them their names in the sandbox; their files.
+    recording.databases.swap(0, main);
+    let databases = recording.databases.iter_mut().enumerate();
+    let files = databases
+        .map(|(number, it)| {
+            std::mem::replace(&mut it.path, InitialDatabases::database(number).into())
+        })
+        .collect();
     let decided = DECIDED.map(|name| (name.to_owned(), "".into()));
     recording.confine(&Settings::from(decided));
     let recorded = recording.databases[0].recorded.clone();
@@ -179,17 +186,6 @@ fn main(recording: &Recording, groups: &[Group], (path, wanted): (&Path, &str)) 
             path.display()
         ))
     })
-}
-
-/// Moves the main database to the beginning, and gives all of them their names in the sandbox; their files.
-fn arrange(recording: &mut Recording, main: usize) -> Vec<PathBuf> {
-    recording.databases.swap(0, main);
-    let databases = recording.databases.iter_mut().enumerate();
-    databases
-        .map(|(number, it)| {
-            std::mem::replace(&mut it.path, InitialDatabases::database(number).into())
-        })
-        .collect()
 }
 
 /// Transactions in the order of their commits, and everything else that is kept between them, by the time of its start.

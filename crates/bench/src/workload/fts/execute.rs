@@ -127,7 +127,10 @@ impl<'t, 'p> Executor<'t, 'p> {
     }
 
     fn execute_cold(&self, sql: &Sql) -> Result<Execution> {
-        forget_file(&self.path)?;
+        // Makes the kernel forget the pages of a file, which are written back first.
+        let problem = TrialError::io("drop from the kernel's cache", &self.path);
+        let file = File::open(&self.path).map_err(&problem)?;
+        crate::platform::forget(&file).map_err(problem)?;
         let connection = sqlite::open(self.trial, &self.path)?;
         self.options.load_extension(&connection)?;
         add_regexp(&connection)?;
@@ -178,13 +181,6 @@ pub(super) fn answered_once(connection: &Connection, sql: &Sql) -> Result<Option
         Err(TrialError::Engine(error)) if is_refusal(&error) => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-/// Makes the kernel forget the pages of a file, which are written back first.
-fn forget_file(path: &Path) -> Result<()> {
-    let problem = TrialError::io("drop from the kernel's cache", path);
-    let file = File::open(path).map_err(&problem)?;
-    crate::platform::forget(&file).map_err(problem)
 }
 
 /// Why a cold query cannot run here.

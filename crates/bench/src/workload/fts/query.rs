@@ -106,8 +106,14 @@ impl Declared for FtsQuery {
         let executor = Executor::new(trial, setup.options, &path, parameters.cache, effort);
         let responses = run_all(&executor, &connection, &setup)?;
         set_peak_memory(&mut measured);
-        note_answered(&responses, &mut measured);
-        note_cpu(&responses, &mut measured);
+        // How many queries were answered: where variants differ in that, their times and recalls are not of the same
+        // queries.
+        let answered = responses.iter().filter(|response| response.answer.is_ok());
+        set(&mut measured, "answered", answered.count() as f64);
+        // CPU time of all timed executions, and of nothing else.
+        let answers = responses.iter().filter_map(|response| response.answer.as_ref().ok());
+        let cpu = answers.fold(CpuTime::default(), |sum, answer| sum.plus(answer.cpu));
+        set_cpu(&mut measured, cpu);
         note_times(&responses, setup.repeat, &mut measured)?;
 
         (trial.phase)("verify");
@@ -176,20 +182,6 @@ fn answered(
         Err(TrialError::Engine(error)) if table::is_refusal(&error) => Ok(Err(error.to_string())),
         Err(error) => Err(error),
     }
-}
-
-/// How many queries were answered: where variants differ in that, their times and recalls are not of the
-/// same queries.
-fn note_answered(responses: &[Response<'_>], measured: &mut Measured) {
-    let answered = responses.iter().filter(|response| response.answer.is_ok());
-    set(measured, "answered", answered.count() as f64);
-}
-
-/// CPU time of all timed executions, and of nothing else.
-fn note_cpu(responses: &[Response<'_>], measured: &mut Measured) {
-    let answers = responses.iter().filter_map(|response| response.answer.as_ref().ok());
-    let cpu = answers.fold(CpuTime::default(), |sum, answer| sum.plus(answer.cpu));
-    set_cpu(measured, cpu);
 }
 
 /// Percentiles of each class and of all, in which every query weighs alike, and the sum of the

@@ -109,9 +109,14 @@ impl Judge {
         let texts = &self.texts;
         let answers = self.questions.iter();
         self.right.clear();
-        self.right.extend(
-            answers.map(|question| Sense::ALL.map(|sense| question.is_answered(texts, sense))),
-        );
+        // Whether a document is right in this sense, or `None` if the scan cannot tell.
+        self.right.extend(answers.map(|question| {
+            Sense::ALL.map(|sense| match sense {
+                Sense::Substring => question.has_letters(texts),
+                Sense::Word => question.has_words(texts, sense, &question.words),
+                Sense::Stem => question.has_words(texts, sense, &question.stems),
+            })
+        }));
     }
 
     /// Returns whether the document is right for the query of this number in this sense, or `None` if the scan cannot
@@ -252,15 +257,6 @@ impl Question {
             },
             column: column.and_then(|name| columns.iter().position(|column| column == name)),
             meaning,
-        }
-    }
-
-    /// Returns whether a document is right in this sense, or `None` if the scan cannot tell.
-    fn is_answered(&self, texts: &[Text], sense: Sense) -> Option<bool> {
-        match sense {
-            Sense::Substring => self.has_letters(texts),
-            Sense::Word => self.has_words(texts, sense, &self.words),
-            Sense::Stem => self.has_words(texts, sense, &self.stems),
         }
     }
 

@@ -337,7 +337,22 @@ fn copy_all(
         let path = trial.directory.join(format!("copy-{number}.db"));
         let watch = Stopwatch::start()?;
         let connection = sqlite::open(trial, &path)?;
-        copy(&connection, source, sqlite::begin_statement(trial.settings))?;
+        // Copies through ATTACH, on a connection with the settings of the variant to which the source is attached.
+        // The other way round (attaching the copy) would leave the settings without effect: a PRAGMA without a
+        // schema name reaches the main database, and `synchronous` and `journal_mode` of a database attached later
+        // are SQLite's defaults. BEGIN IMMEDIATE and BEGIN EXCLUSIVE take the write lock on the attached source too,
+        // so that with a rollback journal the commit goes through a super-journal: that is part of their cost. The
+        // copy has no index, as in the article.
+        let begin = sqlite::begin_statement(trial.settings);
+        let mut attach = connection.prepare("ATTACH ? AS source")?;
+        attach.bind_text(1, &source.to_string_lossy())?;
+        attach.run()?;
+        drop(attach);
+        connection.execute(begin)?;
+        connection.execute(TABLE)?;
+        connection.execute("INSERT INTO main.quotes SELECT * FROM source.quotes")?;
+        connection.execute("COMMIT")?;
+        connection.execute("DETACH source")?;
         made.elapsed.add(watch.stop()?);
 
         if let Some(counts) = &mut counts {
@@ -355,25 +370,6 @@ fn copy_all(
         counts.pause(&[])?;
     }
     Ok(made)
-}
-
-/// Copies through ATTACH, on a connection with the settings of the variant to which the source is attached. The other way
-/// round (attaching the copy) would leave the settings without effect: a PRAGMA without a schema name reaches the main
-/// database, and `synchronous` and `journal_mode` of a database attached later are SQLite's defaults.
-///
-/// BEGIN IMMEDIATE and BEGIN EXCLUSIVE take the write lock on the attached source too, so that with a rollback journal
-/// the commit goes through a super-journal: that is part of their cost. The copy has no index, as in the article.
-fn copy(connection: &Connection, source: &Path, begin: &str) -> Result<()> {
-    let mut attach = connection.prepare("ATTACH ? AS source")?;
-    attach.bind_text(1, &source.to_string_lossy())?;
-    attach.run()?;
-    drop(attach);
-    connection.execute(begin)?;
-    connection.execute(TABLE)?;
-    connection.execute("INSERT INTO main.quotes SELECT * FROM source.quotes")?;
-    connection.execute("COMMIT")?;
-    connection.execute("DETACH source")?;
-    Ok(())
 }
 
 impl Copies {

@@ -240,23 +240,18 @@ fn insert_some(
 ) -> Result<()> {
     for (index, user) in rows.take(count).enumerate() {
         if bound {
-            bind(statement, index as i32 * 3, &user)?;
+            // Binds a row to the three parameters after `before`. SQLite copies the area, since a row that was just
+            // drawn lives no longer than this call.
+            let before = index as i32 * 3;
+            match &user.area {
+                Some(digits) => statement.bind_text(before + 1, text(digits))?,
+                None => statement.bind_null(before + 1)?,
+            }
+            statement.bind_i64(before + 2, i64::from(user.age))?;
+            statement.bind_i64(before + 3, i64::from(user.active))?;
         }
     }
     statement.run()?;
-    Ok(())
-}
-
-/// Binds a row to the three parameters after `before`. SQLite copies the area, since a row that
-/// was just drawn lives no longer than this call.
-#[inline]
-fn bind(statement: &mut Statement<'_, 'static>, before: i32, user: &User) -> Result<()> {
-    match &user.area {
-        Some(digits) => statement.bind_text(before + 1, text(digits))?,
-        None => statement.bind_null(before + 1)?,
-    }
-    statement.bind_i64(before + 2, i64::from(user.age))?;
-    statement.bind_i64(before + 3, i64::from(user.active))?;
     Ok(())
 }
 

@@ -1,12 +1,12 @@
 //! A process from its start to its end: its time, its CPU time, its memory, and its messages where it
 //! fails.
 
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ::process::{Group, Limits, Process, ProcessError, command_line};
+use ::process::{Group, Limits, Process, command_line};
 
 use crate::error::{Result, TrialError};
 use crate::measure::{CpuTime, peak_memory_bytes_of};
@@ -52,7 +52,16 @@ pub(super) fn timed(command: &mut Command) -> Result<Took> {
     let start = Instant::now();
     let process = Process::start(command, Group::Shared);
     let mut process = process.map_err(|error| failed(command, error.to_string()))?;
-    let (status, seconds, peak_memory) = watched(&mut process, start);
+    // Waits for the end; the clock is read as soon as it has come.
+    let ended = AtomicBool::new(false);
+    let id = process.id().to_string();
+    let (status, seconds, peak_memory) = thread::scope(|scope| {
+        let memory = scope.spawn(|| peak_memory_until(&ended, &id));
+        let status = process.wait();
+        let seconds = start.elapsed().as_secs_f64();
+        ended.store(true, Ordering::Relaxed);
+        (status, seconds, memory.join().ok().flatten())
+    });
     let cpu = CpuTime::of_children()?.since(before);
 
     let status = status.map_err(|error| failed(command, error.to_string()))?;
@@ -62,22 +71,6 @@ pub(super) fn timed(command: &mut Command) -> Result<Took> {
     let status = ::process::described(status);
     let why = format!("ended with {status}: {}", process.errors());
     Err(failed(command, why))
-}
-
-/// Waits for the end; the clock is read as soon as it has come.
-fn watched(
-    process: &mut Process,
-    start: Instant,
-) -> (Result<ExitStatus, ProcessError>, f64, Option<f64>) {
-    let ended = AtomicBool::new(false);
-    let id = process.id().to_string();
-    thread::scope(|scope| {
-        let memory = scope.spawn(|| peak_memory_until(&ended, &id));
-        let status = process.wait();
-        let seconds = start.elapsed().as_secs_f64();
-        ended.store(true, Ordering::Relaxed);
-        (status, seconds, memory.join().ok().flatten())
-    })
 }
 
 /// Returns the largest resident set that was seen. The last look counts, not the largest figure: a process that becomes

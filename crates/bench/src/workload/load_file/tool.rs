@@ -138,22 +138,6 @@ impl Tool {
         }
     }
 
-    /// Returns the arguments that make it load.
-    fn load_arguments(self) -> Vec<String> {
-        match self.kind() {
-            Program::Pragmark(way) => {
-                let arguments = format!(
-                    "load {FILE} {DATABASE} --table user --primary-key id --type area=CHAR(6) --strategy {way}"
-                );
-                arguments.split(' ').map(str::to_owned).collect()
-            }
-            Program::Shell => {
-                owned(&[DATABASE, CREATE, &format!(".import --csv --skip 1 {FILE} user")])
-            }
-            Program::Python { method, .. } => owned(&[SCRIPT_NAME, method, FILE, DATABASE]),
-        }
-    }
-
     /// Returns how to get it.
     fn hint(self, start: &Start) -> String {
         let python = start.python.display();
@@ -208,7 +192,19 @@ impl Ready<'_> {
     /// # Errors
     /// The tool fails.
     pub(super) fn load(&self) -> Result<Took> {
-        process::timed(&mut self.command(self.tool.load_arguments()))
+        // The arguments that make it load.
+        process::timed(&mut self.command(match self.tool.kind() {
+            Program::Pragmark(way) => {
+                let arguments = format!(
+                    "load {FILE} {DATABASE} --table user --primary-key id --type area=CHAR(6) --strategy {way}"
+                );
+                arguments.split(' ').map(str::to_owned).collect()
+            }
+            Program::Shell => {
+                owned(&[DATABASE, CREATE, &format!(".import --csv --skip 1 {FILE} user")])
+            }
+            Program::Python { method, .. } => owned(&[SCRIPT_NAME, method, FILE, DATABASE]),
+        }))
     }
 }
 

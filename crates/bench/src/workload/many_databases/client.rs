@@ -226,7 +226,12 @@ impl Visitor<'_> {
             (Job::Write(quotes), Statements::Write(writer)) => {
                 // Quotes that are not committed come again.
                 let mut ahead = quotes[index].clone();
-                writer.transaction(&mut ahead, self.shared.parameters.rows_per_txn)?;
+                // Adds the next quotes. On failure none is added, and no transaction is open.
+                let added = writer.add(&mut ahead, self.shared.parameters.rows_per_txn);
+                if added.is_err() && writer.connection.in_transaction() {
+                    writer.connection.execute("ROLLBACK")?;
+                }
+                added?;
                 quotes[index] = ahead;
                 Ok(())
             }
@@ -275,15 +280,6 @@ impl<'c> Statements<'c> {
 }
 
 impl Writer<'_> {
-    /// Adds the next quotes. On failure none is added, and no transaction is open.
-    fn transaction(&mut self, quotes: &mut Quotes, rows: usize) -> Result<(), EngineError> {
-        let added = self.add(quotes, rows);
-        if added.is_err() && self.connection.in_transaction() {
-            self.connection.execute("ROLLBACK")?;
-        }
-        added
-    }
-
     fn add(&mut self, quotes: &mut Quotes, rows: usize) -> Result<(), EngineError> {
         self.begin.run()?;
         for quote in quotes.take(rows) {

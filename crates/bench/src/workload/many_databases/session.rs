@@ -217,21 +217,17 @@ impl Session {
                 }
                 let rows = txns[database] as usize * self.shared.parameters.rows_per_txn;
                 let wanted = history.with(coming(seed, history, database).take(rows));
-                self.verify_one(database, wanted)?;
+                let connection = self.shared.opener.open(database)?;
+                let found = sums(&connection)?;
+                connection.close()?;
+                let what = |of: &str| format!("the {of} of database {database}");
+                expect(&what("count of quotes"), found.rows, wanted.rows)?;
+                expect(&what("sum of volumes"), found.volume, wanted.volume)?;
+                expect(&what("latest moment"), found.latest, wanted.latest)?;
             }
             Ok(())
         };
         run_threads(parts, Gate::begin, verify).map(drop)
-    }
-
-    fn verify_one(&self, database: usize, wanted: Sums) -> Result<()> {
-        let connection = self.shared.opener.open(database)?;
-        let found = sums(&connection)?;
-        connection.close()?;
-        let what = |of: &str| format!("the {of} of database {database}");
-        expect(&what("count of quotes"), found.rows, wanted.rows)?;
-        expect(&what("sum of volumes"), found.volume, wanted.volume)?;
-        expect(&what("latest moment"), found.latest, wanted.latest)
     }
 
     pub(super) fn note_sizes(&self, measured: &mut Measured) -> Result<()> {

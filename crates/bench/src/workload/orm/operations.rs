@@ -204,7 +204,11 @@ fn with_people(
 ) -> Result<usize> {
     make_parties(connection, parties)?;
     for column in columns {
-        make_people(connection, each, column)?;
+        // Makes this number of people for each party, tied to it by this column.
+        connection.execute(&format!(
+        "INSERT INTO people({column}, name) {} SELECT p.id, 'Person ' || i FROM parties p, n ORDER BY p.id, i",
+        numbers(each)
+    ))?;
     }
     Ok(parties * each * columns.len())
 }
@@ -437,15 +441,6 @@ fn make_parties(connection: &Connection, count: usize) -> Result<Vec<i64>> {
         numbers(count)
     ))?;
     ids(connection, "parties")
-}
-
-/// Makes this number of people for each party, tied to it by this column.
-fn make_people(connection: &Connection, each: usize, column: &str) -> Result<()> {
-    connection.execute(&format!(
-        "INSERT INTO people({column}, name) {} SELECT p.id, 'Person ' || i FROM parties p, n ORDER BY p.id, i",
-        numbers(each)
-    ))?;
-    Ok(())
 }
 
 /// Makes parties of JSON; returns their ids.

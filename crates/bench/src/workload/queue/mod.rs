@@ -10,7 +10,6 @@ mod verify;
 mod worker;
 
 use std::fs;
-use std::path::Path;
 use std::time::Instant;
 
 use lab::level::Settings;
@@ -123,7 +122,13 @@ fn store(
             Ok((Box::new(postgres), None))
         }
         Target::Files | Target::Memory => {
-            make_files(&directory, stored)?;
+            fs::create_dir(&directory).map_err(TrialError::io("create", &directory))?;
+            for task in stored {
+                let path = directory.join(task.id.to_string());
+                let content = serde_json::to_vec(task)
+                    .map_err(|error| TrialError::Measuring(error.to_string()))?;
+                fs::write(&path, content).map_err(TrialError::io("write", &path))?;
+            }
             let clock = Instant::now();
             let store: Box<dyn Store> = if parameters.target == Target::Files {
                 Box::new(Files::open(directory, parameters.writing)?)
@@ -133,17 +138,6 @@ fn store(
             Ok((store, Some(clock.elapsed().as_secs_f64())))
         }
     }
-}
-
-fn make_files(directory: &Path, stored: &[Task]) -> Result<()> {
-    fs::create_dir(directory).map_err(TrialError::io("create", directory))?;
-    for task in stored {
-        let path = directory.join(task.id.to_string());
-        let content =
-            serde_json::to_vec(task).map_err(|error| TrialError::Measuring(error.to_string()))?;
-        fs::write(&path, content).map_err(TrialError::io("write", &path))?;
-    }
-    Ok(())
 }
 
 /// Stores the first tasks in a target that does not read them from files.

@@ -132,6 +132,8 @@ impl Parameters {
             Target::Files => (3, self.most_tasks() as u64 + workers),
             Target::Memory => (0, self.first_tasks() as u64),
         };
+        // The number of tasks that are surely on the disk at the same time. Memory writes no tasks, and in life
+        // cycles the number depends on chance.
         Needs {
             open_files: 64 + workers * handles,
             // The server has a process for each connection.
@@ -141,7 +143,10 @@ impl Parameters {
             },
             // A stack and its guard.
             mappings: 256 + 2 * workers,
-            disk_bytes: (self.tasks_on_disk() * self.payload_bytes) as u64,
+            disk_bytes: ((match (self.target, self.work) {
+                (Target::Memory, _) | (_, Work::LifeCycle) => self.first_tasks(),
+                _ => self.most_tasks(),
+            }) * self.payload_bytes) as u64,
             files,
         }
     }
@@ -171,15 +176,6 @@ impl Parameters {
             Work::Insert => each_time * self.repeats,
         };
         self.first_tasks() + added
-    }
-
-    /// Returns the number of tasks that are surely on the disk at the same time. Memory writes no tasks, and in life cycles the
-    /// number depends on chance.
-    fn tasks_on_disk(&self) -> usize {
-        match (self.target, self.work) {
-            (Target::Memory, _) | (_, Work::LifeCycle) => self.first_tasks(),
-            _ => self.most_tasks(),
-        }
     }
 
     /// Returns the number of operations in one repetition.

@@ -79,14 +79,6 @@ struct Held {
 }
 
 impl SharedMemoryLocks {
-    fn of(&mut self, owner: Owner) -> &mut Held {
-        let index = self.0.iter().position(|held| held.owner == owner).unwrap_or_else(|| {
-            self.0.push(Held { owner, shared: 0, exclusive: 0 });
-            self.0.len() - 1
-        });
-        &mut self.0[index]
-    }
-
     /// Takes or releases locks as the flags of `xShmLock` say.
     pub(super) fn change(
         &mut self,
@@ -101,7 +93,11 @@ impl SharedMemoryLocks {
             shared |= held.shared;
             exclusive |= held.exclusive;
         }
-        let held = self.of(owner);
+        let index = self.0.iter().position(|held| held.owner == owner).unwrap_or_else(|| {
+            self.0.push(Held { owner, shared: 0, exclusive: 0 });
+            self.0.len() - 1
+        });
+        let held = &mut self.0[index];
         if flags & ffi::SQLITE_SHM_UNLOCK != 0 {
             held.shared &= !mask;
             held.exclusive &= !mask;

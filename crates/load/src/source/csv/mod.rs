@@ -23,13 +23,13 @@ use scan::{Dialect, Field, Quotes, Quoting, Record, Records};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvOptions {
     /// The byte between fields; none to detect it: the most frequent of comma, tab, semicolon and `|` in the first line,
-    /// Unless the rows agree on another one.
+    /// unless the rows agree on another one.
     pub delimiter: Option<u8>,
     /// Whether a tab divides fields where the first line has one or no delimiter at all, as in a file
-    /// Called `.tsv`.
+    /// called `.tsv`.
     pub prefers_tab: bool,
     /// The byte around fields that hold delimiters or line ends, doubled within them; `None` if
-    /// Quotes mean nothing.
+    /// quotes mean nothing.
     pub quote: Option<u8>,
     /// Whether the quote is certain. Otherwise a quoted field between tabs that goes on in another row is an error.
     pub is_quote_known: bool,
@@ -40,17 +40,17 @@ pub struct CsvOptions {
     /// Lines behind the last row that are passed over.
     pub skip_last: usize,
     /// Whether a line that names the delimiter, a preamble, a last line that counts the rows, and nameless columns without a
-    /// Value at the end are left out.
+    /// value at the end are left out.
     pub finds_rows: bool,
     /// Whether blanks around fields, also around quotes, belong to no field.
     pub trim: bool,
     /// Whether rows are mended: short ones are filled with NULL, further values of long ones go into a column of
-    /// Their own, and quotes that end nothing are characters.
+    /// their own, and quotes that end nothing are characters.
     pub lenient: bool,
     /// How numbers are written, if not as SQLite writes them.
     pub number: Option<NumberForm>,
     /// The first byte of comment lines, which are passed over; `None` if there are no comments. Within a quoted
-    /// Field it means nothing.
+    /// field it means nothing.
     pub comment: Option<u8>,
     /// The text that means NULL, unless it is in quotes; the empty text by default.
     pub null: String,

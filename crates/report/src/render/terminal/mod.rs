@@ -7,7 +7,7 @@ mod table;
 mod text;
 
 use crate::document::{
-    Bars, Block, Chart, Count, Document, Item, Kind, List, Plot, Role, Section, Sentence,
+    Bars, Block, Chart, Count, Document, Kind, List, Plot, Role, Section, Sentence,
 };
 use crate::figures;
 use text::{Paint, Text};
@@ -112,23 +112,19 @@ fn list(text: &mut Text, list: &List) {
             (false, Some(sign)) => (Paint::Tone(item.tone), sign),
             (false, None) => (Paint::Plain, "–"),
         };
-        let line = item_line(text, item);
+        let line = text.flat(&item.text);
+        let lead = item.lead.as_ref();
+        let lead = lead.map_or(String::new(), |(figure, interval)| format!(" {figure} {interval}"));
+        let line = match (&item.badge, item.sign) {
+            (None, _) => format!("{line}{lead}"),
+            (Some(badge), None) => format!("{line}{lead} ({badge})"),
+            (Some(badge), Some(_)) => format!("{badge}: {line}{lead}"),
+        };
         text.item(paint, mark, &line);
         for below in &item.below {
             let below = text.flat(below);
             text.under(Paint::Dim, &below);
         }
-    }
-}
-
-fn item_line(text: &mut Text, item: &Item) -> String {
-    let line = text.flat(&item.text);
-    let lead = item.lead.as_ref();
-    let lead = lead.map_or(String::new(), |(figure, interval)| format!(" {figure} {interval}"));
-    match (&item.badge, item.sign) {
-        (None, _) => format!("{line}{lead}"),
-        (Some(badge), None) => format!("{line}{lead} ({badge})"),
-        (Some(badge), Some(_)) => format!("{badge}: {line}{lead}"),
     }
 }
 

@@ -108,7 +108,18 @@ pub(super) enum Frequency {
 impl Survey {
     fn add(&mut self, fields: &[Option<&str>], every: usize) {
         if (self.documents as usize).is_multiple_of(every) {
-            self.keep(fields);
+            for (column, field) in fields.iter().enumerate() {
+                let Some(text) = field else { continue };
+                let mut lower = String::new();
+                lower_case(text, &mut lower);
+                self.fields.push(Field {
+                    document: self.examples,
+                    column,
+                    text: (*text).to_owned(),
+                    lower,
+                });
+            }
+            self.examples += 1;
         }
         self.documents += 1;
         let (words, document) = (&mut self.words, self.documents);
@@ -117,21 +128,6 @@ impl Survey {
             lower_case(field, &mut self.lower);
             terms(&self.lower, |term| count(words, term, document));
         }
-    }
-
-    fn keep(&mut self, fields: &[Option<&str>]) {
-        for (column, field) in fields.iter().enumerate() {
-            let Some(text) = field else { continue };
-            let mut lower = String::new();
-            lower_case(text, &mut lower);
-            self.fields.push(Field {
-                document: self.examples,
-                column,
-                text: (*text).to_owned(),
-                lower,
-            });
-        }
-        self.examples += 1;
     }
 
     /// Returns whether the sample has the word.

@@ -168,7 +168,12 @@ impl Parameters {
             }
             probe.run(&query_phase(part), measured)?;
         }
-        work.note(done, measured)?;
+        set_cpu(measured, work.cpu);
+        let seconds = work.active.as_secs_f64().max(1e-9);
+        set(measured, "seconds.change", seconds);
+        set(measured, "seconds", seconds);
+        set(measured, "rows_per_s", done as f64 / seconds);
+        set_latency(measured, &work.histogram)?;
         Ok(model)
     }
 }
@@ -190,15 +195,6 @@ impl Work {
         self.active += time;
         self.cpu = self.cpu.plus(cpu);
         self.histogram.record(time);
-    }
-
-    fn note(&self, rows: usize, measured: &mut Measured) -> Result<()> {
-        set_cpu(measured, self.cpu);
-        let seconds = self.active.as_secs_f64().max(1e-9);
-        set(measured, "seconds.change", seconds);
-        set(measured, "seconds", seconds);
-        set(measured, "rows_per_s", rows as f64 / seconds);
-        set_latency(measured, &self.histogram)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use engine::{Connection, OpenFlags, pragma};
 
@@ -45,7 +45,8 @@ impl Source {
         }
         fill(&connection, parameters, data)?;
         connection.close()?;
-        sync(&path)?;
+        let synced = File::open(&path).and_then(|file| file.sync_all());
+        synced.map_err(TrialError::io("sync", &path))?;
         Ok(Some(Source { path }))
     }
 
@@ -74,9 +75,4 @@ fn fill(connection: &Connection, parameters: &Parameters, data: &[i64]) -> Resul
     connection.execute("BEGIN")?;
     Rows::prepare(connection, &filling)?.insert(data)?;
     Ok(connection.execute("COMMIT")?)
-}
-
-fn sync(path: &Path) -> Result<()> {
-    let synced = File::open(path).and_then(|file| file.sync_all());
-    synced.map_err(TrialError::io("sync", path))
 }

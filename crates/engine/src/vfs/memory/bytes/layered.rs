@@ -137,7 +137,14 @@ impl Layered {
 
     pub(super) fn resize(&mut self, length: u64) {
         if length < self.length {
-            self.cut(length);
+            self.blocks.split_off(&blocks(length));
+            let rest = (length % BLOCK as u64) as usize;
+            if rest > 0 {
+                let number = length / BLOCK as u64;
+                let mut bytes = self.block(number);
+                bytes[rest..].fill(0);
+                self.set(number, bytes);
+            }
         } else {
             // What was cut off does not come back: the file has zeros there.
             for number in blocks(self.length)..blocks(length).min(self.base.blocks()) {
@@ -145,17 +152,6 @@ impl Layered {
             }
         }
         self.length = length;
-    }
-
-    fn cut(&mut self, length: u64) {
-        self.blocks.split_off(&blocks(length));
-        let rest = (length % BLOCK as u64) as usize;
-        if rest > 0 {
-            let number = length / BLOCK as u64;
-            let mut bytes = self.block(number);
-            bytes[rest..].fill(0);
-            self.set(number, bytes);
-        }
     }
 
     fn block(&self, number: u64) -> Block {
