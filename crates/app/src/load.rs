@@ -140,7 +140,7 @@ fn hint(error: &LoadError) -> Option<String> {
         LoadError::SeveralTables(..) => {
             "choose one with --rows NAME, or a query with --rows 'SELECT …'"
         }
-        LoadError::SameFile { .. } => {
+        LoadError::SameFile(_) => {
             "choose another file; within one database, INSERT … SELECT copies rows"
         }
         LoadError::TooManyErrors(..) => {
@@ -152,7 +152,7 @@ fn hint(error: &LoadError) -> Option<String> {
         LoadError::FileExists(_) => "choose another file, or replace it with --replace",
         LoadError::TableExists(_) => "add to it with --append, or recreate it with --replace",
         LoadError::NoTable(_) => "omit --append to create it",
-        LoadError::NoColumn { .. } => "use the table's column names in the header",
+        LoadError::NoColumn(_) => "use the table's column names in the header",
         LoadError::LeftoverJournal(_) => {
             "restore its database, or delete the journal if it is not needed"
         }
@@ -184,7 +184,7 @@ impl From<LoadError> for Error {
     fn from(error: LoadError) -> Error {
         let hint = hint(&error);
         let failure = match error {
-            LoadError::Definition(_) | LoadError::SameFile { .. } | LoadError::FileExists(_) => {
+            LoadError::Definition(_) | LoadError::SameFile(_) | LoadError::FileExists(_) => {
                 Error::mistake(error)
             }
             error => Error::unusable(error),

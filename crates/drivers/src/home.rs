@@ -48,7 +48,9 @@ impl Home {
     fn root(&self) -> Result<&Path> {
         match &self.0 {
             Ok(root) => Ok(root),
-            Err(why) => Err(DriverError::NoCache(why.clone())),
+            Err(why) => Err(DriverError::Failed(format!(
+                "there is no directory for installed drivers: {why}"
+            ))),
         }
     }
 
@@ -183,13 +185,14 @@ fn carry_out(
     if finished.end.is_success() {
         Ok(())
     } else {
-        Err(DriverError::Install {
-            driver: manifest.name.clone(),
-            command: command.join(" "),
-            end: finished.end,
-            messages: finished.messages(),
-            needs: manifest.needs.clone(),
-        })
+        Err(DriverError::Failed(format!(
+            "cannot install the driver {}: `{}` {}: {}; the driver needs {}",
+            manifest.name,
+            command.join(" "),
+            finished.end,
+            finished.messages(),
+            manifest.needs
+        )))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Manifests: what a folder of `drivers/` says of its drivers.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
@@ -80,21 +81,16 @@ pub enum Library {
 
 /// Why a manifest cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum ManifestError {
-    /// The folder or a manifest in it cannot be read.
-    #[error("cannot read {}: {}", .0.display(), .1)]
-    Unreadable(PathBuf, std::io::Error),
-    /// A manifest is not what it should be.
-    #[error("{0}: {1}")]
-    Malformed(String, String),
-    /// The folder contains no manifest.
-    #[error("{} holds no drivers: no folder in it has a {FILE}", .0.display())]
-    None(PathBuf),
-}
+#[error("{0}")]
+pub struct ManifestError(String);
 
 impl ManifestError {
     pub(crate) fn unreadable(path: &Path, source: std::io::Error) -> ManifestError {
-        ManifestError::Unreadable(path.to_owned(), source)
+        ManifestError(format!("cannot read {}: {source}", path.display()))
+    }
+
+    fn malformed(what: impl Display, why: impl Display) -> ManifestError {
+        ManifestError(format!("{what}: {why}"))
     }
 }
 
@@ -120,7 +116,7 @@ pub(crate) fn parse(
     source: &Source,
     built_in: &Catalogue,
 ) -> Result<Discovered, ManifestError> {
-    let malformed = |why: String| ManifestError::Malformed(what.to_owned(), why);
+    let malformed = |why: String| ManifestError::malformed(what, why);
     let syntax = |error: toml::de::Error| malformed(error.to_string());
     let file: File = toml::from_str(text).map_err(syntax)?;
     let document = Document::parse(text).map_err(syntax)?;
@@ -283,7 +279,7 @@ impl Discovered {
 
     /// Each workload once, where all declarations of it in one directory are the same.
     fn check_directory(&mut self, directory: &Path) -> Result<(), ManifestError> {
-        let twice = |what: String| ManifestError::Malformed(directory.display().to_string(), what);
+        let twice = |what: String| ManifestError::malformed(directory.display(), what);
         self.manifests.sort_by(|a, b| a.name.cmp(&b.name));
         let mut pairs = self.manifests.windows(2);
         if let Some(pair) = pairs.find(|pair| pair[0].name == pair[1].name) {
@@ -303,7 +299,7 @@ impl Discovered {
 
     /// Drivers have workloads that there are, and metrics have one meaning.
     fn check(&self, built_in: &Catalogue) -> Result<(), ManifestError> {
-        let malformed = |name: &str, why: String| ManifestError::Malformed(name.to_owned(), why);
+        let malformed = |name: &str, why: String| ManifestError::malformed(name, why);
         for manifest in &self.manifests {
             let unknown = |name: &String| workload::why_unknown(name, built_in, &self.workloads);
             if let Some(why) = manifest.workloads.iter().find_map(unknown) {
@@ -335,7 +331,10 @@ pub(crate) fn discover(
     if let Some(given) = given {
         let found = in_directory(given, built_in)?;
         if found.manifests.is_empty() {
-            return Err(ManifestError::None(given.to_owned()));
+            return Err(ManifestError(format!(
+                "{} holds no drivers: no folder in it has a {FILE}",
+                given.display()
+            )));
         }
         all.replace_by(found);
     }

@@ -73,7 +73,7 @@ impl Access {
     pub(crate) fn options(&self, address: &Address) -> Result<ConnectOptions> {
         let mut options = ConnectOptions::new().require_tls(address.0.starts_with("tls://"));
         if let Some(path) = &self.credentials {
-            options = options.credentials(&read(path)?).map_err(|error| io(path, error))?;
+            options = options.credentials(&read(path)?).map_err(FleetError::io("read", path))?;
         }
         if let Some(path) = &self.nkey {
             options = options.nkey(read(path)?.trim().to_owned());
@@ -90,11 +90,7 @@ impl Access {
 }
 
 pub(crate) fn read(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|error| io(path, error))
-}
-
-fn io(path: &Path, source: std::io::Error) -> FleetError {
-    FleetError::Io { doing: "read", path: path.to_owned(), source }
+    std::fs::read_to_string(path).map_err(FleetError::io("read", path))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Errors between a machine and the server.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 /// The result of work with the server of a fleet.
 pub type Result<T, E = FleetError> = std::result::Result<T, E>;
@@ -28,28 +28,18 @@ pub enum FleetError {
     /// The server refused a request.
     #[error("the NATS server cannot {0}: {1}")]
     Refused(&'static str, String),
-    /// The stream does not exist: the run was removed, or nobody has begun one yet.
+    /// Nothing on the server takes messages of a kind: a run that was removed (the attempted operation).
     #[error("the NATS server cannot {0}: nothing there takes it; the run may have been removed")]
     NoStream(&'static str),
-    /// A message holds something else than it should, or comes from another version.
-    #[error("{0} is damaged: {1}")]
-    Damaged(String, String),
+    /// A message does not hold what it should.
+    #[error("{0}")]
+    Damaged(String),
+    /// A file, an object or the threads of the client cannot be had.
+    #[error("{0}")]
+    Failed(String),
     /// The run is not on the server.
     #[error("the server has no run {0}")]
     NoRun(String),
-    /// A file that holds credentials, or an object, could not be used.
-    #[error("cannot {doing} {}: {source}", path.display())]
-    Io {
-        /// The attempted action, such as `read`.
-        doing: &'static str,
-        /// On which path.
-        path: PathBuf,
-        /// The system's reason.
-        source: std::io::Error,
-    },
-    /// An object has another hash than it is named by.
-    #[error("the object {0} has another content than its hash says")]
-    WrongHash(String),
     /// A key that signs, or that is trusted, is not valid.
     #[error("{0}")]
     NoKey(String),
@@ -65,9 +55,6 @@ pub enum FleetError {
         /// The limit of the cache.
         limit: u64,
     },
-    /// The runtime of the client could not be started.
-    #[error("cannot start the threads that talk to the server: {0}")]
-    Runtime(std::io::Error),
     /// Another agent has the same name.
     #[error("another agent with the name {0} is present")]
     NameTaken(String),
@@ -79,6 +66,12 @@ pub enum FleetError {
 impl FleetError {
     /// Returns a message that does not hold what it should.
     pub(crate) fn damaged(what: &str, why: impl std::fmt::Display) -> FleetError {
-        FleetError::Damaged(what.to_owned(), why.to_string())
+        FleetError::Damaged(format!("{what} is damaged: {why}"))
+    }
+
+    /// Adds the operation and the path to an error of the system.
+    pub(crate) fn io(doing: &str, path: &Path) -> impl Fn(std::io::Error) -> FleetError {
+        let doing = format!("cannot {doing} {}", path.display());
+        move |source| FleetError::Failed(format!("{doing}: {source}"))
     }
 }

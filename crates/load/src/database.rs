@@ -125,7 +125,7 @@ pub(crate) fn roll_back_leftovers(library: &Arc<Library>, request: &Request) {
 
 /// No file that is read can be written at the same time, and none be both database and rejected rows.
 pub(crate) fn refuse_own_input(source: &dyn Source, request: &Request) -> Result<()> {
-    let same = |path: &Path, one, other| LoadError::SameFile { path: path.to_owned(), one, other };
+    let same = LoadError::same_file;
     for input in &source.info().files {
         if is_same_file(input, &request.database) {
             return Err(same(input, INPUT, DATABASE));

@@ -45,16 +45,9 @@ pub enum LoadError {
     /// A database has several tables, and none was chosen.
     #[error("{} has several tables: {}", .0, .1.join(", "))]
     SeveralTables(String, Vec<String>),
-    /// A file would be both read and written, or written twice.
-    #[error("{path} is both {one} and {other}")]
-    SameFile {
-        /// The file.
-        path: PathBuf,
-        /// Its first use.
-        one: &'static str,
-        /// Its second use.
-        other: &'static str,
-    },
+    /// A file would be read and written at once, or written as two.
+    #[error("{0}")]
+    SameFile(String),
     /// A file to be written is there already (the file).
     #[error("{0} already exists")]
     FileExists(PathBuf),
@@ -110,26 +103,12 @@ pub enum LoadError {
     /// The table to append to is not there (the table).
     #[error("the database has no table {0}")]
     NoTable(String),
-    /// The table to append to lacks a column of the input.
-    #[error("table {table} has no column {column}; it has {}", .known.join(", "))]
-    NoColumn {
-        /// The table.
-        table: String,
-        /// The column of the input.
-        column: String,
-        /// The columns of the table.
-        known: Vec<String>,
-    },
-    /// An input lacks a column that is to be read.
-    #[error("{input} has no column `{column}` (it has {})", .known.join(", "))]
-    NoInputColumn {
-        /// The input.
-        input: String,
-        /// The column.
-        column: String,
-        /// The columns of the input.
-        known: Vec<String>,
-    },
+    /// The table has no column of that name.
+    #[error("{0}")]
+    NoColumn(String),
+    /// The input has no column of that name.
+    #[error("{0}")]
+    NoInputColumn(String),
     /// A journal lies where the new database is to be made; SQLite would roll it back into it (the journal).
     #[error("{0} is the journal of a database that no longer exists")]
     LeftoverJournal(PathBuf),
@@ -219,6 +198,17 @@ impl LoadError {
     /// Returns the error of an input whose form is wrong.
     pub(crate) fn form(input: impl Into<String>, reason: impl ToString) -> LoadError {
         LoadError::Form(input.into(), reason.to_string())
+    }
+
+    /// Returns the error of a file that is two things at once.
+    pub(crate) fn same_file(path: &Path, one: &str, other: &str) -> LoadError {
+        LoadError::SameFile(format!("{} is both {one} and {other}", path.display()))
+    }
+
+    /// Returns the error of a column that an input does not have.
+    pub fn no_input_column(input: &str, column: &str, known: &[String]) -> LoadError {
+        let known = known.join(", ");
+        LoadError::NoInputColumn(format!("{input} has no column `{column}` (it has {known})"))
     }
 
     /// A file that cannot be opened.

@@ -108,10 +108,10 @@ pub(crate) fn is_referred_to(connection: &Connection, table: &str) -> Result<boo
 fn by_name(table: &str, known: Vec<TargetColumn>, info: &SourceInfo) -> Result<Vec<TargetColumn>> {
     let find = |name: &String| {
         let column = known.iter().find(|known| same(&known.name, name)).cloned();
-        column.ok_or_else(|| LoadError::NoColumn {
-            table: table.to_owned(),
-            column: name.clone(),
-            known: known.iter().map(|known| known.name.clone()).collect(),
+        column.ok_or_else(|| {
+            let known: Vec<&str> = known.iter().map(|known| known.name.as_str()).collect();
+            let known = known.join(", ");
+            LoadError::NoColumn(format!("table {table} has no column {name}; it has {known}"))
         })
     };
     info.columns.iter().map(|column| find(&column.name)).collect()

@@ -105,11 +105,11 @@ impl TextFile {
         if !all_was_read || known.iter().any(|known| known == column) {
             return Ok(());
         }
-        Err(ImportError::Load(LoadError::NoInputColumn {
-            input: self.path.display().to_string(),
-            column: column.to_owned(),
-            known,
-        }))
+        Err(ImportError::Load(LoadError::no_input_column(
+            &self.path.display().to_string(),
+            column,
+            &known,
+        )))
     }
 
     /// Returns the columns to use, as the file names them. Any column may be named; by default, only text columns are

@@ -179,7 +179,12 @@ impl Registry {
         let messages = finished.messages();
         let driver = manifest.name.clone();
         let what = match finished.end {
-            End::TimedOut(limit) => return Err(DriverError::Slow(driver, limit)),
+            End::TimedOut(limit) => {
+                return Err(DriverError::Failed(format!(
+                    "the driver {driver} did not describe itself within {} s; try again when this machine is less busy, or reinstall it with `pragmark driver remove {driver}` and `pragmark driver install {driver}`",
+                    limit.as_secs_f64()
+                )));
+            }
             end if end.is_success() => match serde_json::from_slice(&finished.output) {
                 Ok(description) => return Ok(description),
                 Err(error) => format!("printed no valid description ({error}): {messages}"),

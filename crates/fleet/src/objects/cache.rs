@@ -50,13 +50,13 @@ impl ObjectCache {
                 touch(&path)?;
                 return Ok(path);
             }
-            fs::remove_file(&path).map_err(failed("remove", &path))?;
+            fs::remove_file(&path).map_err(FleetError::io("remove", &path))?;
         }
         self.make_room(object, needed)?;
-        fs::create_dir_all(&folder).map_err(failed("create", &folder))?;
+        fs::create_dir_all(&folder).map_err(FleetError::io("create", &folder))?;
         let part = folder.join(".part");
         fetch(&part)?;
-        fs::rename(&part, &path).map_err(failed("rename", &part))?;
+        fs::rename(&part, &path).map_err(FleetError::io("rename", &part))?;
         Ok(path)
     }
 
@@ -69,7 +69,7 @@ impl ObjectCache {
             if bytes.saturating_add(object.bytes) <= self.limit {
                 break;
             }
-            fs::remove_dir_all(&old.folder).map_err(failed("remove", &old.folder))?;
+            fs::remove_dir_all(&old.folder).map_err(FleetError::io("remove", &old.folder))?;
             bytes -= old.bytes;
         }
         let bytes = bytes.saturating_add(object.bytes);
@@ -101,12 +101,8 @@ impl ObjectCache {
 /// Notes that a file was used.
 fn touch(path: &Path) -> Result<()> {
     let file = fs::File::options().append(true).open(path);
-    file.and_then(|file| file.set_modified(SystemTime::now())).map_err(failed("write", path))
-}
-
-fn failed(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> FleetError {
-    let path = path.to_owned();
-    move |source| FleetError::Io { doing, path, source }
+    file.and_then(|file| file.set_modified(SystemTime::now()))
+        .map_err(FleetError::io("write", path))
 }
 
 #[cfg(test)]

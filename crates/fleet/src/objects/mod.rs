@@ -140,12 +140,11 @@ fn wrong(text: &str, is: &str) -> FleetError {
 
 /// Hash and size of a file.
 fn hash_of(path: &Path) -> Result<(String, u64)> {
-    let failed =
-        |source: std::io::Error| FleetError::Io { doing: "read", path: path.to_owned(), source };
-    let mut file = File::open(path).map_err(failed)?;
+    let failed = FleetError::io("read", path);
+    let mut file = File::open(path).map_err(&failed)?;
     let (mut hash, mut piece, mut bytes) = (Sha256::new(), vec![0; PIECE], 0);
     loop {
-        match file.read(&mut piece).map_err(failed)? {
+        match file.read(&mut piece).map_err(&failed)? {
             0 => return Ok((digits(&hash.finalize()), bytes)),
             count => {
                 hash.update(&piece[..count]);

@@ -86,7 +86,10 @@ impl Server {
         if sha256 == object.sha256 {
             Ok(())
         } else {
-            Err(FleetError::WrongHash(object.name.clone()))
+            Err(FleetError::Failed(format!(
+                "the object {} has another content than its hash says",
+                object.name
+            )))
         }
     }
 

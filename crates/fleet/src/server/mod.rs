@@ -104,7 +104,10 @@ impl Server {
             .worker_threads(2)
             .enable_all()
             .build()
-            .map_err(FleetError::Runtime)?;
+            .map_err(|error| {
+                let what = "cannot start the threads that talk to the server";
+                FleetError::Failed(format!("{what}: {error}"))
+            })?;
         let links = ConnectionEvents::new(waiting);
         let options = access
             .options(address)?

@@ -94,11 +94,8 @@ pub(super) fn positions(input: &str, columns: &[Column], names: &[String]) -> Re
 }
 
 fn unknown(input: &str, columns: &[Column], name: &str) -> LoadError {
-    LoadError::NoInputColumn {
-        input: input.to_owned(),
-        column: name.to_owned(),
-        known: columns.iter().map(|column| column.name.clone()).collect(),
-    }
+    let known: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+    LoadError::no_input_column(input, name, &known)
 }
 
 /// Gives a column its new name, if it has one.

@@ -95,7 +95,7 @@ impl OutputFiles {
 fn check_free(path: &Path, request: &Unload) -> Result<()> {
     if is_same_file(path, &request.database) {
         let (one, other) = ("the database", "the file to write");
-        return Err(LoadError::SameFile { path: path.to_owned(), one, other });
+        return Err(LoadError::same_file(path, one, other));
     }
     if !request.replace && path.exists() {
         return Err(LoadError::FileExists(path.to_owned()));

@@ -187,7 +187,7 @@ fn files_are_split_by_rows_and_bytes_and_never_replaced_unasked() {
         replace: true,
         ..request(folder.path(), "a.csv")
     };
-    assert!(matches!(run(&own), Err(LoadError::SameFile { .. })));
+    assert!(matches!(run(&own), Err(LoadError::SameFile(_))));
 }
 
 #[test]

@@ -1,53 +1,31 @@
 //! Errors of examining and probing a directory.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A directory could not be described or probed. Every variant names the directory; the cause, where
 /// there is one, is the error's source.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum MachineError {
-    /// The directory does not exist.
-    #[error("the directory {} does not exist", .0.display())]
-    Missing(PathBuf),
-    /// The path leads to something else.
-    #[error("{} is not a directory", .0.display())]
-    NotADirectory(PathBuf),
-    /// The directory, or its file system, does not accept writes by this user.
-    #[error("the directory {} is not writable", .0.display())]
-    NotWritable(PathBuf, io::Error),
-    /// No space is left, or the quota is used up.
-    #[error("no space is left in the directory {}", .0.display())]
-    Full(PathBuf, io::Error),
-    /// Anything else that the system refused.
-    #[error("cannot {action} in the directory {}", directory.display())]
-    Io {
-        /// The directory.
-        directory: PathBuf,
-        /// The attempted action, as an infinitive.
-        action: &'static str,
-        /// The system's reason.
-        source: io::Error,
-    },
-}
+#[error("{0}")]
+pub struct MachineError(String);
 
 impl MachineError {
-    /// Gives an I/O error in `directory` its variant by its kind.
-    pub(super) fn in_directory(directory: &Path, action: &'static str, source: io::Error) -> Self {
-        let directory = directory.to_owned();
-        match source.kind() {
+    pub(super) fn in_directory(directory: &Path, action: &str, source: io::Error) -> MachineError {
+        let name = directory.display();
+        MachineError(match source.kind() {
             // A virtual file system (`/proc`) says the same of a file that it will not create.
-            io::ErrorKind::NotFound if !directory.exists() => Self::Missing(directory),
-            io::ErrorKind::NotADirectory => Self::NotADirectory(directory),
+            io::ErrorKind::NotFound if !directory.exists() => {
+                format!("the directory {name} does not exist")
+            }
+            io::ErrorKind::NotADirectory => format!("{name} is not a directory"),
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                Self::NotWritable(directory, source)
+                format!("the directory {name} is not writable")
             }
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                Self::Full(directory, source)
+                format!("no space is left in the directory {name}")
             }
-            _ => Self::Io { directory, action, source },
-        }
+            _ => format!("cannot {action} in the directory {name}"),
+        })
     }
 }
 
