@@ -55,7 +55,7 @@ impl Collector {
     fn settle(&mut self) {
         let is_settled = std::mem::replace(&mut self.is_settled, true);
         if let Some(tuning) = self.tuning.as_mut().filter(|_| !is_settled) {
-            self.run.set_plan(tuning.final_plan(self.run.plan()));
+            self.run.set_plan(tuning.final_plan(&self.run.plan));
         }
     }
 
