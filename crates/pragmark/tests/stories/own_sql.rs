@@ -110,12 +110,16 @@ fn a_run_that_was_made_on_the_command_line_is_repeated_from_its_folder() {
 }
 
 #[test]
-fn a_setting_that_changes_an_answer_fails() {
+fn a_setting_that_changes_an_answer_fails_unless_sql_leaves_it_open() {
     let laboratory = shop();
-    let sql = "SELECT name FROM users LIMIT 1";
-    let vary = ["--db", "app.db", "-c", sql, "--vary", "reverse_unordered_selects=false,true"];
+    let sql = "SELECT 'user' LIKE 'USER', name FROM users ORDER BY id LIMIT 1";
+    let vary = ["--db", "app.db", "-c", sql, "--vary", "case_sensitive_like=false,true"];
     let answer = laboratory.pragmark(&measure(&vary)).exits(1);
     answer.says(&["differs from the baseline's"]);
+    let sql = "SELECT name FROM users LIMIT 1";
+    let vary = ["--db", "app.db", "-c", sql, "--vary", "reverse_unordered_selects=false,true"];
+    let answer = laboratory.pragmark(&measure(&vary)).exits(0);
+    answer.says(&["open in SQL: `name`"]);
 }
 
 #[test]
