@@ -49,7 +49,7 @@ fn the_fastest_settings_are_searched_among_the_safe_ones_and_a_later_search_goes
     let laboratory = bank();
     let before = std::fs::read(laboratory.path().join("app.db")).unwrap();
     let answer = tune(&laboratory, "run", "30s", &["--limit", "size <= 50"]).says(&[
-        "The search", "combinations of levels", "the current settings", "Constraints",
+        "The search", "combinations of levels", "current settings", "Constraints",
         "db_bytes <= 50", "kept",
     ]);
     // Tiers of what is recommended and of what is set now, whose page size no setting names, are known ahead.
