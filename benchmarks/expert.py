@@ -22,7 +22,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 TIME = re.compile(r"Run Time: real ([\d.]+)")
-STEPS = re.compile(r"Virtual Machine Steps:\s+(\d+)")
+STEPS = re.compile(r"Virtual Machine Steps:\s+(-?\d+)")
 MADE = re.compile(r"^\s*((?:CREATE|DROP) INDEX [^;]*;)\s*$", re.M)
 
 
@@ -259,7 +259,7 @@ AND NOT EXISTS (SELECT * FROM orders WHERE o_custkey = c_custkey) GROUP BY code 
 
 
 def steps(database, advice, statements, folder, limit=600):
-    """Returns the steps of each statement on a copy with advice and statistics, None for one that takes longer than the limit, and the
+    """Returns the steps of each statement on a copy with advice and statistics, None for one that takes longer than the limit or 2³¹ steps, and the
     seconds of all together."""
     copy = folder / "copy.db"
     shutil.copy(database, copy)
@@ -275,7 +275,9 @@ def steps(database, advice, statements, folder, limit=600):
         try:
             run = subprocess.run(["sqlite3", copy], input=script, capture_output=True, text=True, timeout=limit)
             found = STEPS.findall(run.stdout)
-            counts.append(int(found[-1]) if found else sys.exit(f"no steps for {sql}: {run.stderr}"))
+            count = int(found[-1]) if found else sys.exit(f"no steps for {sql}: {run.stderr}")
+            # The shell counts with 31 bits.
+            counts.append(count if count >= 0 else None)
             seconds += max(map(float, TIME.findall(run.stdout)), default=0.0)
         except subprocess.TimeoutExpired:
             counts.append(None)

@@ -33,7 +33,7 @@ def terminal(pragmark, folder):
 
 def writes(pragmark, folder):
     """The statements that `tune` makes faster: name, time now, time then, the interval of the ratio."""
-    run = ["tune", "queries.sql", "--db", "shop.db", "--time-limit", "5m", "--out", "picture-run"]
+    run = ["tune", "queries.sql", "--db", "shop.db", "--time-limit", "1m", "--out", "picture-run"]
     if not (Path(folder) / "picture-run").exists():
         subprocess.run([pragmark, *run], cwd=folder, check=True, stdout=subprocess.DEVNULL)
     report = [pragmark, "report", "picture-run", "--format", "json"]
@@ -46,7 +46,7 @@ def writes(pragmark, folder):
     names = [name.removeprefix("p50_us.") for name in now["summaries"] if name.startswith("p50_us.")]
     rows = [(name, of(now, name)["median"], of(then, name)["median"]) for name in names if f"p50_us.{name}" in then["summaries"]]
     label = then.get("name") or then["label"]
-    return label, sorted((row for row in rows if row[2] < 0.8 * row[1]), key=lambda row: row[2] / row[1])[:5]
+    return label, sorted((row for row in rows if row[2] < 0.8 * row[1]), key=lambda row: row[2] / row[1])[:3]
 
 
 def main():

@@ -11,7 +11,7 @@ use runner::Driver;
 
 use crate::error::{Error, Result};
 
-/// Returns the drivers that come with pragmark, the user's own, and those of a directory.
+/// Returns the drivers that come with pragmark, the user's own, and a directory's.
 ///
 /// # Errors
 /// A manifest is invalid.

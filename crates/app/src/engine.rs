@@ -347,7 +347,7 @@ pub(crate) fn of_plan(
     usable(plan, prepare(&names(plan), driver, interrupted, ui)?, ui)
 }
 
-/// Returns the engines of a plan if that of the whole run can be used, and says which others cannot.
+/// Returns the engines of a plan if the whole run's can be used, and says which others cannot.
 pub(crate) fn usable(
     plan: &RunPlan,
     engines: Vec<EngineRecord>,

@@ -30,7 +30,7 @@ pub enum Kind {
 pub struct Error {
     /// Whose mistake it is.
     pub kind: Kind,
-    /// What went wrong.
+    /// The message: the thing that went wrong, and where.
     pub message: String,
     hint: Option<String>,
 }

@@ -312,7 +312,7 @@ fn of_replay(replay: &Replay, ui: &dyn Interface) -> Result<Experiment, Error> {
     let level = absolute_level(&replay.trace, "--trace")?;
     check_replayable(&replay.trace, ui)?;
     let question = "How fast is the recorded application?";
-    // With the recorded pauses the rate is that of the recording.
+    // With the recorded pauses the rate is the recording's.
     let (metric, others) = match replay.mode {
         Some(ReplayMode::Paced) => ("p50_us", ["seconds", "txns_per_s", "p99_us"]),
         _ => ("txns_per_s", ["seconds", "p50_us", "p99_us"]),

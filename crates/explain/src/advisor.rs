@@ -25,7 +25,7 @@ const CHANGE: f64 = 0.1;
 /// A cost below which a statement needs no index.
 const SMALL: f64 = 1000.0;
 
-/// What an execution costs besides, such as binding its values and committing. So a few instructions more or less do not make a
+/// The cost of an execution besides its steps, such as binding its values and committing. So a few instructions more or less do not make a
 /// small statement count as much as a large one.
 const FIXED: f64 = 500.0;
 
@@ -51,9 +51,9 @@ pub struct Advice {
     pub made: Vec<MadeIndex>,
     /// Indexes that are redundant then.
     pub dropped: Vec<DroppedIndex>,
-    /// What ANALYZE alone brings, if the planner then chooses better plans.
+    /// The effect of ANALYZE alone, if the planner then chooses better plans.
     pub analyzed: Option<Vec<Change>>,
-    /// What every statement costs before and after all of it.
+    /// The cost of every statement before and after all of it.
     pub changes: Vec<Change>,
     /// Candidates that were not tried for want of time.
     pub untried: usize,
@@ -84,7 +84,7 @@ pub struct MadeIndex {
     pub bytes: i64,
     /// The number of its step. Indexes of one step were tried together, and may help only together.
     pub step: usize,
-    /// What the statements cost whose cost its step changed, before and after it.
+    /// The costs of the statements that its step changed, before and after it.
     pub changes: Vec<Change>,
 }
 
@@ -161,15 +161,15 @@ struct Measured {
 /// Indexes that are tried together.
 type Group = Vec<Candidate>;
 
-/// What indexes bring.
+/// The gain of indexes.
 #[derive(Clone, Debug, Default)]
 struct Gain {
     /// The statements whose cost they change, by their places.
     changed: BTreeSet<usize>,
-    /// What they save: the sum of the logarithms of the costs, so that one large statement does not hide the others, nor one that
+    /// Their savings: the sum of the logarithms of the costs, so that one large statement does not hide the others, nor one that
     /// runs often: how often it runs counts by its logarithm, too. Whether they are worth it is decided by the sum of all costs.
     saved: f64,
-    /// What the statements cost that they change, before and with them.
+    /// The costs of the statements that they change, before and with them.
     before: f64,
     left: f64,
     /// Whether they are worth their place.

@@ -136,7 +136,9 @@ impl<'s> Planner<'s> {
     fn orders(&self, table: &Table, question: &Question, is_open: bool) -> Vec<(Vec<Part>, usize)> {
         let terms = |kind: TermKind| {
             let terms = question.terms.iter().filter(move |term| term.kind == kind);
-            terms.filter(|term| table.columns.get(term.column).is_some_and(|it| !it.is_rowid))
+            terms.filter(|term| {
+                table.columns.get(term.column).is_some_and(|column| !column.is_rowid)
+            })
         };
         let equal = self.arranged(table, terms(TermKind::Equal).map(part).collect());
         if terms(TermKind::Equal).count() == 0

@@ -1,4 +1,4 @@
-//! What is wrong with a statement: causes in its text, its plan and its counts, each with a remedy that was tried.
+//! Faults of a statement: causes in its text, its plan and its counts, each with a remedy that was tried.
 
 use engine::{EngineError, Step, Value};
 use script::{Kind, Token, tokens};
@@ -14,7 +14,7 @@ use crate::subject::{Query, Subject, bind};
 pub struct Fault {
     /// The cause.
     pub cause: Cause,
-    /// What mends it.
+    /// Its remedy.
     pub remedy: Remedy,
 }
 
@@ -113,7 +113,7 @@ pub enum Cause {
     },
 }
 
-/// What mends a fault.
+/// The remedy of a fault.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remedy {
     /// The indexes of this step of the advice.

@@ -1,5 +1,5 @@
 #![forbid(unsafe_code)]
-//! What a statement does on a database: the work of each loop of its plan, what is wrong with it, and what helps, tried on a
+//! Explains a statement on a database: the work of each loop of its plan, what is wrong with it, and what helps, tried on a
 //! copy and judged by counters.
 //!
 //! An engine that counts rows, executions and cycles of each loop ([`engine::Source::Explaining`]) executes the statement

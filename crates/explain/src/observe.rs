@@ -42,7 +42,7 @@ pub struct Observation {
     pub is_write: bool,
 }
 
-/// What an execution costs, by counters that are the same each time.
+/// The cost of an execution, by counters that are the same each time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Instructions of SQLite's virtual machine.

@@ -31,7 +31,7 @@ pub struct Outline {
     pub why_arrays: Option<String>,
     /// The first rows, with their values as they are read.
     pub rows: Vec<Vec<Value>>,
-    /// What was found in the input.
+    /// The findings in the input.
     pub notes: Vec<Note>,
 }
 

@@ -208,7 +208,7 @@ pub struct Summary {
     pub rejected: u64,
     /// Rows that were mended and loaded.
     pub mended: u64,
-    /// What was found in the input.
+    /// The findings in the input.
     pub notes: Vec<Note>,
     /// Bytes of the input on the disk.
     pub bytes_read: u64,

@@ -24,7 +24,7 @@ const PREPARED: usize = 1000;
 /// The most instructions of SQLite's virtual machine for one statement of a program that is not trusted.
 const STEPS: u32 = 50_000_000;
 
-/// What became of the recorded writes.
+/// The fate of the recorded writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Grown {
     /// Writes that were repeated.

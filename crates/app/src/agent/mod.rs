@@ -29,7 +29,7 @@ use crate::{VERSION, driver, engine};
 pub struct AgentRequest {
     /// The server.
     pub server: ServerRequest,
-    /// The name; that of the machine by default.
+    /// The name; the machine's by default.
     pub name: Option<String>,
     /// The directory to measure in.
     pub directory: PathBuf,
@@ -99,7 +99,7 @@ fn card(request: &AgentRequest, directory: &Path, interrupted: &AtomicBool) -> R
     })
 }
 
-/// Returns the given name, or that of the machine.
+/// Returns the given name, or the machine's.
 fn agent_name(given: Option<&str>) -> Result<String> {
     let Some(given) = given else {
         let name = std::fs::read_to_string("/proc/sys/kernel/hostname")

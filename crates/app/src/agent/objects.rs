@@ -45,7 +45,7 @@ pub(super) struct Fetched {
     files: HashMap<String, PathBuf>,
     /// Engines, by their names in the plan.
     pub(super) engines: HashMap<String, PathBuf>,
-    /// The directory with the drivers that were sent; none where none was.
+    /// The directory with the drivers that were sent; `None` if none was.
     pub(super) drivers: Option<PathBuf>,
     /// Code that is not accepted here, by its names in the plan.
     pub(super) refused: HashSet<String>,

@@ -19,7 +19,7 @@ pub enum Compared {
     Trace(PathBuf),
     /// Folders of runs, and their exports.
     Runs(Vec<PathBuf>),
-    /// Files of SQL; none where statements are given on the command line.
+    /// Files of SQL; empty if statements are given on the command line.
     Scripts(Vec<PathBuf>),
 }
 

@@ -156,7 +156,7 @@ fn recorded(own: &RunFolder) -> Result<u64> {
     Ok(trials)
 }
 
-/// The folder of a group's run, which begins as soon as one of its agents is ready; none where it was stopped.
+/// The folder of a group's run, which begins as soon as one of its agents is ready; `None` if it was stopped.
 fn opened(
     server: &Server,
     card: &RunCard,
@@ -178,7 +178,7 @@ fn opened(
     Ok(Some(RunFolder::create(path, &part.plan, &part.environment)?))
 }
 
-/// The first machine of a group that is ready; none where it was stopped.
+/// The first machine of a group that is ready; `None` if it was stopped.
 fn first_ready(
     server: &Server,
     card: &RunCard,

@@ -37,7 +37,7 @@ pub(super) struct FleetFolder {
     pub(super) chosen: Chosen,
 }
 
-/// Returns whether a folder is that of a run over a fleet.
+/// Returns whether a folder belongs to a run over a fleet.
 pub fn is_fleet(folder: &Path) -> bool {
     folder.join(FLEET_FILE).is_file()
 }

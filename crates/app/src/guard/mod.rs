@@ -38,9 +38,9 @@ pub struct GuardRequest {
     pub base_directory: Option<PathBuf>,
     /// Whether the project is checked by itself, by limits.
     pub no_base: bool,
-    /// The engine of both sides, or that of the base and that of the new side.
+    /// The engine of both sides, or the base's and the new side's.
     pub engines: Vec<String>,
-    /// The database of both sides, or that of the base and that of the new side.
+    /// The database of both sides, or the base's and the new side's.
     pub databases: Vec<PathBuf>,
     /// The file with work and budgets.
     pub config: PathBuf,
@@ -185,7 +185,7 @@ impl Project {
     }
 }
 
-/// Returns what is guarded, and both sides, not yet built. Budgets are those of the new side.
+/// Returns what is guarded, and both sides, not yet built. Budgets come from the new side.
 fn sides(
     request: &GuardRequest,
     project: &Project,

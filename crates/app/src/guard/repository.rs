@@ -16,7 +16,7 @@ pub(super) struct Repository {
     directory: PathBuf,
     /// The directory relative to the root of the repository.
     prefix: PathBuf,
-    /// The folder of git's own files; none where there is no repository.
+    /// The folder of git's own files; `None` if there is no repository.
     git: Option<PathBuf>,
 }
 

@@ -38,7 +38,7 @@ pub(super) struct Subject {
     pub(super) experiment: Experiment,
     /// The settings that it is known to have now.
     pub(super) found: Settings,
-    /// Size of the existing databases in bytes; none where every trial makes its own.
+    /// Size of the existing databases in bytes; `None` if every trial makes its own.
     pub(super) database_bytes: Option<u64>,
     /// Changes of the indexes of its database.
     pub(super) indexes: Vec<Advice>,

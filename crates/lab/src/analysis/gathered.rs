@@ -39,7 +39,7 @@ fn observe(variant: usize, metric: &str, record: &TrialRecord) -> Observation {
     }
 }
 
-/// What the names of written tables begin with among the answers.
+/// The beginning of the names of written tables among the answers.
 pub(super) const WRITTEN: &str = "the table ";
 
 /// The answers of one trial.

@@ -66,7 +66,7 @@ pub struct Claim {
     /// Largest relative difference of `equal`, as a fraction.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub within: Option<f64>,
-    /// What counts as equal, as a fraction: the growth allowed from one variant of `ordering` to the next, what
+    /// The difference that counts as equal, as a fraction: the growth allowed from one variant of `ordering` to the next, what
     /// an extreme may lack, and by how much variants may change places between devices.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub tolerance: Option<f64>,
@@ -82,7 +82,7 @@ pub struct Claim {
     /// The scales at which the claim is not judged, each with the sizes that it lacks.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub not_at: BTreeMap<Scale, String>,
-    /// What this machine must provide for the claim to apply.
+    /// Everything that this machine must provide for the claim to apply.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<Precondition>,
     /// The file systems that the claim applies to, such as `ext4` and `btrfs`; all of them by default. It
@@ -95,7 +95,7 @@ pub struct Claim {
     pub exact: bool,
 }
 
-/// What a claim requires of the machine.
+/// A requirement of a claim on the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Precondition {
@@ -395,7 +395,7 @@ forms! {
     Argmax(Extreme) = argmax;
     /// Where the smallest value is.
     Argmin(Extreme) = argmin;
-    /// What the best variants have in common.
+    /// The levels that the best variants have in common.
     Best(Best) = best;
     /// A ratio of two devices within bounds.
     Devices(Devices) = devices;
@@ -428,9 +428,9 @@ impl<'a> Form<'a> {
 /// The figures that confirm a claim: from `low` to `high`, both included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bounds {
-    /// Smallest confirming figure; none where there is no lower bound.
+    /// Smallest confirming figure; `None` if there is no lower bound.
     pub low: Option<f64>,
-    /// Largest confirming figure; none where there is no upper bound.
+    /// Largest confirming figure; `None` if there is no upper bound.
     pub high: Option<f64>,
 }
 

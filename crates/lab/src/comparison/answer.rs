@@ -92,7 +92,7 @@ impl AnswerChange {
 /// The answers of the base.
 struct Right<'a> {
     answer: Answer,
-    /// What SQL leaves open, or the base does not repeat.
+    /// Parts of an answer that SQL leaves open, or the base does not repeat.
     open: BTreeSet<Facet>,
     versions: [&'a str; 2],
 }
@@ -180,8 +180,9 @@ fn digits_of_versions(versions: [&str; 2]) -> String {
 /// Returns which part SQL leaves open, and what determines it.
 fn advice(differing: &[Facet], open: &BTreeSet<Facet>, sql: &str) -> String {
     let lower = sql.to_lowercase();
-    let has =
-        |word: &str| lower.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|it| it == word);
+    let has = |word: &str| {
+        lower.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|part| part == word)
+    };
     if !open.contains(&Facet::Rows) && differing.iter().all(|facet| !facet.is_column()) {
         return "open in SQL: the order of ties; add a unique column, such as id, to ORDER BY"
             .to_owned();

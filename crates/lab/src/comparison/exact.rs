@@ -179,7 +179,7 @@ fn written(sides: [&[&Measured]; 2], unmatched: &Unmatched) -> BTreeMap<String, 
     let change = |table: &StatementRecord| {
         let name = &table.name;
         let rows = |side: usize| {
-            u64::from(writes(side, name)) * table.answer.as_ref().map_or(0, |it| it.rows)
+            u64::from(writes(side, name)) * table.answer.as_ref().map_or(0, |answer| answer.rows)
         };
         let change = match [writes(0, name), writes(1, name)] {
             [true, true] => answer_change(sides, name, |trial| &trial.written),

@@ -146,7 +146,7 @@ pub struct Exclusion {
 pub struct UpperBoundFile {
     /// Its name.
     pub name: String,
-    /// What it does, in words.
+    /// A description in words.
     pub says: String,
     /// The workload.
     pub workload: String,
@@ -207,7 +207,7 @@ impl Labels {
         }
     }
 
-    /// Returns the names of these levels one after another; none where no level has words.
+    /// Returns the names of these levels one after another; `None` if no level has words.
     pub fn compose(&self, levels: &Settings) -> Option<String> {
         let has_words = levels.iter().any(|(factor, level)| self.of(factor, level).is_some());
         let names = levels.iter().map(|(factor, level)| self.level_name(factor, level));
@@ -220,7 +220,7 @@ impl Labels {
     }
 }
 
-/// What one variant is called, and what to do when it is the best.
+/// The name of one variant, and what to do when it is the best.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VariantName {
@@ -229,7 +229,7 @@ pub struct VariantName {
     /// Its name in a few words, used instead of its levels in answers, tables and charts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// What to do when this variant is the best: one sentence for a reader who has not read the
+    /// The recommendation when this variant is the best: one sentence for a reader who has not read the
     /// experiment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,

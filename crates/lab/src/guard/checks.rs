@@ -195,11 +195,10 @@ fn uncounted(guard: &Guard, checks: &[Check]) -> Vec<Check> {
     let named = budgets.filter(|_| !guard.has_usual_budgets()).chain(limits);
     let open = named.filter(|(name, allowed)| is_exact(name) && !is_judged(name, allowed));
     open.map(|(name, allowed)| {
-        let words = match name.contains('.') {
-            true => {
-                "there is no such statement or kind of file; `pragmark compare` shows the names"
-            }
-            false => "the work does not count it",
+        let words = if name.contains('.') {
+            "there is no such statement or kind of file; `pragmark compare` shows the names"
+        } else {
+            "the work does not count it"
         };
         Check::of(name, &allowed, Status::Undecided, words.to_owned())
     })
@@ -242,7 +241,9 @@ fn answers(answers: Answers, comparison: &ExactComparison) -> Vec<Check> {
     let statements = statements.map(|statement| (statement.name.clone(), &statement.answer));
     let tables = comparison.written.iter().map(|(name, change)| (format!("table {name}"), change));
     let (mut failed, mut same, mut open) = (Vec::new(), [0, 0], Vec::new());
-    for (number, (name, change)) in statements.map(|it| (0, it)).chain(tables.map(|it| (1, it))) {
+    for (number, (name, change)) in
+        statements.map(|change| (0, change)).chain(tables.map(|change| (1, change)))
+    {
         match (change.difference(), change) {
             (Some(words), _) => failed.push(Check {
                 statement: Some(name),

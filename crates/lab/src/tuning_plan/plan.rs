@@ -152,7 +152,7 @@ pub struct Advice {
     /// SQL that makes the change, if SQL does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sql: Option<String>,
-    /// What it brings by counts that need no timing, in words.
+    /// Its effect by counts that need no timing, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<String>,
     /// Settings that are added to the recommended ones to measure it.

@@ -54,7 +54,7 @@ pub struct Deciding {
     pub value: String,
 }
 
-/// What is known of the values of a column.
+/// Facts about the values of a column.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Whether the type of the column describes its values. It does not if it was chosen without a value.
@@ -106,7 +106,7 @@ pub struct SourceInfo {
     /// Whether the columns have names; otherwise they are numbered, and rows are
     /// appended to a table by position.
     pub is_named: bool,
-    /// What is known of the values of each column.
+    /// Facts about the values of each column.
     pub seen: Vec<Seen>,
     /// The columns of decimals.
     pub decimals: Vec<DecimalColumn>,
@@ -114,7 +114,7 @@ pub struct SourceInfo {
     pub decimals_as: Decimals,
     /// The columns of dates.
     pub dates: Vec<DateColumn>,
-    /// What was found in it.
+    /// The findings in it.
     pub notes: Notes,
     /// The bytes to read from the disk, if known.
     pub total_bytes: Option<u64>,

@@ -1,4 +1,4 @@
-//! What was found in an input that its reader should know of: printed with the result of a load.
+//! Findings in an input that its reader should know of: printed with the result of a load.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -201,7 +201,7 @@ fn row<'s>(
     (0..).zip(columns).map(value).collect()
 }
 
-/// What makes the writers of files.
+/// Makes the writers of files.
 struct Maker {
     columns: Vec<Column>,
     form: OutputForm,
@@ -249,7 +249,7 @@ impl Maker {
     }
 }
 
-/// What writes rows.
+/// Writes rows.
 enum Writer {
     Text(Box<TextWriter>),
     Columnar(ColumnarWriter),

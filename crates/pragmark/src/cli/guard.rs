@@ -58,7 +58,7 @@ pub struct GuardArgs {
     /// Time of one trial, such as 200ms.
     #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = seconds)]
     pub trial: f64,
-    /// What an undecided budget is.
+    /// The verdict on an undecided budget.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub undecided: Option<Undecided>,
     /// Keep the record and the result in this new folder: a run that `report`, `compare` and `runs history` read, and

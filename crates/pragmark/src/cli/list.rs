@@ -15,7 +15,7 @@ Examples:
   pragmark list workloads   what `base` and `factors` of an experiment accept
   pragmark list pragmas     PRAGMAs and connection settings")]
 pub struct ListArgs {
-    /// What to list.
+    /// The things to list.
     #[arg(value_enum, default_value = "experiments")]
     pub what: List,
 }

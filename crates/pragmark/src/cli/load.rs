@@ -38,7 +38,7 @@ pub enum FormatArg {
     Database,
 }
 
-/// What to do with a row that cannot be loaded.
+/// Treatment of a row that cannot be loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnErrorArg {
     /// Stop; the database stays unchanged.
@@ -72,7 +72,7 @@ fn skipped_lines(text: &str) -> Result<(u64, usize), String> {
     })
 }
 
-/// What decimals of Parquet and Arrow files are stored as.
+/// Storage of the decimals of Parquet and Arrow files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DecimalsArg {
     /// Numbers that keep every digit: integers, or floating point numbers of up to 15 digits; others are errors.
@@ -85,7 +85,7 @@ pub enum DecimalsArg {
     ScaledInteger,
 }
 
-/// What dates that end with the year begin with.
+/// The beginning of dates that end with the year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DatesArg {
     /// As the values of each column show.
@@ -208,7 +208,7 @@ pub struct LoadArgs {
         default_missing_value = "auto"
     )]
     pub dates: Option<DatesArg>,
-    /// What decimals of Parquet and Arrow files are stored as.
+    /// Storage of the decimals of Parquet and Arrow files.
     #[arg(long, value_enum, default_value = "numbers")]
     pub decimals: DecimalsArg,
     /// NOT NULL columns, separated by commas.
@@ -280,9 +280,10 @@ impl LoadArgs {
     pub fn execute(self) -> Result<Exit> {
         let request =
             LoadRequest { opening: opening(&self)?, request: request(&self)?, inputs: self.inputs };
-        match self.dry_run {
-            true => commands::outline::execute(&request),
-            false => commands::load::execute(&request),
+        if self.dry_run {
+            commands::outline::execute(&request)
+        } else {
+            commands::load::execute(&request)
         }
     }
 }

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use drivers::Language;
 
-/// What `new` makes.
+/// The things that `new` makes.
 #[derive(Debug, Subcommand)]
 pub enum NewCommand {
     /// Write an experiment file with comments, which can be run at once.

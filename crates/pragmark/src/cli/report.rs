@@ -148,7 +148,7 @@ pub struct SettingsArgs {
     /// Binding to print settings for [default: all].
     #[arg(long = "for", value_name = "BINDING", value_parser = binding, add = ArgValueCompleter::new(complete::bindings))]
     pub binding: Option<Binding>,
-    /// What may be lost in a power cut. The rung above is named in a comment.
+    /// Accepted loss in a power cut. The rung above is named in a comment.
     #[arg(long, value_enum, default_value = "nothing")]
     pub may_lose: LossArg,
 }
@@ -174,7 +174,7 @@ pub fn binding(name: &str) -> Result<Binding, String> {
     })
 }
 
-/// What may be lost in a power cut.
+/// Accepted loss in a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LossArg {
     /// No acknowledged transaction.

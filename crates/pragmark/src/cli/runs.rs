@@ -23,7 +23,7 @@ Examples:
   pragmark runs prune --older-than 30d   remove those that are older than 30 days"
 )]
 pub struct RunsArgs {
-    /// What to do with the runs [default: list them].
+    /// Work with the runs [default: list them].
     #[command(subcommand)]
     pub command: Option<RunsCommand>,
     /// Folders below which runs are looked for.
@@ -31,7 +31,7 @@ pub struct RunsArgs {
     pub folders: Vec<PathBuf>,
 }
 
-/// What is done with runs other than listing them.
+/// Work with runs other than listing them.
 #[derive(Debug, Subcommand)]
 pub enum RunsCommand {
     /// Remove old runs, after a question. A folder that contains other files too is kept.

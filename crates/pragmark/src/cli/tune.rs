@@ -27,7 +27,7 @@ Examples:
   pragmark tune work.sql --db app.db --current synchronous=normal --goal p99
                                                        against the settings that the application has now")]
 pub struct TuneArgs {
-    /// What is tuned: a trace of `pragmark record`, a script in pgbench's language (.sql), an experiment (a file or a
+    /// The workload: a trace of `pragmark record`, a script in pgbench's language (.sql), an experiment (a file or a
     /// name; its workload, base and metric are used), a workload of `pragmark list workloads`, or one of tpcb-like,
     /// simple-update and select-only.
     #[arg(value_name = "WORKLOAD")]
@@ -35,16 +35,16 @@ pub struct TuneArgs {
     /// Your database, for scripts. Every trial works on a copy, and the file itself is never changed.
     #[arg(long, value_name = "FILE")]
     pub db: Option<PathBuf>,
-    /// What may be lost in a crash. Settings that may lose more are never tried.
+    /// Accepted loss in a crash. Settings that may lose more are never tried.
     #[arg(long, value_enum, value_name = "WHAT", default_value = "nothing")]
     pub may_lose: AcceptedLoss,
     /// Time for all trials: search, contributions and confirmation.
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = seconds)]
     pub time_limit: f64,
-    /// What is to be improved.
+    /// The goal.
     #[arg(long, value_enum, value_name = "GOAL", default_value = "throughput")]
     pub goal: GoalArg,
-    /// What another metric may be, such as 'p99 <= 1.05' (a ratio to the current settings), 'size <= 1.10' or
+    /// Limit of another metric, such as 'p99 <= 1.05' (a ratio to the current settings), 'size <= 1.10' or
     /// 'memory <= 256MiB'; repeat it for several. Names are p99, size, memory, cpu, or a metric of `pragmark list metrics`.
     #[arg(long, value_name = "CONSTRAINT", value_parser = Constraint::parsed)]
     pub limit: Vec<Constraint>,
@@ -103,7 +103,7 @@ impl TuneArgs {
     }
 }
 
-/// What may be lost in a power cut. A search never tries settings that can corrupt.
+/// Accepted loss in a power cut. A search never tries settings that can corrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AcceptedLoss {
     /// No acknowledged transaction.

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::output::{terminal_style, write_text};
 use crate::terminal::Terminal;
 
-/// What an undecided budget is.
+/// The verdict on an undecided budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Undecided {
     /// No failure: exit code 0.

@@ -12,7 +12,7 @@ use lab::text::one_line;
 use crate::exit::Exit;
 use crate::output;
 
-/// What to list.
+/// The things to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum List {
     /// Experiments with their questions.

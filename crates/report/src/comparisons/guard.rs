@@ -11,10 +11,11 @@ use crate::words::metric_heading;
 
 /// Returns the result of `pragmark guard`.
 pub fn guarded(gate: &Gate, comparison: &ExactComparison) -> Document {
-    let mut document = match comparison.is_complete() {
-        true => exact::exact(std::slice::from_ref(comparison)),
+    let mut document = if comparison.is_complete() {
+        exact::exact(std::slice::from_ref(comparison))
+    } else {
         // Without a base.
-        false => Document { about: vec!["".into()], ..Document::default() },
+        Document { about: vec!["".into()], ..Document::default() }
     };
     document.title = match gate.status() {
         Status::Passed => "Guard: passed",

@@ -224,9 +224,10 @@ fn tied(subject: &Subject<'_>, finding: &Finding) -> Option<Sentence> {
     let tied = variants.filter(|(_, it)| finding.tied.contains(&it.label));
     let tied: Vec<usize> = tied.map(|(index, _)| index).collect();
     let names = subject.names.list(&tied, NAMED);
-    let lead = match subject.experiment.preliminary {
-        true => "Too few rounds to tell from it: ",
-        false => "Not distinguishable from it: ",
+    let lead = if subject.experiment.preliminary {
+        "Too few rounds to tell from it: "
+    } else {
+        "Not distinguishable from it: "
     };
     let sentence = Sentence::from(lead).and(names);
     (!tied.is_empty()).then(|| sentence.words("."))

@@ -98,7 +98,8 @@ pub(super) fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
         _ if is_other_work(finding) => name().words(" does its own work "),
         _ if can_corrupt(finding) => {
             let mut variants = subject.experiment.variants.iter();
-            let all_judged = variants.all(|it| it.unmeasured() || it.class().is_measured());
+            let all_judged =
+                variants.all(|variant| variant.unmeasured() || variant.class().is_measured());
             let lead =
                 if all_judged { "Only what can corrupt is faster: " } else { "Can corrupt: " };
             Sentence::from(lead).and(name()).words(", ")

@@ -85,7 +85,8 @@ pub(super) fn are_transactions(subject: &Subject<'_>) -> bool {
     let Some(baseline) = subject.experiment.variants.first() else { return false };
     let median = |metric: &str| baseline.summaries.get(metric).map(|summary| summary.median);
     let statements = baseline.statements.iter();
-    let executions = statements.filter_map(|it| median(&format!("executions.{}", it.name)));
+    let executions =
+        statements.filter_map(|statement| median(&format!("executions.{}", statement.name)));
     let transactions = median("txns_per_s").zip(median("seconds"));
     let transactions = transactions.map_or(0.0, |(rate, seconds)| rate * seconds);
     // With two statements in a transaction there would be twice as many. Of few executions the medians are rough.
@@ -98,9 +99,9 @@ fn table(subject: &Subject<'_>, statements: &[Executed<'_>]) -> Table {
     let measured = variants.iter().filter(|variant| !variant.unmeasured()).count();
     let rows: Vec<(&StatementRecord, usize)> = statements
         .iter()
-        .flat_map(|it| {
+        .flat_map(|executed| {
             let most = if measured < VARIANTS_FROM { measured } else { 1 };
-            it.variants.iter().take(most).map(|variant| (it.statement, *variant))
+            executed.variants.iter().take(most).map(|variant| (executed.statement, *variant))
         })
         .collect();
     let several = rows.iter().any(|(_, variant)| *variant > 0);

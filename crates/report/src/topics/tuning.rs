@@ -84,20 +84,20 @@ fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
         "What each setting contributes",
         &tuning.contributions,
         &[
-            (Column::left("setting"), &|it| {
-                let own = it.settings.split(" and ");
-                let own = own.map(|name| format!("{name}={}", level_words(it.levels.get(name))));
+            (Column::left("setting"), &|gain| {
+                let own = gain.settings.split(" and ");
+                let own = own.map(|name| format!("{name}={}", level_words(gain.levels.get(name))));
                 Cell::code(own.collect::<Vec<_>>().join(" "))
             }),
-            (Column::left("instead of"), &|it| {
-                let names = it.settings.split(" and ");
-                let instead = names.map(|name| level_words(it.without.levels.get(name)));
+            (Column::left("instead of"), &|gain| {
+                let names = gain.settings.split(" and ");
+                let instead = names.map(|name| level_words(gain.without.levels.get(name)));
                 Cell::code(instead.collect::<Vec<_>>().join(" "))
             }),
-            (Column::right("contributes"), &|it| {
-                Cell::number(Some(figures::ratio(it.ratio, it.interval)))
+            (Column::right("contributes"), &|gain| {
+                Cell::number(Some(figures::ratio(gain.ratio, gain.interval)))
             }),
-            (Column::left("judgement").prose(), &|it| Cell::new(judgement_of_setting(it))),
+            (Column::left("judgement").prose(), &|gain| Cell::new(judgement_of_setting(gain))),
         ],
     );
     let rounds =
@@ -387,15 +387,15 @@ fn constraints(tuning: &TuningAnalysis) -> Vec<Block> {
         "Constraints",
         &tuning.constraints,
         &[
-            (Column::left("constraint"), &|it| Cell::code(it.constraint.to_string())),
-            (Column::right("measured"), &|it| {
-                let figure = it.measured.and_then(|measured| measured.figure);
-                Cell::number(figure.map(|(figure, interval)| match it.constraint.bound {
+            (Column::left("constraint"), &|limit| Cell::code(limit.constraint.to_string())),
+            (Column::right("measured"), &|limit| {
+                let figure = limit.measured.and_then(|measured| measured.figure);
+                Cell::number(figure.map(|(figure, interval)| match limit.constraint.bound {
                     Bound::Ratio(_) => figures::ratio(figure, interval),
-                    Bound::Figure(_) => figures::figure(figure, &it.constraint.metric),
+                    Bound::Figure(_) => figures::figure(figure, &limit.constraint.metric),
                 }))
             }),
-            (Column::left("judgement").prose(), &|it| Cell::new(judgement_of_constraint(it))),
+            (Column::left("judgement").prose(), &|limit| Cell::new(judgement_of_constraint(limit))),
         ],
     );
     let how = "Measured in the rounds of what is recommended: a bound without a unit is a ratio to the current settings.";

@@ -133,7 +133,7 @@ fn check_result(measured: &Measured) -> Result<()> {
     Ok(())
 }
 
-/// The reason why no model at all was measured; none where one was.
+/// The reason why no model at all was measured; `None` if one was.
 fn why_unmeasured(measured: &Measured) -> Option<String> {
     if measured.safety.iter().any(|model| model.worst().is_some()) {
         return None;

@@ -58,10 +58,7 @@ pub(super) fn run(
 
 /// Returns the extent where `each` schedules of a scenario are wanted: as much as for a safety tier, or less.
 fn extent(each: u64, seed: Seed) -> Extent {
-    let in_full = match each >= u64::from(SCHEDULES_EACH) {
-        true => SCHEDULES_IN_FULL.into(),
-        false => 0,
-    };
+    let in_full = if each >= u64::from(SCHEDULES_EACH) { SCHEDULES_IN_FULL.into() } else { 0 };
     Extent {
         all_up_to: each.max(in_full),
         sample: each,
@@ -135,7 +132,7 @@ struct Entry {
 }
 
 impl Known {
-    /// The place for an engine; none where the user has no cache, or the engine cannot be told from others.
+    /// The place for an engine; `None` if the user has no cache, or the engine cannot be told from others.
     pub(super) fn of(library: &Library, journal_mode: &str, extent: Extent) -> Option<Known> {
         let key = Key {
             method: METHOD,
@@ -149,7 +146,7 @@ impl Known {
         Some(Known { file: folder.join(format!("{name}.json")), key })
     }
 
-    /// Returns the result; none where they were not played, or where the file is damaged or of another key.
+    /// Returns the result; `None` if they were not played, or where the file is damaged or of another key.
     pub(super) fn find(&self) -> Option<Summary> {
         let entry: Entry = serde_json::from_slice(&std::fs::read(&self.file).ok()?).ok()?;
         (entry.key == self.key).then_some(entry.summary)

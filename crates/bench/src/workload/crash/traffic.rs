@@ -233,7 +233,7 @@ fn actions(recording: &Recording, calls: &HashMap<i64, Call>, groups: Vec<Group>
     actions
 }
 
-/// A call as it is executed; none where it is left out or cannot be executed.
+/// A call as it is executed; `None` if it is left out or cannot be executed.
 fn execution(recording: &Recording, call: &Call) -> Option<Execution> {
     if recording.fate(call) != Fate::Replayed {
         return None;

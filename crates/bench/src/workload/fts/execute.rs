@@ -20,7 +20,7 @@ use crate::workload::common::expect;
 choice! {
     /// Contents of the memory when a query runs.
     enum Cache {
-        /// What the same query left there.
+        /// The pages that the same query left there.
         Warm = "warm",
         /// Nothing: the connection is new and the kernel has dropped the file from its cache.
         Cold = "cold",

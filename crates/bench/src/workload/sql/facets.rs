@@ -129,9 +129,10 @@ impl Facets {
         }
         self.sum = self.sum.wrapping_add(row);
         self.order = chained(self.order, row);
-        self.rounded = match self.is_ordered {
-            true => chained(self.rounded, rounded),
-            false => self.rounded.wrapping_add(rounded),
+        self.rounded = if self.is_ordered {
+            chained(self.rounded, rounded)
+        } else {
+            self.rounded.wrapping_add(rounded)
         };
     }
 

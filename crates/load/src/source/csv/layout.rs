@@ -49,7 +49,7 @@ pub(super) fn layout(text: &[u8], first: Dialect, is_delimiter_known: bool) -> L
     layouts.max_by_key(|(fields, _)| *fields).map_or(as_first, |(_, layout)| layout)
 }
 
-/// A record of the beginning: where it begins, and how many fields it has; none where it is broken.
+/// A record of the beginning: where it begins, and how many fields it has; `None` if it is broken.
 struct Counted {
     begin: usize,
     fields: usize,

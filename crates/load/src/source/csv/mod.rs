@@ -135,9 +135,10 @@ fn read_header(input: Input, options: CsvOptions) -> Result<(Text, Reader)> {
     let guess = || guess_delimiter(&text.bytes, quote, options.prefers_tab);
     let first = options.dialect(known.unwrap_or_else(guess));
     check_dialect(first)?;
-    let found = match options.finds_rows {
-        true => layout(&text.bytes, first, known.is_some()),
-        false => Layout { delimiter: first.delimiter, begin: 0 },
+    let found = if options.finds_rows {
+        layout(&text.bytes, first, known.is_some())
+    } else {
+        Layout { delimiter: first.delimiter, begin: 0 }
     };
     note_preamble(&text.bytes[..found.begin], &notes);
     text.skip(found.begin);
@@ -274,9 +275,10 @@ impl Reader {
             let (input, encoding) = (self.input.clone(), self.encoding);
             return Err(LoadError::HeaderEncoding(input, encoding));
         };
-        match text.contains('\0') {
-            true => Err(self.wrong("the header holds a NUL byte")),
-            false => Ok(text.trim().to_owned()),
+        if text.contains('\0') {
+            Err(self.wrong("the header holds a NUL byte"))
+        } else {
+            Ok(text.trim().to_owned())
         }
     }
 

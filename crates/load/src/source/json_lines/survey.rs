@@ -17,7 +17,7 @@ pub(super) enum Rows {
     },
 }
 
-/// What the beginning of a JSON text is.
+/// The kind of a JSON text by its beginning.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     /// Where the first value ends, if it does.

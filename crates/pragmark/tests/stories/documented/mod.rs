@@ -65,7 +65,7 @@ const WAYS: &[(&str, Way)] = &[
     ("--schedule ", AsWritten),
     ("--continue ", Not("it continues a search: stories/tuning")),
     ("pragmark tune tpcb-like --time-limit 10m", Not("it takes ten minutes")),
-    ("pragmark tune queries.sql --db shop.db --time-limit 5m", Not("it takes five minutes")),
+    ("pragmark tune queries.sql --db shop.db --time-limit 1m", Not("it takes a minute")),
     ("pragmark tune app.trace", With("--time-limit 3s")),
     ("pragmark tune ", With("--time-limit 3s --seconds 20ms")),
     ("pragmark measure --trace", With("--rounds 2 --no-tiers")),
