@@ -133,8 +133,10 @@ pub fn advise(
     let before = work.costs();
     advice.analyzed = work.analyze()?;
     let planner = Planner::new(subject, &connection)?;
-    // As long as one statement costs more than all others together, trying anything else with it takes longest.
-    if let Some(heavy) = work.heavy() {
+    // As long as a statement costs very much, trying anything else with it takes longest.
+    let mut treated = BTreeSet::new();
+    while let Some(heavy) = work.heavy(&treated).filter(|_| !work.is_late()) {
+        treated.insert(heavy);
         let measured = &work.queries[heavy];
         let (groups, best) = work.favourites(measured, planner.candidates(&measured.query))?;
         work.ceiling = Some((heavy, best.saturating_mul(NEAR)));
@@ -257,13 +259,15 @@ impl Work<'_> {
         Ok(is_worth.then(|| changed(changes)))
     }
 
-    /// Returns the place of the one of several statements that costs more than all others together.
-    fn heavy(&self) -> Option<usize> {
+    /// Returns the place of the one of several statements that costs most, if it costs more than all others together, or very much,
+    /// and was not treated yet.
+    fn heavy(&self, treated: &BTreeSet<usize>) -> Option<usize> {
         let total = |measured: &Measured| measured.cost.total();
-        let (place, heavy) =
-            self.queries.iter().enumerate().max_by_key(|(_, measured)| total(measured))?;
+        let places = self.queries.iter().enumerate().filter(|(place, _)| !treated.contains(place));
+        let (place, heavy) = places.max_by_key(|(_, measured)| total(measured))?;
         let all: i64 = self.queries.iter().map(total).sum();
-        (self.queries.len() > 1 && 2 * total(heavy) > all).then_some(place)
+        let is_heavy = 2 * total(heavy) > all || heavy.cost.steps > MORE;
+        (self.queries.len() > 1 && is_heavy).then_some(place)
     }
 
     /// Returns the candidates that make a statement cheaper, each measured with it alone.
