@@ -36,6 +36,7 @@ pub fn specification(workload: &str, settings: Settings, directory: &Path, seed:
         counting: false,
         postgres: None,
         confined: false,
+        tests_open: false,
         binding: None,
     }
 }

@@ -115,6 +115,7 @@ fn measure(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Result<Measured> {
             .transpose()?,
         postgres: spec.postgres.as_deref(),
         artifacts: spec.artifacts.as_deref(),
+        tests_open: spec.tests_open,
         phase,
     };
     let mut measured = workload.run(&mut trial)?;
@@ -162,6 +163,7 @@ mod tests {
             binding: None,
             postgres: None,
             confined: false,
+            tests_open: false,
             artifacts: None,
         }
     }

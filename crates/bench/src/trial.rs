@@ -24,6 +24,8 @@ pub struct Trial<'a> {
     pub postgres: Option<&'a str>,
     /// Where files that are a result are kept, if anywhere.
     pub artifacts: Option<&'a Path>,
+    /// Whether it is tested what SQL leaves open in the answers.
+    pub tests_open: bool,
     /// Tells the parent which phase begins.
     pub phase: &'a mut dyn FnMut(&str),
 }
@@ -43,6 +45,7 @@ impl<'a> Trial<'a> {
             counter: None,
             postgres: None,
             artifacts: None,
+            tests_open: false,
             // A closure without captures has no size, so nothing is allocated or leaked.
             phase: Box::leak(Box::new(|_: &str| {})),
         }

@@ -148,6 +148,7 @@ echo '{"outcome":{"measured":{"metrics":{"images":'${images:-100}'},"engine":{"v
             binding: None,
             postgres: None,
             confined: false,
+            tests_open: false,
             artifacts: None,
         };
         let driver = Driver {

@@ -223,6 +223,7 @@ mod tests {
             binding: None,
             postgres: None,
             confined: false,
+            tests_open: false,
             artifacts: None,
         }
     }

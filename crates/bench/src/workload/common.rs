@@ -257,6 +257,7 @@ pub(super) mod tests {
             seed: Seed(11),
             postgres: None,
             artifacts: None,
+            tests_open: true,
             phase: &mut |_| {},
         };
         workload::find(workload).unwrap().run(&mut trial)

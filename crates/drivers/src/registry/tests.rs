@@ -87,6 +87,7 @@ fn spec(driver: &str, engine: &str) -> TrialSpec {
         binding: Some(BindingSpec { driver: driver.to_owned(), ..BindingSpec::default() }),
         postgres: None,
         confined: false,
+        tests_open: false,
         artifacts: None,
     }
 }

@@ -238,6 +238,7 @@ pub(crate) fn task(
             binding,
             postgres: None,
             confined: false,
+            tests_open: purpose == Purpose::Rounds,
         },
         limit_s: plan.trial_limit_s,
         probe_fsync: slot.place.2 == 0 && slot.role != Role::Counting && is_on_disk(planned),

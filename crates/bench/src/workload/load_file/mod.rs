@@ -247,6 +247,7 @@ mod tests {
             counter: None,
             postgres: None,
             artifacts: None,
+            tests_open: true,
             phase: &mut |_| {},
         };
         let parameters = Parameters { rows: 3_003, tool };

@@ -98,7 +98,8 @@ impl Declared for Sql {
         let extent = parameters.extent_of_answers(Duration::from_secs_f64(period.seconds()));
         if extent.executions > 0 && (trial.counter.is_none() || is_alone) {
             (trial.phase)("verify");
-            let (mut answers, written) = answers::read(trial, parameters, &database, extent)?;
+            let (mut answers, written) =
+                answers::read(trial, parameters, &database, extent, trial.tests_open || is_alone)?;
             for statement in &mut measured.statements {
                 statement.set_answers(answers.remove(&statement.name).unwrap_or_default());
             }

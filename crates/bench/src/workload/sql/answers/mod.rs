@@ -41,7 +41,7 @@ struct Pass {
 }
 
 /// Returns the answers of the statements of all scripts, by name, and the tables that they wrote. Scripts that write get a copy
-/// of the database.
+/// of the database. What SQL leaves open is tested on request, since that takes longer than the answers themselves.
 ///
 /// # Errors
 /// As the work itself.
@@ -50,6 +50,7 @@ pub(super) fn read(
     parameters: &Parameters,
     database: &TrialDatabase,
     extent: Extent,
+    tests_open: bool,
 ) -> Result<(Answers, Vec<StatementRecord>), TrialError> {
     let connection = sqlite::open(trial, &database.path)?;
     let suite = workload(trial, &connection)?.suite;
@@ -75,7 +76,7 @@ pub(super) fn read(
         found
     };
     let mut found = pass(Rows::AsChosen, extent)?;
-    if !may_be_open.is_empty() {
+    if tests_open && !may_be_open.is_empty() {
         let longest = found.answers.values().flatten().map(|answer| answer.executions).max();
         let executions = longest.map_or(1, |longest| longest as usize);
         let limit = extent.limit.filter(|_| !writes);
