@@ -439,9 +439,12 @@ fn add_indexes(subject: &Subject, experiment: &mut Experiment) -> Result<(), Err
 }
 
 /// Returns why SQLite refuses a change of the schema, by the words of the statement alone: the database is only read, and nobody who
-/// uses it notices.
+/// uses it notices. What is in a write-ahead log is not read that way, so a database with one is not asked.
 fn refusal(database: &Path, sql: &str) -> Result<Option<String>, Error> {
     let path = database.display().to_string();
+    if std::fs::metadata(format!("{path}-wal")).is_ok_and(|log| log.len() > 0) {
+        return Ok(None);
+    }
     let path = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let uri = format!("file:{path}?immutable=1");
     let flags = OpenFlags::READ_ONLY | OpenFlags::URI;

@@ -143,6 +143,19 @@ fn an_index_is_tried_by_one_option_and_sql_with_commas_is_one_value() {
 }
 
 #[test]
+fn an_index_may_name_a_column_that_is_in_the_write_ahead_log_only() {
+    let laboratory = shop();
+    let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+    let path = laboratory.path().join("app.db");
+    let open = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();
+    open.execute("PRAGMA journal_mode = wal; ALTER TABLE users ADD COLUMN later").unwrap();
+    let query = ["--db", "app.db", "-c", "SELECT name FROM users WHERE later = 1"];
+    let index = [&query[..], &["--index", "users(later)"]].concat();
+    laboratory.pragmark(&measure(&index)).exits(0).says(&["index users(later)"]);
+    drop(open);
+}
+
+#[test]
 fn the_same_is_written_as_an_experiment_that_runs() {
     let laboratory = shop();
     let write = [
