@@ -8,8 +8,9 @@ use std::time::Instant;
 use engine::{Connection, EngineError, OpenFlags, Statement};
 use script::effect::{first_word, literal};
 
+use crate::plans::STEPS;
 use crate::replay::{Call, Values};
-use crate::{Result, Trace, TraceError, is_in_memory};
+use crate::{Result, Trace, TraceError};
 
 /// Statements that change rows or the schema, by their first words. Others, such as `ATTACH` and `VACUUM INTO`, may change
 /// other files.
@@ -18,11 +19,8 @@ const WRITES: [&str; 10] = [
     "reindex",
 ];
 
-/// Prepared statements that are kept: a program may write a new text for each row.
-const PREPARED: usize = 1000;
-
-/// The most instructions of SQLite's virtual machine for one statement of a program that is not trusted.
-const STEPS: u32 = 50_000_000;
+/// Texts and prepared statements that are kept: a program may write a new text for each row.
+const KEPT: usize = 1000;
 
 /// The fate of the recorded writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,25 +34,21 @@ pub struct Grown {
 }
 
 impl Trace {
-    /// Writes a database as it was when recording began to a new file, and repeats in it what was committed, in the order of the
-    /// commits, until the deadline.
+    /// Writes a database as it was when recording began to a new file, and repeats in it what was committed, in the
+    /// order of the recording, until the deadline.
     ///
     /// # Errors
     /// The trace lacks the database's contents, or the file exists or cannot be written.
     pub fn grow(&self, database: &str, path: &Path, deadline: Instant) -> Result<Grown> {
-        let snapshots = self.snapshots()?;
-        let snapshot = snapshots.iter().find(|snapshot| snapshot.database == database);
-        match snapshot.map(|snapshot| (snapshot.id, snapshot.state.as_str())) {
-            Some((id, "taken")) => self.restore(id, path)?,
-            Some((_, "empty")) => {}
-            None if is_in_memory(database) => {}
-            _ => return Err(TraceError::NoSnapshot(database.to_owned())),
+        if let Some(snapshot) = self.contents(database)? {
+            self.restore(snapshot, path)?;
         }
         let failed = |source| TraceError::Database { path: path.to_owned(), source };
         let copy = Connection::open(self.library(), path, OpenFlags::default(), None);
         let copy = copy.and_then(|copy| {
             copy.limit_steps(STEPS)?;
-            copy.execute("BEGIN")?;
+            // Each write commits by itself: SQLite rolls a whole transaction back when it stops one of its writes.
+            copy.execute("PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY")?;
             Ok(copy)
         });
         let copy = copy.map_err(failed)?;
@@ -66,14 +60,30 @@ impl Trace {
             open: HashMap::new(),
             grown: Grown::default(),
         };
-        self.for_each_call_of(&changes_of(database), |call| {
-            writer.grown.is_partial |= Instant::now() > deadline;
-            if writer.grown.is_partial { Ok(()) } else { writer.take(call) }
-        })?;
+        let ended = self.for_each_call_of(&changes_of(database), |call| {
+            if Instant::now() > deadline { Err(Stop::Late) } else { Ok(writer.take(call)?) }
+        });
+        match ended {
+            Ok(()) => {}
+            Err(Stop::Late) => writer.grown.is_partial = true,
+            Err(Stop::Failed(error)) => return Err(error),
+        }
         let grown = writer.grown;
         drop(writer);
-        copy.execute("COMMIT").and_then(|()| copy.close()).map_err(failed)?;
+        copy.close().map_err(failed)?;
         Ok(grown)
+    }
+}
+
+/// Why the repetition of writes stops.
+enum Stop {
+    Late,
+    Failed(TraceError),
+}
+
+impl From<TraceError> for Stop {
+    fn from(error: TraceError) -> Stop {
+        Stop::Failed(error)
     }
 }
 
@@ -90,17 +100,26 @@ struct Writer<'c> {
 
 impl Writer<'_> {
     fn take(&mut self, call: Call) -> Result<()> {
+        let open = self.open.entry(call.connection).or_default();
         if call.result.is_some_and(|code| code != 0) {
+            // SQLite itself ends a transaction after some failures, such as a full disk.
+            if call.autocommit {
+                open.clear();
+            }
             return Ok(());
+        }
+        if self.texts.len() > KEPT {
+            self.texts.clear();
         }
         let text = match self.texts.entry(call.statement) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => entry.insert(self.trace.statement(call.statement)?),
         };
         let word = first_word(text);
-        let (connection, is_committed) = (call.connection, call.autocommit);
-        let open = self.open.entry(connection).or_default();
-        if word == "rollback" && is_committed {
+        let is_committed = call.autocommit;
+        if word == "rollback" {
+            // Of a transaction that went back to a savepoint, it is not known which writes stay.
+            self.grown.left_out += if is_committed { 0 } else { open.len() as u64 };
             open.clear();
         } else if WRITES.contains(&word.as_str()) {
             open.push(call);
@@ -125,14 +144,14 @@ impl Writer<'_> {
             Values::Expanded(text) => return self.copy.execute(text).map(|()| true),
             Values::Missing(_) => return Ok(false),
         };
-        if self.prepared.len() > PREPARED {
+        if self.prepared.len() > KEPT {
             self.prepared.clear();
         }
         let statement = match self.prepared.entry(call.statement) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
-                let text = self.texts.get(&call.statement).map_or("", String::as_str);
-                entry.insert(self.copy.prepare(text)?)
+                let Ok(text) = self.trace.statement(call.statement) else { return Ok(false) };
+                entry.insert(self.copy.prepare(&text)?)
             }
         };
         for (index, value) in (1..).zip(values) {
@@ -142,12 +161,13 @@ impl Writer<'_> {
     }
 }
 
-/// Returns the condition of the events that change a database, or end a transaction, with those of nothing else.
+/// Returns the SQL condition for events that change this database or end a transaction.
 fn changes_of(database: &str) -> String {
+    let ends = ["commit", "end", "rollback", "release"];
+    let ends = ends.map(|word| format!("sql LIKE '{word}%'")).join(" OR ");
     format!(
-        "connection IN (SELECT id FROM connection WHERE database = {})
-         AND statement IN (SELECT id FROM statement WHERE readonly = 0
-           OR sql LIKE 'commit%' OR sql LIKE 'end%' OR sql LIKE 'rollback%' OR sql LIKE 'release%')",
+        "connection IN (SELECT id FROM connection WHERE database = {}) AND statement IN (SELECT id FROM statement
+           WHERE readonly = 0 OR normalised IN (SELECT id FROM normalised WHERE {ends}))",
         literal(database)
     )
 }

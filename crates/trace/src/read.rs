@@ -14,7 +14,7 @@ use twox_hash::XxHash3_64;
 
 use crate::analysis::{Analyser, Analysis, ConnectionSettings, Event, Normalised};
 use crate::content::Table;
-use crate::schema::{APPLICATION_ID, FORMAT, state as bits};
+use crate::schema::{APPLICATION_ID, FORMAT, is_in_memory, state as bits};
 use crate::{Result, TraceError};
 
 /// A trace.
@@ -283,6 +283,30 @@ impl Trace {
                 result: optional(&row[3]),
             }
         })
+    }
+
+    /// Returns the snapshot that holds the contents of a database when recording began; `None` if it was new or in memory.
+    ///
+    /// # Errors
+    /// When the trace cannot be read or lacks the contents.
+    pub(crate) fn contents(&self, database: &str) -> Result<Option<i64>> {
+        let snapshots = self.snapshots()?;
+        let snapshot = snapshots.iter().find(|snapshot| snapshot.database == database);
+        match snapshot.map(|snapshot| (snapshot.id, snapshot.state.as_str())) {
+            Some((id, "taken")) => Ok(Some(id)),
+            Some((_, "empty")) => Ok(None),
+            None if is_in_memory(database) => Ok(None),
+            _ => Err(TraceError::NoSnapshot(database.to_owned())),
+        }
+    }
+
+    /// Returns the database of each connection.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub fn databases(&self) -> Result<HashMap<i64, String>> {
+        let connections = self.connections()?.into_iter();
+        Ok(connections.map(|connection| (connection.id, connection.database)).collect())
     }
 
     /// Writes a snapshot that was taken to a new file.

@@ -23,9 +23,7 @@ pub(crate) fn by_database<'a>(
     trace: &Trace,
     analysis: &'a Analysis,
 ) -> Result<BTreeMap<String, Uses<'a>>, TraceError> {
-    let connections = trace.connections()?.into_iter();
-    let databases: HashMap<i64, String> =
-        connections.map(|connection| (connection.id, connection.database)).collect();
+    let databases = trace.databases()?;
     let mut all: BTreeMap<String, Uses<'a>> = BTreeMap::new();
     for (place, usage) in analysis.statements.iter().enumerate() {
         if is_planned(&usage.sql) {

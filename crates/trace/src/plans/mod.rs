@@ -10,10 +10,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use engine::{Connection, EngineError, OpenFlags, Value};
+use script::effect::first_word;
 
 use self::indexes::Words;
 use crate::analysis::{Analysis, Example, StatementUse};
-use crate::{Trace, TraceError, is_in_memory};
+use crate::{Trace, TraceError};
 
 /// An index that no statement of the trace uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,11 +50,7 @@ impl Plans {
     /// When the trace cannot be read. A snapshot that cannot be used becomes a reason in `unknown`.
     pub fn of(trace: &Trace, analysis: &Analysis) -> Result<Plans, TraceError> {
         let mut plans = Plans { patterns: indexes::of(trace, analysis)?, ..Plans::default() };
-        let databases: HashMap<i64, String> = trace
-            .connections()?
-            .into_iter()
-            .map(|connection| (connection.id, connection.database))
-            .collect();
+        let databases = trace.databases()?;
         for (database, steps) in steps(analysis, &databases) {
             plans.add_database(trace, &database, &steps)?;
         }
@@ -121,10 +118,8 @@ type Step<'a> = (Example, Option<&'a StatementUse>);
 /// Returns whether SQLite makes plans for statements with this normalised text. Of some PRAGMAs it explains nothing but
 /// an error.
 pub fn is_planned(sql: &str) -> bool {
-    let word = sql.split(|c: char| !c.is_ascii_alphabetic()).next();
-    let word = word.unwrap_or_default().to_ascii_uppercase();
-    let planned = ["SELECT", "WITH", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE"];
-    planned.contains(&word.as_str())
+    let planned = ["select", "with", "values", "insert", "replace", "update", "delete"];
+    planned.contains(&first_word(sql).as_str())
 }
 
 /// For each database, what is to be done on the copy of its schema, in order.
@@ -147,10 +142,10 @@ fn steps<'a>(
 
 /// The most instructions of SQLite's virtual machine for one statement: a schema from elsewhere may contain
 /// `CREATE TABLE … AS` with a query that does not end.
-const STEPS: u32 = 50_000_000;
+pub(crate) const STEPS: u32 = 50_000_000;
 
 /// A schema without rows, which statements can be planned with and schema changes applied to.
-pub struct SchemaCopy {
+struct SchemaCopy {
     connection: Connection,
 }
 
@@ -159,21 +154,16 @@ impl SchemaCopy {
     ///
     /// # Errors
     /// Why it is missing.
-    pub fn of(trace: &Trace, database: &str) -> Result<SchemaCopy, String> {
+    fn of(trace: &Trace, database: &str) -> Result<SchemaCopy, String> {
         let words = |error: EngineError| error.to_string();
         let memory = Path::new(":memory:");
         let connection = Connection::open(trace.library(), memory, OpenFlags::default(), None);
         let connection = connection.map_err(words)?;
         connection.limit_steps(STEPS).map_err(words)?;
         let copy = SchemaCopy { connection };
-        let snapshots = trace.snapshots().map_err(|error| error.to_string())?;
-        let snapshot = snapshots.iter().find(|snapshot| snapshot.database == database);
-        match snapshot.map(|snapshot| (snapshot.id, snapshot.state.as_str())) {
-            Some((id, "taken")) => copy.fill(trace, id)?,
-            // A new database, or one in memory.
-            Some((_, "empty")) => {}
-            None if is_in_memory(database) => {}
-            _ => return Err("there is no snapshot of the database".to_owned()),
+        let contents = trace.contents(database).map_err(|error| error.to_string())?;
+        if let Some(snapshot) = contents {
+            copy.fill(trace, snapshot)?;
         }
         Ok(copy)
     }
@@ -221,7 +211,7 @@ impl SchemaCopy {
     }
 
     /// Changes the schema.
-    pub fn execute(&self, sql: &str) -> Result<(), EngineError> {
+    fn execute(&self, sql: &str) -> Result<(), EngineError> {
         self.connection.execute(sql)
     }
 
@@ -229,13 +219,13 @@ impl SchemaCopy {
     ///
     /// # Errors
     /// Why SQLite cannot prepare it.
-    pub fn plan(&self, sql: &str) -> Result<Vec<String>, String> {
+    fn plan(&self, sql: &str) -> Result<Vec<String>, String> {
         let plan = self.connection.query_plan(sql.trim_end_matches([';', ' ', '\n']));
         plan.map_err(|error| reason(&error))
     }
 
     /// Returns the rows of a query, all of texts.
-    pub fn texts(&self, sql: &str) -> Vec<Vec<String>> {
+    fn texts(&self, sql: &str) -> Vec<Vec<String>> {
         let rows = self.connection.query_all(sql).unwrap_or_default();
         let text = |value: &Value| match value {
             Value::Text(text) => text.clone(),

@@ -87,6 +87,19 @@ c.create_function("own", 1, lambda x: x)
 c.execute("INSERT INTO t(x) SELECT own(1)")
 try: c.execute("INSERT INTO t(id) VALUES (1)")
 except sqlite3.IntegrityError: pass
+c.execute("CREATE TABLE u(x UNIQUE)")
+c.execute("BEGIN")
+c.execute("DELETE FROM t")
+c.execute("INSERT INTO u VALUES (1)")
+try: c.execute("INSERT OR ROLLBACK INTO u VALUES (1)")
+except sqlite3.IntegrityError: pass
+c.execute("UPDATE t SET x = 'z' WHERE id = ?", (4,))
+c.executescript("BEGIN; INSERT INTO u VALUES (2);\n  COMMIT;")
+c.execute("BEGIN")
+c.execute("SAVEPOINT s")
+c.execute("INSERT INTO u VALUES (3)")
+c.execute("ROLLBACK TO s")
+c.execute("COMMIT")
 "#;
 
 #[test]
@@ -109,9 +122,38 @@ fn a_database_that_was_empty_grows_by_what_was_committed() {
         (grown, copy)
     };
     let (grown, copy) = grow("grown", 60);
-    assert_eq!((grown.repeated, grown.left_out, grown.is_partial), (12, 1, false));
+    // Neither what was rolled back on request nor what SQLite itself rolled back after a failure.
+    assert_eq!((grown.repeated, grown.left_out, grown.is_partial), (15, 2, false));
     let count = |sql: &str| copy.query_i64(sql).unwrap();
     assert_eq!(count("SELECT count(*) FROM t"), 10);
     assert_eq!(count("SELECT id FROM t WHERE x = 'y'"), 3);
+    assert_eq!(count("SELECT x FROM u"), 2);
     assert!(grow("late", 0).0.is_partial);
+}
+
+/// The last write takes more instructions than a statement of a program that is not trusted may.
+const ENDLESS: &str = r#"
+c = open("a.db")
+c.execute("CREATE TABLE t(x)")
+c.execute("INSERT INTO t VALUES (1)")
+c.execute("BEGIN")
+c.execute("INSERT INTO t VALUES (2)")
+c.execute("INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000000) SELECT count(*) FROM n")
+c.execute("COMMIT")
+"#;
+
+#[test]
+fn a_write_that_is_stopped_takes_no_other_with_it() {
+    let workspace = Workspace::new();
+    let script = format!(
+        "import sqlite3\ndef open(name): return sqlite3.connect(name, isolation_level=None)\n{ENDLESS}"
+    );
+    if workspace.sealed(&script, &Options::default()).is_none() {
+        return;
+    }
+    let trace = Trace::open(&workspace.library, &workspace.trace()).unwrap();
+    let name = trace.connections().unwrap()[0].database.clone();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let grown = trace.grow(&name, &workspace.trace().with_file_name("grown"), deadline).unwrap();
+    assert_eq!((grown.repeated, grown.left_out), (3, 1));
 }
