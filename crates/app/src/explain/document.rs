@@ -84,10 +84,7 @@ fn together(all: &[Explained], advice: &Advice) -> Section {
     }
     blocks.extend(to_paste(advice));
     blocks.push(changes(all, &advice.changes, |explained| Cell::new(explained.query.name.clone())));
-    let failed = advice.failed.iter();
-    let failed = failed.map(|(name, why)| Item::doubt(None, format!("{name} was left out: {why}")));
-    blocks.extend(Block::list(failed));
-    blocks.extend(untried(advice));
+    blocks.extend(not_tried(advice));
     section("helps", "What helps", Kind::Highlights, blocks)
 }
 
@@ -190,11 +187,18 @@ pub(crate) fn changes(
     Block::table(Table::new("work of each statement", columns, rows))
 }
 
+/// Returns the statements that could not be executed, and the candidates that were not tried.
+pub(crate) fn not_tried(advice: &Advice) -> Vec<Block> {
+    let failed = advice.failed.iter();
+    let failed = failed.map(|(name, why)| Item::doubt(None, format!("{name} was left out: {why}")));
+    Block::list(failed).into_iter().chain(untried(advice)).collect()
+}
+
 fn untried(advice: &Advice) -> Option<Block> {
     let count = u64::try_from(advice.untried).unwrap_or(u64::MAX);
     (count > 0).then(|| {
         let indexes = plural(count, "candidate for an index was", "candidates for indexes were");
-        Block::small(format!("{indexes} not tried for want of time."))
+        Block::small(format!("{indexes} not tried, because time ran out."))
     })
 }
 

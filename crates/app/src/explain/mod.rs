@@ -20,7 +20,7 @@ use crate::files::{built_in_library, read_text, work_folder};
 /// The largest file of statements.
 const MOST_TEXT: u64 = 16 << 20;
 
-/// Returns the time for trying indexes for so many statements.
+/// Returns the time for trying indexes: a minute at most, and less for few statements.
 fn tried(statements: usize) -> Duration {
     let statements = u32::try_from(statements).unwrap_or(u32::MAX);
     (Duration::from_secs(17) + Duration::from_secs(3).saturating_mul(statements))
@@ -105,7 +105,10 @@ pub(crate) fn observe_each(
         let name = statement.name.clone();
         match observed(subject, statement, given) {
             Ok(explained) => all.push(explained),
-            Err(error) if is_recording => left_out.push((name, error.message.clone())),
+            Err(error) if is_recording => {
+                let why = error.message.trim_start_matches(&format!("{name}: ")).to_owned();
+                left_out.push((name, why));
+            }
             Err(error) => return Err(error),
         }
     }
@@ -145,7 +148,6 @@ fn observed(
 }
 
 /// A statement with its recorded values, if there are any.
-#[derive(Clone)]
 pub(crate) struct Statement {
     pub(crate) name: String,
     pub(crate) sql: String,
@@ -166,7 +168,8 @@ fn named(texts: &[String]) -> Result<Vec<Statement>, Error> {
     let mut all = Vec::new();
     for (number, text) in texts.iter().enumerate() {
         let name = format!("statement {}", number + 1);
-        all.extend(of_text(if texts.len() == 1 { "the statement" } else { &name }, text)?);
+        let name = if texts.len() == 1 { "the statement" } else { &name };
+        all.extend(of_text(name, name, text)?);
     }
     Ok(all)
 }
@@ -176,13 +179,15 @@ fn of_files(files: &[PathBuf]) -> Result<Vec<Statement>, Error> {
     for file in files {
         crate::measure::refuse_other_than_sql(file)?;
         let text = read_text("the file of statements", file, MOST_TEXT)?;
-        all.extend(of_text(&file.with_extension("").display().to_string(), &text)?);
+        let title = file.with_extension("").display().to_string();
+        all.extend(of_text(&file.display().to_string(), &title, &text)?);
     }
     Ok(all)
 }
 
-fn of_text(name: &str, text: &str) -> Result<Vec<Statement>, Error> {
-    let scripts = parse(name, name, text, Form::Statements, &mut Names::default());
+/// Returns the statements of a text from this file, whose names begin with the title.
+fn of_text(file: &str, title: &str, text: &str) -> Result<Vec<Statement>, Error> {
+    let scripts = parse(file, title, text, Form::Statements, &mut Names::default());
     let scripts = scripts.map_err(Error::mistake)?;
     let statements = scripts.into_iter().flat_map(|script| {
         let weight = script.weight;
@@ -190,7 +195,7 @@ fn of_text(name: &str, text: &str) -> Result<Vec<Statement>, Error> {
     });
     let statements: Vec<Statement> = statements.collect();
     if statements.is_empty() {
-        return Err(Error::mistake(format!("{name}: there is no statement")));
+        return Err(Error::mistake(format!("{file}: there is no statement")));
     }
     Ok(statements)
 }

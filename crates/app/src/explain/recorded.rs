@@ -1,6 +1,6 @@
 //! Statements of a trace, with the values of their latest executions.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 

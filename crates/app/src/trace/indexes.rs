@@ -10,9 +10,10 @@ use trace::analysis::{Analysis, StatementUse, scans_much};
 use trace::{Grown, Trace, TraceError};
 
 use crate::error::Error;
-use crate::explain::document::{changes, to_paste};
+use crate::explain::document::{changes, not_tried, to_paste};
 use crate::explain::recorded::{GROWN, by_database, statement};
 use crate::explain::{Explained, advice_for, observe_each};
+use crate::files::work_folder;
 use crate::words::plural;
 
 /// The most statements of a database that are tried, those with most of the time.
@@ -31,6 +32,8 @@ const TRIED: Duration = Duration::from_secs(10);
 pub(super) struct Tried {
     database: String,
     statements: Vec<Explained>,
+    /// Statements of the database, tried or not.
+    recorded: usize,
     advice: Advice,
     grown: Grown,
 }
@@ -46,14 +49,15 @@ pub(super) fn tried(trace: &Trace, analysis: &Analysis) -> Result<Vec<Tried>, Er
         if !uses.iter().any(|(_, usage)| reads_much(usage)) {
             continue;
         }
-        let folder = tempfile::tempdir().map_err(Error::unusable)?;
-        let copy = folder.path().join("copy.db");
+        let folder = work_folder(&std::env::temp_dir())?;
+        let copy = folder.path.join("copy.db");
         let grown = match trace.grow(&database, &copy, Instant::now() + GROWN) {
             Ok(grown) => grown,
-            // What the trace lacks is said where it says what it lacks.
+            // The page lists missing snapshots elsewhere.
             Err(TraceError::NoSnapshot(_)) => continue,
             Err(error) => return Err(error.into()),
         };
+        let recorded = uses.len();
         let statements = uses.iter().take(MOST).map(|(number, usage)| {
             let mut statement = statement(trace, *number, usage)?;
             statement.name.clone_from(&usage.sql);
@@ -61,9 +65,10 @@ pub(super) fn tried(trace: &Trace, analysis: &Analysis) -> Result<Vec<Tried>, Er
         });
         let statements = statements.collect::<Result<Vec<_>, TraceError>>()?;
         let subject = Subject::open(&copy, &[]).map_err(Error::unusable)?;
-        let (statements, _) = observe_each(&subject, statements, &[], true)?;
-        let advice = advice_for(&subject, &statements, Instant::now() + TRIED)?;
-        all.push(Tried { database, statements, advice, grown });
+        let (statements, left_out) = observe_each(&subject, statements, &[], true)?;
+        let mut advice = advice_for(&subject, &statements, Instant::now() + TRIED)?;
+        advice.failed.extend(left_out.into_iter().map(|(sql, why)| (shortened(&sql, QUOTED), why)));
+        all.push(Tried { database, statements, recorded, advice, grown });
     }
     Ok(all)
 }
@@ -75,8 +80,13 @@ pub(super) fn blocks(tried: &Tried) -> Vec<Block> {
         _ if tried.advice.made.is_empty() => "ANALYZE makes",
         _ => "Indexes make",
     };
+    let statements = if tried.recorded > MOST {
+        format!("the {MOST} slowest of {} recorded statements", tried.recorded)
+    } else {
+        "the recorded statements".to_owned()
+    };
     let name = if tried.database.is_empty() { "the database in memory" } else { &tried.database };
-    let what = Sentence::from(format!("{what} the recorded statements of "))
+    let what = Sentence::from(format!("{what} {statements} of "))
         .and_code(name)
         .words(" cheaper as a whole, tried on a copy with what was recorded:");
     let cell = |explained: &Explained| {
@@ -87,15 +97,19 @@ pub(super) fn blocks(tried: &Tried) -> Vec<Block> {
     let left_out = tried.grown.left_out;
     let lacks = match (tried.grown.is_partial, left_out) {
         (false, 0) => None,
-        (false, _) => Some(plural(left_out, "recorded write", "recorded writes")),
-        (true, _) => Some("a part of the recorded writes, for want of time,".to_owned()),
+        (false, _) => {
+            let writes = plural(left_out, "recorded write", "recorded writes");
+            Some(format!("{writes} could not be repeated on the copy."))
+        }
+        (true, _) => {
+            Some("Time ran out before all recorded writes were repeated on the copy.".to_owned())
+        }
     };
-    let lacks = lacks
-        .map(|lacks| Block::small(format!("The copy lacks {lacks} that could not be repeated.")));
     let table = changes(&tried.statements, &tried.advice.changes, cell);
     [vec![Block::paragraph(what)], to_paste(&tried.advice), vec![table]]
         .into_iter()
         .flatten()
-        .chain(lacks)
+        .chain(not_tried(&tried.advice))
+        .chain(lacks.map(Block::small))
         .collect()
 }

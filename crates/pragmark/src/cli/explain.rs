@@ -72,6 +72,9 @@ fn what(
             }
         }
         (None, [trace]) if are_files => Ok(What::Trace(trace.clone(), statement)),
+        (None, [file]) if looks_like_file(&arguments[0]) => {
+            Err(Error::mistake(format!("{}: no such file", file.display())))
+        }
         (None, _) => Err(Error::mistake("name the database with --db, or a trace instead of SQL")),
     }
 }

@@ -68,6 +68,8 @@ c.execute("COMMIT")
 for i in range(30):
     c.execute("SELECT id FROM cards WHERE deck = ? AND queue IN (1, 2) ORDER BY due, ord LIMIT 50", (i % 3,)).fetchall()
     c.execute("SELECT count(*) FROM cards WHERE deck = ? AND queue = ? AND due <= ?", (i % 3, i % 4, 10)).fetchall()
+c.create_function("own", 1, lambda x: x)
+c.execute("SELECT own(deck) FROM cards").fetchall()
 "#;
 
 #[test]
@@ -79,6 +81,7 @@ fn a_trace_that_began_with_an_empty_database_gets_the_index_that_extends_the_one
         "DROP INDEX by_queue;",
         "serves instead of by_queue",
         "INSERT INTO cards(deck, queue, due,",
+        "SELECT own(deck) FROM cards was left out: no such function: own",
     ]);
     laboratory
         .pragmark(&["explain", "app.trace", "--statement", "1"])
@@ -120,6 +123,12 @@ fn a_mistake_names_what_is_wrong_and_what_to_do() {
         .complains(&["no such function", "--load-extension"]);
     explain("SELECT total + :x FROM orders").exits(2).complains(&["--set x="]);
     explain("queries.sql").exits(2).complains(&["no such file"]);
+    laboratory
+        .pragmark(&["explain", "gone.trace"])
+        .exits(2)
+        .complains(&["gone.trace: no such file"]);
+    laboratory.write("weights.sql", "-- weight: 3\nSELECT 1;");
+    explain("weights.sql").exits(2).complains(&["weights.sql:1: a weight belongs between"]);
     laboratory.pragmark(&["explain", "SELECT 1"]).exits(2).complains(&["--db"]);
     laboratory.write("no.db", "this is a text and no database at all, as long as a header ..............................................");
     laboratory.pragmark(&["explain", "--db", "no.db", "SELECT 1"]).exits(3).complains(&["no.db"]);
