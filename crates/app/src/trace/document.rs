@@ -207,12 +207,15 @@ fn failures(analysis: &Analysis) -> Option<Section> {
     let rows = analysis.failures.iter().map(|failure| {
         // Statements wait for locks only.
         let waits = matches!(failure.code & 0xff, 5 | 6).then_some(failure.waits);
-        let timeout = waits.and_then(|waits| Some(waits.timeouts_ms?.1 as f64 * 1e6));
+        let ms = |ms: i64| time(ms as f64 * 1e6);
+        let timeout = waits.and_then(|waits| waits.timeouts_ms).map(|(least, most)| {
+            if least == most { ms(least) } else { format!("{}–{}", ms(least), ms(most)) }
+        });
         Row::new([
             number(failure.count),
             Cell::code(error_name(failure.code)),
             Cell::figure(waits.map(|waits| waits.longest_ns as f64), time),
-            Cell::figure(timeout, time),
+            Cell::number(timeout),
             Cell::code(shortened(&failure.sql, QUOTED)),
         ])
     });

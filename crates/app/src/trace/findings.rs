@@ -176,12 +176,12 @@ fn refused(usage: &RefusalUse) -> Sentence {
              busy timeout waits for that."
         ),
         Refusal::Other => {
-            format!("{statements} failed because another connection had a lock ({code}). {waited}")
+            format!("{statements} failed because of a lock ({code}). {waited}")
         }
     };
     let mut sentence = Sentence::marked(words.trim_end());
     for (number, sql) in usage.transaction.iter().enumerate() {
-        let before = if number == 0 { " Statements: " } else { ", " };
+        let before = if number == 0 { " Most often: " } else { ", " };
         sentence = sentence.words(before).and_code(shortened(sql, QUOTED));
     }
     if usage.transaction.is_empty() { sentence } else { sentence.words(".") }
@@ -204,12 +204,13 @@ fn waited(waits: &Waits) -> String {
 
 fn unprotected(setting: &Unprotected) -> Sentence {
     let Unprotected { pragma, database, without, with } = setting;
-    let risk = match *pragma {
-        "foreign_keys" => "checked no foreign keys",
-        _ => "did not sync, so a power cut can corrupt the database",
+    let risk = if *pragma == "foreign_keys" {
+        "foreign keys are not checked then"
+    } else {
+        "a power cut can corrupt the database then"
     };
     Sentence::code(database.as_str()).words(format!(
-        ": {} wrote with {pragma} off and {risk}; {} had it on.",
+        ": {} that wrote had {pragma} off when closed ({risk}); {} had it on.",
         plural(*without, "connection", "connections"),
         grouped(*with)
     ))

@@ -9,6 +9,9 @@ const BUSY: i64 = 5;
 const LOCKED: i64 = 6;
 const BUSY_SNAPSHOT: i64 = 517;
 
+/// The time of a statement that did not wait, at most, in nanoseconds.
+const AT_ONCE: i64 = 10_000_000;
+
 /// The most different transactions with refused writes that are told apart, to bound the memory.
 const KNOWN: usize = 1_000;
 
@@ -34,7 +37,7 @@ pub enum Refusal {
     Upgrade,
     /// It waited for the whole busy timeout.
     TimedOut,
-    /// The busy timeout is 0.
+    /// The busy timeout is 0, and it did not wait.
     NoTimeout,
     /// A statement of the same connection, or of one with the same cache, was in the way.
     Locked,
@@ -56,7 +59,8 @@ impl Refusal {
             (BUSY, timeout) if holds_read && !timeout.is_some_and(waited_out) => {
                 Some(Refusal::Upgrade)
             }
-            (BUSY, Some(0)) => Some(Refusal::NoTimeout),
+            // One that waits by a handler of its own has a busy timeout of 0, too.
+            (BUSY, Some(0)) if waited < AT_ONCE => Some(Refusal::NoTimeout),
             (BUSY, Some(timeout)) if waited_out(timeout) => Some(Refusal::TimedOut),
             _ if code & 0xff == LOCKED => Some(Refusal::Locked),
             _ => (code & 0xff == BUSY).then_some(Refusal::Other),
@@ -99,7 +103,7 @@ pub struct RefusalUse {
     pub count: u64,
     /// How long they waited.
     pub waits: Waits,
-    /// The texts of the first statements of a transaction, up to the refused one: that of most of them.
+    /// The first texts of the most frequent transaction, ending with the refused one.
     pub transaction: Vec<String>,
 }
 

@@ -137,6 +137,7 @@ fn a_lock_refuses_a_statement_for_one_of_these_reasons() {
     assert_eq!(of(refused(5, 0, 50), Some(50)), Some(Refusal::TimedOut));
     assert_eq!(of(refused(5, 2, 50), Some(50)), Some(Refusal::TimedOut), "a COMMIT");
     assert_eq!(of(refused(5, 0, 0), Some(0)), Some(Refusal::NoTimeout));
+    assert_eq!(of(refused(5, 0, 50), Some(0)), Some(Refusal::Other), "a handler of its own waited");
     assert_eq!(of(refused(5, 0, 0), Some(50)), Some(Refusal::Other), "sooner than its timeout");
     assert_eq!(of(refused(5, 0, 0), None), Some(Refusal::Other));
     assert_eq!(of(refused(261, 0, 0), Some(50)), Some(Refusal::Other), "recovery");
