@@ -558,6 +558,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn omitted_values_are_not_taken_for_the_same() {
+        let library = Arc::new(Library::load(&engine::Source::Embedded).unwrap());
+        let memory = Path::new(":memory:");
+        let database = Database::open(&library, memory, OpenFlags::default(), None).unwrap();
+        let hashes = |values: &str| {
+            let row =
+                |id: i64| format!("SELECT {id}, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 0, '{values}'");
+            let sql = format!("{} UNION ALL {}", row(1), row(2));
+            let mut rows = database.prepare(&sql).unwrap();
+            [(); 2].map(|()| {
+                assert_eq!(rows.step().unwrap(), Step::Row);
+                event(&rows).unwrap().values
+            })
+        };
+        let [one, other] = hashes("[1,\"a\"]");
+        assert_eq!(one, other);
+        let [one, other] = hashes("[1,{\"omitted\":true}]");
+        assert_ne!(one, other);
+    }
+
+    #[test]
     fn the_length_has_to_be_that_of_the_header() {
         let mut header = [0; HEADER];
         header[..16].copy_from_slice(MAGIC);
