@@ -70,11 +70,12 @@ static bool own_folder(char *folder, size_t size) {
 }
 
 __attribute__((constructor)) static void arrive(void) {
+  /* `open` of the whole program comes here, recorded or not. */
+  find_openers();
   char folder[3072];
   if (!own_folder(folder, sizeof folder) || !file_open(folder)) return;
   __atomic_fetch_add(&process.header->preloaded, 1, __ATOMIC_RELAXED);
   pthread_atfork(begin_fork, end_fork, in_child);
-  find_openers();
   if (process.header->door != DOOR_EXTENSION && process.header->door != DOOR_INTERPOSE) scan_modules();
 }
 

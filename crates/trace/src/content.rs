@@ -27,19 +27,22 @@ pub const SCHEMA: &str = "sqlite_schema";
 /// The table that holds the greatest numbers of AUTOINCREMENT.
 pub const SEQUENCE: &str = "sqlite_sequence";
 
+/// The beginning of the names of tables of statistics.
+const STATISTICS: &str = "sqlite_stat";
+
 /// Returns whether a table holds the statistics of ANALYZE, which versions and builds of SQLite write differently.
 pub fn is_statistics(table: &str) -> bool {
-    table.starts_with("sqlite_stat")
+    table.starts_with(STATISTICS)
 }
 
 /// Returns the content of the schema and of each table that has rows of its own, including the tables behind virtual
-/// tables. The schema is that of the application: tables of statistics are not part of it.
+/// tables. The application's schema, without tables of statistics.
 ///
 /// # Errors
 /// The schema cannot be read. A table that cannot be read says so itself.
 pub fn tables(connection: &Connection) -> Result<Vec<Table>, EngineError> {
     let schema = format!(
-        "SELECT type, name, tbl_name, sql FROM {SCHEMA} WHERE tbl_name NOT GLOB 'sqlite_stat*'"
+        "SELECT type, name, tbl_name, sql FROM {SCHEMA} WHERE tbl_name NOT GLOB '{STATISTICS}*'"
     );
     let mut tables =
         vec![Table { name: SCHEMA.to_owned(), content: Ok(content(connection, &schema)?) }];

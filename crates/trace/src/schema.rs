@@ -8,7 +8,7 @@
 use engine::{EngineError, Statement, Value};
 
 /// The format of traces that this version writes and reads.
-pub const FORMAT: i64 = 3;
+pub const FORMAT: i64 = 4;
 
 /// SQLite's `application_id` of a trace: `prgt`.
 pub(crate) const APPLICATION_ID: i64 = 0x7072_6774;

@@ -117,7 +117,7 @@ fn items(subject: &Subject<'_>, measured: &[usize]) -> Vec<Item> {
         items.extend(accepted.into_iter().flat_map(|table| table.rows.iter().flatten()).map(
             |why| {
                 let lead = subject.names.sentence(*index);
-                let words = format!(": accepted, so its figures are those of other work: {why}");
+                let words = format!(": accepted although it diverges, so do not compare its figures with other variants': {why}");
                 Item::doubt(None, lead.words(words))
             },
         ));

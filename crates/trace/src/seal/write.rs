@@ -325,7 +325,7 @@ impl<'c> Writer<'c> {
              (coalesce(?, (SELECT min(0, min(id)) FROM snapshot) - 1, -1), ?, ?, ?)",
             &values,
         )?;
-        self.named(self.connection.query_i64("SELECT last_insert_rowid()"))
+        Ok(self.connection.last_insert_rowid())
     }
 
     /// Takes the snapshots of a recording in; returns the databases without one, with SQLite's result code.

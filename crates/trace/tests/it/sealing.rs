@@ -337,7 +337,7 @@ fn what_is_no_trace_is_refused() {
     };
     change("PRAGMA user_version = 99");
     assert!(matches!(open(&workspace.trace()), TraceError::Format { found: 99, .. }));
-    change("PRAGMA user_version = 3; DELETE FROM meta");
+    change("PRAGMA user_version = 4; DELETE FROM meta");
     assert!(matches!(open(&workspace.trace()), TraceError::Incomplete(_)));
 }
 

@@ -43,7 +43,9 @@ impl EndState {
             words.push(format!("{} equal", tables(self.equal.len())));
         }
         if !self.apart.is_empty() {
-            words.push(format!("{} of SQLite's own compared apart", tables(self.apart.len())));
+            let verb = if self.apart.len() == 1 { "differs" } else { "differ" };
+            let own = tables(self.apart.len());
+            words.push(format!("{own} of SQLite's own {verb}, which refuses no replay"));
         }
         if !self.left_out.is_empty() {
             words.push(format!("{} not compared", tables(self.left_out.len())));

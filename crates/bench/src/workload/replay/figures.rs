@@ -49,7 +49,7 @@ fn table(title: &str, columns: &[&str], rows: Vec<Vec<String>>) -> DataTable {
 pub(super) fn end_table(ends: &EndState) -> DataTable {
     let equal = ends.equal.iter().map(|name| (name.clone(), "equal".to_owned()));
     let differing = ends.differing.iter().cloned();
-    let own = "SQLite's own table, which versions and builds write differently";
+    let own = "a table of SQLite's own, which may differ between versions and builds";
     let apart = ends.apart.iter().map(|(name, how)| (name.clone(), format!("{own}: {how}")));
     let rest = ends.left_out.iter().chain(&ends.unknown);
     let rest = rest.map(|(name, why)| (name.clone(), format!("not compared: {why}")));
@@ -64,7 +64,7 @@ pub(super) fn missing_table(coverage: &Coverage) -> DataTable {
 
 pub(super) fn divergence_table(totals: &Totals, recording: &Recording) -> DataTable {
     let groups = totals.summary.differences.groups();
-    let rows = groups.into_iter().map(|DifferenceGroup { count, first }| {
+    let rows = groups.iter().map(|DifferenceGroup { count, first }| {
         let text = recording.texts.get(&first.statement);
         vec![
             count.to_string(),
@@ -73,8 +73,13 @@ pub(super) fn divergence_table(totals: &Totals, recording: &Recording) -> DataTa
             text.map_or(String::new(), |text| shortened(&text.sql)),
         ]
     });
+    let listed: u64 = groups.iter().map(|group| group.count).sum();
+    let further = totals.summary.differences.count - listed;
+    let further = (further > 0).then(|| {
+        vec![further.to_string(), String::new(), "further ones".to_owned(), String::new()]
+    });
     let columns = ["divergences", "first event", "first divergence", "statement"];
-    table("divergences", &columns, rows.collect())
+    table("divergences", &columns, rows.chain(further).collect())
 }
 
 /// Returns the reason for which a replay would have been refused, if that was accepted.

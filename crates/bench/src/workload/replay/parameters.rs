@@ -46,8 +46,7 @@ parameters! {
         /// Statements that must be replayable for a measurement, in percent of their number and of their time; when
         /// they are replayed in order, as many must do the same as in the recording.
         coverage as "min_coverage": Percent = 95, 0..=100;
-        /// Whether a replay in order that does something else than the recording is measured all the same; its figures are
-        /// those of other work, and the report says so.
+        /// Whether to measure a replay in order even if it diverges from the recording. The report marks its figures.
         accept_divergence: bool = false;
         /// Statements whose figures are reported apart: those that took the most time in the recording.
         statements: usize = 20, 0..=100_000;

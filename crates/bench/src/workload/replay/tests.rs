@@ -255,7 +255,7 @@ fn statistics_of_another_version_are_compared_apart() {
     let measured = recorded.replay(&[]).unwrap();
     assert_eq!(measured.metrics["differing_tables"], 0.0);
     let end = rows(&measured, "end state");
-    let own = "SQLite's own table, which versions and builds write differently";
+    let own = "a table of SQLite's own, which may differ between versions and builds";
     for differs in ["sqlite_stat1", "sqlite_stat4"] {
         let beginning = format!("{differs} {own}: ");
         assert!(end.iter().any(|row| row.starts_with(&beginning)), "{differs}: {end:?}");

@@ -1,5 +1,5 @@
 //! Digests of the answers of one statement, facet by facet: SQL may leave the order of rows or single columns open, and the
-//! rest is compared all the same.
+//! rest is compared nevertheless.
 
 use engine::{Connection, Statement, Value};
 use lab::trial::{Answer, Facet};
