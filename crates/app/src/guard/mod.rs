@@ -90,6 +90,9 @@ pub fn guard(request: &GuardRequest, ui: &dyn Interface) -> Result<Guarded> {
     if let Some(folder) = &request.out {
         RunFolder::check_free(folder)?;
     }
+    if request.no_base && (request.engines.len() > 1 || request.databases.len() > 1) {
+        return Err(Error::mistake("--no-base has one side, so one --engine and one --db"));
+    }
     let project = Project::of(&request.config)?;
     let repository = Repository::of(&project.directory)?;
     let workspace = repository.workspace(ui)?;
@@ -107,19 +110,28 @@ fn measure_sides(
 ) -> Result<Guarded> {
     let directory = &workspace.path;
     let names = [0, 1].map(|side| format!("{}: {}", sides[side].role, sides[side].name));
-    let [base, new] = [&sides[0], &sides[1]].map(|side| side.planned(directory, interrupted));
-    let planned = [base?, new?];
+    let planned = |side: &Side| side.planned(directory, interrupted);
+    let planned = if request.no_base {
+        // A side is compared with itself, and built once.
+        let new = planned(&sides[1])?;
+        [new.clone(), new]
+    } else {
+        [planned(&sides[0])?, planned(&sides[1])?]
+    };
     let measurement =
         Measurement::new(planned, &names, directory, request.seed, (interrupted, ui))?;
     let (comparison, mut trials) = measurement.counted(&names)?;
     if request.no_base {
-        if let Some(folder) = &request.out {
-            std::fs::create_dir_all(folder).map_err(|error| {
-                Error::unusable(format!("cannot make {}: {error}", folder.display()))
-            })?;
+        let checks = alone(guard, &comparison);
+        if checks.is_empty() {
+            return Err(Error::unusable(
+                "there is nothing to check: no statement of the work is counted",
+            )
+            .hint("give [work] scripts or a trace, or name [limits]"));
         }
-        let gate = Gate::of(alone(guard, &comparison));
-        return Ok(Guarded { gate, comparison: ExactComparison::default() });
+        let guarded = Guarded { gate: Gate::of(checks), comparison: ExactComparison::default() };
+        let run = measurement.recorded(&measurement.timing(&[], request.trial), &trials);
+        return kept(request, &measurement, &run, &trials, guarded, ui);
     }
     let mut checks = counters(guard, &comparison);
     if checks.iter().any(|check| check.status == Status::Failed)
@@ -140,9 +152,20 @@ fn measure_sides(
     checks.extend(budgets.iter().map(Timed::check));
     let run = measurement.recorded(&times, &trials);
     checks.extend(measurement.safety(guard.may_lose, &run, &trials));
-    let guarded = Guarded { gate: Gate::of(checks), comparison };
+    kept(request, &measurement, &run, &trials, Guarded { gate: Gate::of(checks), comparison }, ui)
+}
+
+/// Keeps the record, if it is wanted.
+fn kept(
+    request: &GuardRequest,
+    measurement: &Measurement<'_>,
+    run: &RunPlan,
+    trials: &[TrialRecord],
+    guarded: Guarded,
+    ui: &dyn Interface,
+) -> Result<Guarded> {
     if let Some(folder) = &request.out {
-        keep(folder, &measurement, &run, &trials, &guarded)?;
+        keep(folder, measurement, run, trials, &guarded)?;
         tell!(ui, "record: {}", folder.display());
     }
     Ok(guarded)

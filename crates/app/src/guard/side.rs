@@ -35,6 +35,7 @@ pub(super) struct Side {
 }
 
 /// The work of a side, ready to be planned.
+#[derive(Clone)]
 pub(super) struct Planned {
     /// The work, of which the first variant counts.
     pub(super) experiment: Experiment,

@@ -21,12 +21,8 @@ pub enum AnswerChange {
     },
     /// Another answer.
     Other {
-        /// Rows of the base.
-        base: u64,
-        /// Rows of the new side.
-        new: u64,
-        /// The part that differs.
-        what: String,
+        /// The difference.
+        words: String,
     },
     /// Not compared.
     NotCompared {
@@ -63,7 +59,7 @@ impl AnswerChange {
             side.iter().filter_map(|statement| over(statement, executions)).collect()
         };
         let Some(right) = Right::of(&of(base), versions) else {
-            return not("a side does not repeat its own answer");
+            return not("the base does not repeat its own answer");
         };
         let judged = of(new).into_iter().map(|found| right.judge(&found, &first.sql));
         judged.max_by_key(AnswerChange::gravity).unwrap_or(AnswerChange::Same)
@@ -71,12 +67,8 @@ impl AnswerChange {
 
     /// Returns the difference in words, if there is one.
     pub fn difference(&self) -> Option<String> {
-        let AnswerChange::Other { base, new, what } = self else { return None };
-        Some(match (base == new, *new) {
-            (false, _) => format!("{new} rows instead of {base}"),
-            (true, 1) => format!("1 row as before, with {what}"),
-            (true, _) => format!("{new} rows as before, with {what}"),
-        })
+        let AnswerChange::Other { words } = self else { return None };
+        Some(words.clone())
     }
 
     fn gravity(&self) -> u8 {
@@ -124,11 +116,16 @@ impl<'a> Right<'a> {
         let (base, new) = (self.answer.rows, found.rows);
         let other = |what: &str| {
             let untested = if self.answer.untested {
-                "; whether SQL leaves it open would have taken too long to test"
+                "; whether SQL leaves it open was not tested"
             } else {
                 ""
             };
-            AnswerChange::Other { base, new, what: format!("{what}{untested}") }
+            let words = match (base == new, new) {
+                (false, _) => format!("{new} rows instead of {base}{untested}"),
+                (true, 1) => format!("1 row as before, with {what}{untested}"),
+                (true, _) => format!("{new} rows as before, with {what}{untested}"),
+            };
+            AnswerChange::Other { words }
         };
         if base != new && !self.open.contains(&Facet::Number) {
             return other("another number of rows");
@@ -183,7 +180,7 @@ fn advice(differing: &[Facet], open: &BTreeSet<Facet>, sql: &str) -> String {
     let has = |word: &str| {
         lower.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|part| part == word)
     };
-    if !open.contains(&Facet::Rows) && differing.iter().all(|facet| !facet.is_column()) {
+    if differing.iter().all(|facet| matches!(facet, Facet::Order | Facet::Keys)) {
         return "open in SQL: the order of ties; add a unique column, such as id, to ORDER BY"
             .to_owned();
     }
@@ -200,9 +197,11 @@ fn advice(differing: &[Facet], open: &BTreeSet<Facet>, sql: &str) -> String {
         .any(|name| has(name))
     {
         "give the aggregate an ORDER BY"
-    } else if has("limit") || has("over") {
+    } else if (has("limit") || has("over")) && has("order") {
         "add a unique column, such as id, to ORDER BY"
-    } else if has("sum") || has("avg") || has("total") {
+    } else if has("limit") {
+        "add an ORDER BY with a unique column, such as id"
+    } else if !open.contains(&Facet::Rounded) && (has("sum") || has("avg") || has("total")) {
         "last digits of sums of REAL values depend on the order of rows"
     } else if has("group") || has("max") || has("min") {
         "a bare column beside an aggregate may come from any row of its group"

@@ -178,16 +178,12 @@ fn written(sides: [&[&Measured]; 2], unmatched: &Unmatched) -> BTreeMap<String, 
     let tables = sides.iter().flat_map(|side| side.iter().flat_map(|trial| &trial.written));
     let change = |table: &StatementRecord| {
         let name = &table.name;
-        let rows = |side: usize| {
-            u64::from(writes(side, name)) * table.answer.as_ref().map_or(0, |answer| answer.rows)
-        };
         let change = match [writes(0, name), writes(1, name)] {
             [true, true] => answer_change(sides, name, |trial| &trial.written),
-            _ => AnswerChange::Other {
-                base: rows(0),
-                new: rows(1),
-                what: "writes of one side alone".to_owned(),
-            },
+            [is_of_base, _] => {
+                let writer = if is_of_base { "base" } else { "new side" };
+                AnswerChange::Other { words: format!("only the {writer} wrote it") }
+            }
         };
         let same_statements = *unmatched == Unmatched::default();
         match change.difference() {

@@ -107,7 +107,7 @@ impl Gate {
     pub fn of_random_data(checks: &mut [Check]) {
         for check in checks.iter_mut().filter(|check| check.status == Status::Failed) {
             check.status = Status::Undecided;
-            check.words += "; but `build` makes another database each time: give its random numbers a fixed seed, and its times a fixed value";
+            check.words += "; but `build` made another database the second time: give its random numbers a fixed seed, and its times a fixed value";
         }
     }
 
@@ -161,18 +161,26 @@ pub fn alone(guard: &Guard, comparison: &ExactComparison) -> Vec<Check> {
     let mut checks = Vec::new();
     for (name, limit) in &all {
         if !OF_STATEMENT.contains(&name.as_str()) {
-            checks.extend(limited(name, limit, comparison));
+            checks.extend(
+                limited(name, limit, comparison).map(|check| of_one_side(check, "as a whole")),
+            );
             continue;
         }
         let of = |statement: &StatementComparison| {
-            let check = limited(&format!("{name}.{}", statement.name), limit, comparison)?;
-            Some(Check { words: "in an execution".to_owned(), ..check })
+            let own = format!("{name}.{}", statement.name);
+            // A statement with a limit of its own is judged by that.
+            let is_general = !guard.limits.contains_key(&own);
+            let check = is_general.then(|| limited(&own, limit, comparison)).flatten()?;
+            Some(of_one_side(check, "in an execution"))
         };
         let judged: Vec<Check> = comparison.statements.iter().filter_map(of).collect();
         let (beyond, within): (Vec<Check>, Vec<Check>) =
             judged.into_iter().partition(|check| check.status != Status::Passed);
         if beyond.is_empty() && !within.is_empty() {
-            let words = format!("{} statements are within it", within.len());
+            let words = match within.len() {
+                1 => "1 statement is within it".to_owned(),
+                count => format!("{count} statements are within it"),
+            };
             checks.push(passed(name, &limit.to_string(), &words));
         }
         checks.extend(beyond);
@@ -183,6 +191,12 @@ pub fn alone(guard: &Guard, comparison: &ExactComparison) -> Vec<Check> {
     let limits = Guard { budgets: BTreeMap::new(), ..guard.clone() };
     let open: Vec<Check> = uncounted(&limits, &checks).into_iter().filter(is_open).collect();
     checks.into_iter().chain(open).collect()
+}
+
+/// Says what a check is about that has no other side to name; why one is undecided stays.
+fn of_one_side(check: Check, words: &str) -> Check {
+    let words = if check.status == Status::Undecided { check.words } else { words.to_owned() };
+    Check { words, ..check }
 }
 
 /// Returns undecided checks for budgets and limits of counters that the file names and the work does not count.

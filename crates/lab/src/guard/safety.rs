@@ -180,7 +180,15 @@ fn before_and_after(sides: &[Evidence; 2]) -> String {
         };
         (old != new).then(|| format!("loss {accident}: {} → {}", words(old), words(new)))
     });
-    differences(sides).into_iter().chain(losses).collect::<Vec<_>>().join("; ")
+    let uncrashed = new.class.uncrashed && !base.class.uncrashed;
+    let uncrashed =
+        uncrashed.then(|| "the new side damages a database without any crash".to_owned());
+    let words: Vec<String> =
+        differences(sides).into_iter().chain(losses).chain(uncrashed).collect();
+    if words.is_empty() {
+        return "another SQLite library, with the same settings and the same losses".to_owned();
+    }
+    words.join("; ")
 }
 
 /// Returns the first setting whose values differ between the connections of both sides.
@@ -264,6 +272,20 @@ mod tests {
             words,
             "synchronous was FULL in the base and is OFF in the new side; loss in a power cut: no acknowledged transaction → can corrupt the database"
         );
+    }
+
+    #[test]
+    fn what_differs_is_named_though_no_setting_and_no_loss_does() {
+        let base = side(class(Loss::Nothing), "full");
+        let other_library = Evidence { libraries: ["3.46.0".to_owned()].into(), ..base.clone() };
+        let found = check(MayLose::Nothing, &[base.clone(), other_library]);
+        assert!(found.words.starts_with("another SQLite library"), "{}", found.words);
+        let damaging = Class { uncrashed: true, ..class(Loss::Nothing) };
+        let damaging =
+            Evidence { libraries: ["3.40.0".to_owned()].into(), ..side(damaging, "full") };
+        let found = check(MayLose::Nothing, &[base, damaging]);
+        assert_eq!(found.status, Status::Failed);
+        assert!(found.words.contains("damages a database without any crash"), "{}", found.words);
     }
 
     #[test]

@@ -11,20 +11,19 @@ use crate::words::metric_heading;
 
 /// Returns the result of `pragmark guard`.
 pub fn guarded(gate: &Gate, comparison: &ExactComparison) -> Document {
-    let mut document = if comparison.is_complete() {
-        exact::exact(std::slice::from_ref(comparison))
-    } else {
-        // Without a base.
-        Document { about: vec!["".into()], ..Document::default() }
-    };
+    let mut document = Document::default();
+    // Without a base there is nothing to compare.
+    if comparison.is_complete() {
+        document = exact::exact(std::slice::from_ref(comparison));
+        // No time is measured, the last line says; checks may be of time.
+        document.about.pop();
+    }
     document.title = match gate.status() {
         Status::Passed => "Guard: passed",
         Status::Failed => "Guard: failed",
         Status::Undecided => "Guard: undecided",
     }
     .to_owned();
-    // No time is measured, the last line says; checks may be of time.
-    document.about.pop();
     let section = Section::new("gate", Kind::Highlights, "Checks", blocks(gate));
     document.sections.insert(0, section);
     document

@@ -127,7 +127,7 @@ fn random_data_of_a_build_are_undecided_with_the_remedy() {
     project.write("all.sql", "-- name: all\nSELECT a FROM t ORDER BY a;\n");
     project.commit("Random data");
     let answer = project.guard(&["--base", "HEAD", "--counters-only"]).exits(5);
-    answer.says(&["makes another database each", "fixed seed"]);
+    answer.says(&["made another database", "fixed seed"]);
     project.is_clean();
 }
 
@@ -173,6 +173,12 @@ fn a_project_by_itself_fails_on_scans_and_steps() {
     };
     let answer = project.guard(&["--no-base"]).exits(4);
     answer.says(&["Full-scan steps of customers_of_city: 1,999", "allowed is <= 1000"]);
+    let own = "[work]\nbuild = \"python3 shop.py migrate\"\nscripts = \"queries.sql\"\n[limits]\n\"scan_steps.customers_of_city\" = \"<= 5000\"\n";
+    project.write("pragmark-guard.toml", own);
+    project.guard(&["--no-base", "--out", "kept"]).exits(0).complains(&["record: kept"]);
+    assert!(project.path().join("kept/run.json").exists());
+    let two = ["--no-base", "--engine", "default", "--engine", "system"];
+    project.guard(&two).exits(2).complains(&["one --engine and one --db"]);
     let work = "[work]\nbuild = \"python3 shop.py migrate\"\nscripts = \"queries.sql\"\n";
     let limits = "[limits]\nvm_steps = \"<= 1\"\n\"vm_steps.no_such\" = \"<= 9\"\n";
     project.write("pragmark-guard.toml", &format!("{work}{limits}"));
