@@ -145,20 +145,24 @@ fn volumes(volumes: &[Volume]) -> Vec<Block> {
             (Column::right("p99"), &|volume| probed(volume, |probe| probe.p99_ns)),
             (Column::left("result of the fsync probe").prose(), &|volume| {
                 let probe = volume.fsync.as_ref();
-                // The finding of the fsync probe in words.
-                Cell::new(probe.map_or("not measured", |probe| match probe.verdict {
+                Cell::new(probe.map_or("not measured", |probe| finding(probe.verdict)))
+            }),
+            (Column::right("free"), &|volume| Cell::number(Some(size(volume.free_bytes)))),
+        ],
+    );
+    vec![Block::Heading("Volumes".to_owned()), Block::table(table)]
+}
+
+/// Returns the finding of the fsync probe in words.
+fn finding(verdict: FsyncVerdict) -> &'static str {
+    match verdict {
         FsyncVerdict::Memory => "in memory: nothing to sync to",
         FsyncVerdict::NoOpOrPowerLossProtection => {
             "faster than any medium: sync does nothing, or there is power-loss protection"
         }
         FsyncVerdict::RotationalWithCache => "faster than the disk turns: a cache answers",
         FsyncVerdict::Plain => "plausible for a real medium",
-    }))
-            }),
-            (Column::right("free"), &|volume| Cell::number(Some(size(volume.free_bytes)))),
-        ],
-    );
-    vec![Block::Heading("Volumes".to_owned()), Block::table(table)]
+    }
 }
 
 fn storage(volume: &Volume) -> Cell {
