@@ -134,23 +134,25 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Gives the script whose name was just read its weight.
+    /// Gives the script whose name was just read its weight. Elsewhere, and without a number, the comment is about something else.
     fn weigh(&mut self, text: &str) -> Result<(), ScriptError> {
         let named = self.scripts.last_mut();
         let named =
             named.filter(|draft| draft.name.is_some() && draft.script.statements.is_empty());
-        let why = match (named, text.parse()) {
-            (Some(draft), Ok(weight)) => {
-                draft.script.weight = weight;
-                return Ok(());
+        match (named, text.parse()) {
+            (Some(draft), Ok(weight)) => draft.script.weight = weight,
+            (None, Ok::<u32, _>(_)) => {
+                let why =
+                    "a weight belongs between the name of a query (`-- name: …`) and its statement";
+                return Err(self.wrong(self.position, Mistake::new(why.to_owned())));
             }
-            (None, _) => {
-                "a weight belongs between the name of a query (`-- name: …`) and its statement"
-                    .to_owned()
+            (Some(_), Err(_)) => {
+                let why = format!("the weight `{text}` must be a whole number from 0");
+                return Err(self.wrong(self.position, Mistake::new(why)));
             }
-            (_, Err(_)) => format!("the weight `{text}` must be a whole number from 0"),
-        };
-        Err(self.wrong(self.position, Mistake::new(why)))
+            (None, Err(_)) => {}
+        }
+        Ok(())
     }
 
     /// Returns the script that is being read.

@@ -250,6 +250,8 @@ fn a_query_has_the_weight_below_its_name() {
     };
     let text = "-- name: a\n-- weight: 20\nSELECT 1;\n-- name: b\nSELECT 2;";
     assert_eq!(read(text).unwrap(), [("a".to_owned(), 20), ("b".to_owned(), 1)]);
+    let note = "CREATE TABLE t(\n  -- weight: in grams\n  weight)";
+    assert!(read(note).is_ok() && read(&format!("-- weight: in grams\n{note}")).is_ok());
     for (text, why) in [
         ("-- weight: 20\nSELECT 1", "between the name of a query"),
         ("-- name: a\nSELECT 1;\n-- weight: 2\nSELECT 2", "between the name of a query"),
