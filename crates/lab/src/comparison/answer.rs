@@ -155,7 +155,7 @@ impl<'a> Right<'a> {
             }
             Some(facet) => other(&facet.words()),
             None if !open.is_empty() || base != new => {
-                AnswerChange::Open { what: advice(&open, &self.open, sql) }
+                AnswerChange::Open { what: self.advice(&open, sql) }
             }
             None if self.answer.checksum.is_none() || found.checksum.is_none() => {
                 AnswerChange::SameNumber
@@ -174,41 +174,45 @@ fn digits_of_versions(versions: [&str; 2]) -> String {
     format!("open in SQL: the last digits of sums of REAL values{since}")
 }
 
-/// Returns which part SQL leaves open, and what determines it.
-fn advice(differing: &[Facet], open: &BTreeSet<Facet>, sql: &str) -> String {
-    let lower = sql.to_lowercase();
-    let has = |word: &str| {
-        lower.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|part| part == word)
-    };
-    if differing.iter().all(|facet| matches!(facet, Facet::Order | Facet::Keys)) {
-        return "open in SQL: the order of ties; add a unique column, such as id, to ORDER BY"
-            .to_owned();
+impl Right<'_> {
+    /// Returns which part SQL leaves open, and what determines it.
+    fn advice(&self, differing: &[Facet], sql: &str) -> String {
+        let is_known = self.answer.facets.contains_key(&Facet::Rounded);
+        let has_rounded = is_known && !self.open.contains(&Facet::Rounded);
+        let lower = sql.to_lowercase();
+        let has = |word: &str| {
+            lower.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|part| part == word)
+        };
+        if differing.iter().all(|facet| matches!(facet, Facet::Order | Facet::Keys)) {
+            return "open in SQL: the order of ties; add a unique column, such as id, to ORDER BY"
+                .to_owned();
+        }
+        let columns: Vec<String> = differing
+            .iter()
+            .filter_map(|facet| match facet {
+                Facet::Column(name) => Some(format!("`{name}`")),
+                _ => None,
+            })
+            .collect();
+        let columns = if columns.is_empty() { "the rows".to_owned() } else { columns.join(", ") };
+        let remedy = if ["group_concat", "string_agg", "json_group_array", "json_group_object"]
+            .iter()
+            .any(|name| has(name))
+        {
+            "give the aggregate an ORDER BY"
+        } else if (has("limit") || has("over")) && has("order") {
+            "add a unique column, such as id, to ORDER BY"
+        } else if has("limit") {
+            "add an ORDER BY with a unique column, such as id"
+        } else if has_rounded && (has("sum") || has("avg") || has("total")) {
+            "last digits of sums of REAL values depend on the order of rows"
+        } else if has("group") || has("max") || has("min") {
+            "a bare column beside an aggregate may come from any row of its group"
+        } else {
+            "the order of rows decides it"
+        };
+        format!("open in SQL: {columns}; {remedy}")
     }
-    let columns: Vec<String> = differing
-        .iter()
-        .filter_map(|facet| match facet {
-            Facet::Column(name) => Some(format!("`{name}`")),
-            _ => None,
-        })
-        .collect();
-    let columns = if columns.is_empty() { "the rows".to_owned() } else { columns.join(", ") };
-    let remedy = if ["group_concat", "string_agg", "json_group_array", "json_group_object"]
-        .iter()
-        .any(|name| has(name))
-    {
-        "give the aggregate an ORDER BY"
-    } else if (has("limit") || has("over")) && has("order") {
-        "add a unique column, such as id, to ORDER BY"
-    } else if has("limit") {
-        "add an ORDER BY with a unique column, such as id"
-    } else if !open.contains(&Facet::Rounded) && (has("sum") || has("avg") || has("total")) {
-        "last digits of sums of REAL values depend on the order of rows"
-    } else if has("group") || has("max") || has("min") {
-        "a bare column beside an aggregate may come from any row of its group"
-    } else {
-        "the order of rows decides it"
-    };
-    format!("open in SQL: {columns}; {remedy}")
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Digests of the answers of one statement, facet by facet: SQL may leave the order of rows or single columns open, and the
-//! rest is compared nevertheless.
+//! rest is still compared.
+
+use std::collections::BTreeSet;
 
 use engine::{Connection, Statement, Value};
 use lab::trial::{Answer, Facet};
@@ -88,10 +90,16 @@ impl Facets {
     fn note_columns(&mut self, statement: &Statement<'_, '_>) {
         let all = 0..statement.column_count();
         let shown = self.shown.unwrap_or(all.len());
+        let mut names = BTreeSet::new();
         self.columns = all
             .take(shown)
             .map(|column| Column {
-                name: statement.column_name(column).unwrap_or_default(),
+                name: {
+                    // Facets are told apart by the names of their columns.
+                    let name = statement.column_name(column).unwrap_or_default();
+                    let is_new = names.insert(name.clone());
+                    if is_new { name } else { format!("{name} (column {})", column + 1) }
+                },
                 is_expression: statement.column_declared_type(column).is_none(),
                 sum: 0,
                 order: 0,

@@ -220,6 +220,34 @@ fn answers_that_sql_leaves_open_are_no_differences() {
 }
 
 #[test]
+fn columns_of_one_name_are_compared_each() {
+    let base = "SELECT k AS x, name AS x FROM visit WHERE k = 3 LIMIT 5";
+    let new = "SELECT k + 1 AS x, name AS x FROM visit WHERE k = 3 LIMIT 5";
+    assert!(matches!(
+        changes(base, base, None)[..],
+        [AnswerChange::Open { .. } | AnswerChange::Same]
+    ));
+    assert!(changes(base, new, None)[0].difference().is_some());
+}
+
+#[test]
+fn an_open_answer_names_the_cause_that_it_shows() {
+    let index = "CREATE INDEX further ON visit(k, day DESC, name)";
+    for (sql, cause) in [
+        ("SELECT id FROM visit WHERE k = 3 LIMIT 5", "add an ORDER BY with a unique column"),
+        ("SELECT k, day, sum(id) FROM visit GROUP BY k ORDER BY k", "a bare column beside"),
+        (
+            "SELECT id FROM visit WHERE k = 3 ORDER BY day LIMIT 5",
+            "a unique column, such as id, to ORDER BY",
+        ),
+    ] {
+        let found = changes(sql, sql, Some(index));
+        let [AnswerChange::Open { what }] = &found[..] else { panic!("{sql}: {found:?}") };
+        assert!(what.contains(cause), "{sql}: {what}");
+    }
+}
+
+#[test]
 fn tables_that_a_trigger_writes_are_compared_too() {
     let insert = "INSERT INTO log(visit, what) VALUES (3, 1)";
     let silent = "DROP TRIGGER noted";
