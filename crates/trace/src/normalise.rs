@@ -5,8 +5,8 @@ use std::str::CharIndices;
 
 use script::effect::first_word;
 
-/// Returns the text with `?` for every literal and parameter, but not for names in the quotes of literals, such as `FROM 't'`, without comments, and with one space for white space.
-/// Lists of parameters in parentheses become one, so `IN (1, 2)` equals `IN (?, ?, ?)`, and so do the rows after
+/// Returns the text with `?` for every literal and parameter, without comments and with single spaces. Names in single quotes, such
+/// as `FROM 't'`, stay. Lists of parameters in parentheses become one, so `IN (1, 2)` equals `IN (?, ?, ?)`, and so do the rows after
 /// `VALUES`.
 pub fn normalised(sql: &str) -> String {
     let mut out = String::with_capacity(sql.len());

@@ -141,7 +141,7 @@ impl Repository {
         let directory = place.join(&self.prefix);
         if !directory.is_dir() {
             return Err(Error::unusable(format!(
-                "the {name} side ({revision}) has no directory {}: the project was elsewhere then",
+                "the {name} side ({revision}) has no directory {}: the project is not there in that revision",
                 self.prefix.display()
             ))
             .hint(
@@ -366,7 +366,7 @@ mod tests {
         let (parent, _) = plain();
         let known = parent.path().join("worktrees");
         let folder = parent.path().join(FOLDERS).join(".tmpabc");
-        let user = "/unmounted/work/.git";
+        let user = "/unmounted/project/.git";
         let ours = folder.join("base/.git").display().to_string();
         let relative = format!("../../{FOLDERS}/.tmpabc/new/.git");
         for (name, place) in [("a", user), ("base", &ours), ("new", &relative)] {

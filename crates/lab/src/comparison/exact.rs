@@ -111,8 +111,8 @@ impl ExactComparison {
         comparison
     }
 
-    /// Lets the counters of the whole work say something of the statements of both sides alone. Counters of files are not known
-    /// by statement: that of the base counts as missing.
+    /// Restricts the totals to statements that both sides have. Counters of files cannot be divided by statement, so the base's
+    /// becomes missing.
     fn leave_out_unmatched(&mut self) {
         if self.unmatched == Unmatched::default() {
             return;

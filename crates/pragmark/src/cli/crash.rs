@@ -89,7 +89,7 @@ pub struct CrashArgs {
     /// New folder for the run [default: one below pragmark-runs].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// The output.
+    /// Form of the output.
     #[arg(long, value_enum, default_value = "terminal")]
     pub format: CrashFormat,
     /// A first look in seconds: normal locking, 600 images for each combination of settings and model, and no schedules of

@@ -105,7 +105,7 @@ pub struct FleetRunArgs {
     /// Agents to choose, by their labels, such as `disk=solid-state and not site=lab` [default: all].
     #[arg(long, value_name = "EXPRESSION", requires = "fleet")]
     pub on: Option<Expression>,
-    /// The unit that gets a full answer of its own.
+    /// Give each class of machines, or each agent, a full answer of its own.
     #[arg(long, value_enum, default_value_t, requires = "fleet")]
     pub per: PerArg,
     /// Wait for at least this many agents before the run is planned.

@@ -15,7 +15,7 @@ Examples:
   pragmark list workloads   what `base` and `factors` of an experiment accept
   pragmark list pragmas     PRAGMAs and connection settings")]
 pub struct ListArgs {
-    /// The things to list.
+    /// Kind of things to list.
     #[arg(value_enum, default_value = "experiments")]
     pub what: List,
 }

@@ -72,7 +72,7 @@ fn skipped_lines(text: &str) -> Result<(u64, usize), String> {
     })
 }
 
-/// Storage of the decimals of Parquet and Arrow files.
+/// How to store decimals of Parquet and Arrow files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DecimalsArg {
     /// Numbers that keep every digit: integers, or floating point numbers of up to 15 digits; others are errors.
@@ -208,7 +208,7 @@ pub struct LoadArgs {
         default_missing_value = "auto"
     )]
     pub dates: Option<DatesArg>,
-    /// Storage of the decimals of Parquet and Arrow files.
+    /// How to store decimals of Parquet and Arrow files.
     #[arg(long, value_enum, default_value = "numbers")]
     pub decimals: DecimalsArg,
     /// NOT NULL columns, separated by commas.

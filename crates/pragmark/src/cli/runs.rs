@@ -23,7 +23,7 @@ Examples:
   pragmark runs prune --older-than 30d   remove those that are older than 30 days"
 )]
 pub struct RunsArgs {
-    /// Work with the runs [default: list them].
+    /// Command [default: list the runs].
     #[command(subcommand)]
     pub command: Option<RunsCommand>,
     /// Folders below which runs are looked for.

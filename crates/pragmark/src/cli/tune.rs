@@ -41,7 +41,7 @@ pub struct TuneArgs {
     /// Time for all trials: search, contributions and confirmation.
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = seconds)]
     pub time_limit: f64,
-    /// The goal.
+    /// Metric to improve.
     #[arg(long, value_enum, value_name = "GOAL", default_value = "throughput")]
     pub goal: GoalArg,
     /// Limit of another metric, such as 'p99 <= 1.05' (a ratio to the current settings), 'size <= 1.10' or

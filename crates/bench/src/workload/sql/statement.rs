@@ -87,7 +87,7 @@ impl<'c> PreparedStatement<'c> {
         }
     }
 
-    /// Shows so many columns in answers; those after them are keys of the order.
+    /// Takes the first columns, if a number is given, for the answer, and the others for the keys of its order.
     pub(super) fn showing(mut self, columns: Option<usize>) -> PreparedStatement<'c> {
         if columns.is_some() {
             self.answers = Facets::of(&self.sql, self.volatile, columns);

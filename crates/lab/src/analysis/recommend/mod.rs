@@ -145,14 +145,14 @@ fn rungs(experiment: &ExperimentAnalysis, baseline: &VariantAnalysis) -> Vec<Run
     rungs
 }
 
-/// Returns the rungs, the safest first, where one without advice has that of a looser one whose variant it accepts as well.
+/// Returns the rungs, the safest first. A rung without advice takes the advice of a looser one if that variant is safe enough for it.
 fn monotone(experiment: &ExperimentAnalysis, mut rungs: Vec<Rung>) -> Vec<Rung> {
     for at in 0..rungs.len() {
         let accepts = |advice: &&Advice| {
             is_accepted(experiment, &experiment.variants[advice.variant], rungs[at].may_lose)
         };
-        let looser = rungs[at + 1..].iter().filter_map(|rung| rung.advice.as_ref().ok());
-        if let (Err(_), Some(advice)) = (&rungs[at].advice, { looser }.find(accepts)) {
+        let mut looser = rungs[at + 1..].iter().filter_map(|rung| rung.advice.as_ref().ok());
+        if let (Err(_), Some(advice)) = (&rungs[at].advice, looser.find(accepts)) {
             rungs[at].advice = Ok(advice.clone());
         }
     }

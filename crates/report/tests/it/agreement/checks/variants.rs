@@ -76,7 +76,7 @@ fn ratio(variant: &VariantAnalysis, text: &str) -> Option<&'static str> {
     let effect = variant.effect.as_ref()?;
     let estimate = &effect.estimate;
     let ratio = report::figures::ratio(estimate.centre, estimate.interval);
-    let holds_one = |(low, high): (f64, f64)| low <= 1.0 && high >= 1.0;
+    let holds_one = |((low, _), (high, _)): ((f64, f64), (f64, f64))| low <= 1.0 && high >= 1.0;
     if !text.contains(&ratio) {
         Some("the ratio is missing")
     } else if effect.is_found() && printed(&ratio).is_none_or(holds_one) {
@@ -92,18 +92,22 @@ fn ratio(variant: &VariantAnalysis, text: &str) -> Option<&'static str> {
 
 /// Whether the ends of a printed interval are those that were judged, but for rounding.
 fn is_as_judged(ratio: &str, judged: Interval) -> bool {
-    let near =
-        |printed: f64, end: f64| printed == end || (printed - end).abs() <= (0.06 * end).max(0.51);
+    let near = |(printed, unit): (f64, f64), end: f64| {
+        printed == end || (printed - end).abs() <= (0.06 * end).max(0.51 * unit)
+    };
     printed(ratio).is_some_and(|(low, high)| near(low, judged.low) && near(high, judged.high))
 }
 
-/// The ends of a printed interval.
-fn printed(ratio: &str) -> Option<(f64, f64)> {
+/// The ends of a printed interval, each with the unit of its last digit.
+fn printed(ratio: &str) -> Option<((f64, f64), (f64, f64))> {
     let inside = ratio.split_once('[')?.1.strip_suffix(']')?;
     let (low, high) = inside.split_once(", ")?;
     let end = |text: &str| match text {
-        "∞" => Some(f64::INFINITY),
-        text => text.replace(',', "").parse().ok(),
+        "∞" => Some((f64::INFINITY, 0.0)),
+        text => {
+            let digits = text.split_once('.').map_or(0, |(_, digits)| digits.len());
+            Some((text.replace(',', "").parse().ok()?, 0.1_f64.powi(digits as i32)))
+        }
     };
     Some((end(low)?, end(high)?))
 }
