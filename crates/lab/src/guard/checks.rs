@@ -254,7 +254,8 @@ fn answers(answers: Answers, comparison: &ExactComparison) -> Vec<Check> {
     let statements = comparison.statements.iter();
     let statements = statements.map(|statement| (statement.name.clone(), &statement.answer));
     let tables = comparison.written.iter().map(|(name, change)| (format!("table {name}"), change));
-    let (mut failed, mut same, mut open) = (Vec::new(), [0, 0], Vec::new());
+    let (mut failed, mut same, mut notes) = (Vec::new(), [0, 0], Vec::new());
+    let (mut by_number, mut not_compared) = (0, 0);
     for (number, (name, change)) in
         statements.map(|change| (0, change)).chain(tables.map(|change| (1, change)))
     {
@@ -264,11 +265,12 @@ fn answers(answers: Answers, comparison: &ExactComparison) -> Vec<Check> {
                 status: Status::Failed,
                 ..passed(ANSWER, "the same", &words)
             }),
-            (_, AnswerChange::NotCompared { .. }) => {}
+            (_, AnswerChange::NotCompared { .. }) => not_compared += 1,
             (_, change) => {
                 same[number] += 1;
+                by_number += usize::from(*change == AnswerChange::SameNumber);
                 if let AnswerChange::Open { what } = change {
-                    open.push(format!("; {name}: {what}"));
+                    notes.push(format!("; {name}: {what}"));
                 }
             }
         }
@@ -286,7 +288,11 @@ fn answers(answers: Answers, comparison: &ExactComparison) -> Vec<Check> {
         counted(same[1], ["written table is the same", "written tables are the same"]),
     ];
     let words = words.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    vec![passed(ANSWER, "the same", &format!("{words}{}", open.concat()))]
+    for (count, how) in [(by_number, "by the number of rows only"), (not_compared, "not compared")]
+    {
+        notes.extend((count > 0).then(|| format!("; {count} {how}")));
+    }
+    vec![passed(ANSWER, "the same", &format!("{words}{}", notes.concat()))]
 }
 
 /// Checks a budget, if its metric was counted.

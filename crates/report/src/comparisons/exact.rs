@@ -258,25 +258,20 @@ fn not_compared(comparison: &ExactComparison) -> Vec<Block> {
             " has counters that differ between repetitions of one side, so they are no verdict.";
         Item::doubt(None, Sentence::code(&statement.name).words(words))
     });
-    let answers = statements().filter_map(|statement| match &statement.answer {
-        AnswerChange::NotCompared { why } => {
-            let words = format!(": answers are not compared, because {why}.");
-            Some(Item::new(Sentence::code(&statement.name).words(words)))
-        }
-        _ => None,
-    });
-    let open = statements().map(|statement| (statement.name.as_str(), &statement.answer));
+    let answers = statements().map(|statement| (statement.name.as_str(), &statement.answer));
     let tables = comparison.written.iter().map(|(name, change)| (name.as_str(), change));
-    let open = open.chain(tables).filter_map(|(name, change)| match change {
-        AnswerChange::Open { what } => {
-            Some(Item::new(Sentence::code(name).words(format!(": {what}."))))
-        }
-        _ => None,
+    let answers = answers.chain(tables).filter_map(|(name, change)| {
+        let words = match change {
+            AnswerChange::NotCompared { why } => {
+                format!(": answers are not compared, because {why}.")
+            }
+            AnswerChange::Open { what } => format!(": {what}."),
+            _ => return None,
+        };
+        Some(Item::new(Sentence::code(name).words(words)))
     });
     let files = (comparison.unmatched != Unmatched::default()).then(|| {
         Item::new(Sentence::from("Counters of files, because statements were added or removed."))
     });
-    Block::list(files.into_iter().chain(only).chain(inexact).chain(answers).chain(open))
-        .into_iter()
-        .collect()
+    Block::list(files.into_iter().chain(only).chain(inexact).chain(answers)).into_iter().collect()
 }
