@@ -180,23 +180,24 @@ struct Gain {
 
 /// Returns the number of the indexes that save most; among those that save nearly as much, of those that leave least, where each
 /// column counts for a twentieth and each that is only covered for a quarter.
-fn best(groups: &[Group], gains: &[Gain]) -> Option<usize> {
-    let worth = || gains.iter().enumerate().filter(|(_, gain)| gain.is_worth);
-    let most = worth().map(|(_, gain)| gain.saved).fold(0.0, f64::max);
-    let price = |number: usize| {
-        let columns: usize = groups[number].iter().map(|candidate| candidate.parts.len()).sum();
-        let covered: usize = groups[number].iter().map(|candidate| candidate.covering).sum();
-        1.0 + 0.05 * (columns - covered) as f64 + 0.25 * covered as f64
-    };
-    let covers = |number: usize| groups[number].iter().any(|candidate| candidate.covering > 0);
-    let plain = worth().filter(|(number, _)| !covers(*number));
-    let plain = plain.map(|(_, gain)| gain.before - gain.left).fold(0.0, f64::max);
-    let near = worth().filter(|(number, gain)| {
+fn best(tried: &[(Group, Option<Gain>)]) -> Option<usize> {
+    let known = tried.iter().enumerate();
+    let known = known.filter_map(|(number, (group, gain))| Some((number, group, gain.as_ref()?)));
+    let worth: Vec<(usize, &Group, &Gain)> = known.filter(|(.., gain)| gain.is_worth).collect();
+    let most = worth.iter().map(|(.., gain)| gain.saved).fold(0.0, f64::max);
+    let covers = |group: &Group| group.iter().any(|candidate| candidate.covering > 0);
+    let plain = worth.iter().filter(|(_, group, _)| !covers(group));
+    let plain = plain.map(|(.., gain)| gain.before - gain.left).fold(0.0, f64::max);
+    let near = worth.iter().filter(|(_, group, gain)| {
         let is_enough = gain.before - gain.left > plain + COVERING * gain.before;
-        gain.saved > most * 0.9 && (!covers(*number) || is_enough)
+        gain.saved > most * 0.9 && (!covers(group) || is_enough)
     });
-    let score = |(number, gain): &(usize, &Gain)| gain.left * price(*number);
-    near.min_by(|a, b| score(a).total_cmp(&score(b))).map(|(number, _)| number)
+    let score = |(_, group, gain): &(usize, &Group, &Gain)| {
+        let columns: usize = group.iter().map(|candidate| candidate.parts.len()).sum();
+        let covered: usize = group.iter().map(|candidate| candidate.covering).sum();
+        gain.left * (1.0 + 0.05 * (columns - covered) as f64 + 0.25 * covered as f64)
+    };
+    near.min_by(|a, b| score(a).total_cmp(&score(b))).map(|(number, ..)| *number)
 }
 
 struct Work<'s> {
@@ -361,20 +362,19 @@ impl Work<'_> {
     }
 
     /// Adds the indexes that save most, again and again, until none saves enough.
-    fn choose(&mut self, mut left: Vec<Group>, advice: &mut Advice) -> Result<(), EngineError> {
-        let mut gains: Vec<Option<Gain>> = vec![None; left.len()];
+    fn choose(&mut self, groups: Vec<Group>, advice: &mut Advice) -> Result<(), EngineError> {
+        let mut left: Vec<(Group, Option<Gain>)> =
+            groups.into_iter().map(|group| (group, None)).collect();
         while advice.made.len() < MOST {
-            for (group, gain) in left.iter().zip(&mut gains).filter(|(_, gain)| gain.is_none()) {
+            for (group, gain) in left.iter_mut().filter(|(_, gain)| gain.is_none()) {
                 if self.is_late() {
                     break;
                 }
                 *gain = Some(self.gain(group)?);
             }
-            let known: Vec<Gain> =
-                gains.iter().map(|gain| gain.clone().unwrap_or_default()).collect();
-            let Some(number) = best(&left, &known) else { break };
-            let chosen = left.remove(number);
-            gains.remove(number);
+            let Some(number) = best(&left) else { break };
+            let (chosen, gain) = left.remove(number);
+            let changed = gain.map_or_else(BTreeSet::new, |gain| gain.changed);
             // What begins alike would do the same work a little better.
             let begins_alike = |candidate: &Candidate| {
                 let same = |other: &Candidate| {
@@ -382,17 +382,15 @@ impl Work<'_> {
                 };
                 chosen.iter().any(same)
             };
-            let mut alike = left.iter().map(|group| group.iter().any(begins_alike));
-            gains.retain(|_| alike.next() == Some(false));
-            left.retain(|group| !group.iter().any(begins_alike));
+            left.retain(|(group, _)| !group.iter().any(begins_alike));
             self.keep(chosen, advice)?;
             // Others bring what they brought, unless they change the cost of the same statements.
-            for gain in &mut gains {
-                gain.take_if(|gain| !gain.changed.is_disjoint(&known[number].changed));
+            for (_, gain) in &mut left {
+                gain.take_if(|gain| !gain.changed.is_disjoint(&changed));
             }
         }
         if self.is_late() {
-            advice.untried += gains.iter().filter(|gain| gain.is_none()).count();
+            advice.untried += left.iter().filter(|(_, gain)| gain.is_none()).count();
         }
         Ok(())
     }
