@@ -364,7 +364,12 @@ fn cause(cause: &Cause) -> Sentence {
 fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
     let counted = |before: Cost, after: Cost| {
         let pages = |cost: Cost| at_least(cost, cost.pages);
-        format!("{}, {} → {} pages.", effect(before, after), pages(before), pages(after))
+        // The sentence above is on one execution.
+        let mean = match it.query.values.len() {
+            0 | 1 => String::new(),
+            several => format!(", the mean of {several} executions"),
+        };
+        format!("{}, {} → {} pages{mean}.", effect(before, after), pages(before), pages(after))
     };
     match remedy {
         Remedy::Indexes(step) => {
