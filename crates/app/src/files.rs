@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use engine::{Library, Source};
+use engine::{Connection, Library, OpenFlags, Source};
 use lab::level::Level;
 use runner::workdir::WorkDir;
 
@@ -181,6 +181,19 @@ pub(crate) fn work_folder(parent: &Path) -> Result<WorkDir> {
 /// It cannot be loaded.
 pub(crate) fn built_in_library() -> Result<Arc<Library>> {
     Ok(Arc::new(Library::load(&Source::Embedded).map_err(Error::unusable)?))
+}
+
+/// Opens the file of a database without locks or its write-ahead log, so that nobody who uses it notices.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn open_unlocked(database: &Path) -> Result<Connection> {
+    let path = database.display().to_string();
+    let path = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let uri = format!("file:{path}?immutable=1");
+    let flags = OpenFlags::READ_ONLY | OpenFlags::URI;
+    let library = built_in_library()?;
+    Connection::open(&library, Path::new(&uri), flags, None).map_err(Error::unusable)
 }
 
 /// Returns paths, or the current directory if there are none.

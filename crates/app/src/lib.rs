@@ -37,6 +37,7 @@ pub mod signals;
 pub mod trace;
 pub mod tune;
 pub mod unload;
+pub mod watch;
 pub mod words;
 
 pub use error::{Error, Kind, Result};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ::engine::{Connection, EngineError, ErrorKind, OpenFlags};
+use ::engine::{EngineError, ErrorKind};
 use lab::catalogue::Catalogue;
 use lab::experiment::{DesignKind, Experiment, VariantName, parse};
 use lab::level::{Level, Settings, level_of};
@@ -12,7 +12,7 @@ use lab::tier::BESIDES;
 
 use crate::engine;
 use crate::error::Error;
-use crate::files::{absolute_level, built_in_library, is_database, work_folder};
+use crate::files::{absolute_level, is_database, open_unlocked, work_folder};
 use crate::interface::Interface;
 use crate::run::{self, Ended, RunRequest};
 use crate::words::{plural, shell_path};
@@ -445,12 +445,8 @@ fn refusal(database: &Path, sql: &str) -> Result<Option<String>, Error> {
     if std::fs::metadata(format!("{path}-wal")).is_ok_and(|log| log.len() > 0) {
         return Ok(None);
     }
-    let path = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-    let uri = format!("file:{path}?immutable=1");
-    let flags = OpenFlags::READ_ONLY | OpenFlags::URI;
-    let read = Connection::open(&built_in_library()?, Path::new(&uri), flags, None);
     // A database that cannot be read is named where it is copied.
-    let Ok(connection) = read else { return Ok(None) };
+    let Ok(connection) = open_unlocked(database) else { return Ok(None) };
     let error = connection.prepare(sql).err();
     let error = error.as_ref().and_then(EngineError::as_sqlite);
     let refused = error.filter(|error| error.kind() == ErrorKind::Other);

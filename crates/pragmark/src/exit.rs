@@ -35,7 +35,7 @@ Exit codes:
   4    `guard`: a check failed: a budget, a limit, a plan, an answer or safety
   5    `guard`: no check failed, but one could not be decided within the time limit
   130  stopped by Ctrl-C or a termination signal; completed trials are kept
-`record` ends with the exit code of the program, or 3 if nothing was recorded.";
+`record` and `watch` end with the exit code of the program, or 3 if nothing was recorded.";
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {

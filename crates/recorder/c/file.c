@@ -68,6 +68,8 @@ void stop(enum lost reason) {
 /* Maps new disk space of whole chunks, or returns NULL. */
 static struct chunk *new_space(size_t length) {
   uint64_t index = __atomic_fetch_add(&process.header->next_chunk, length / CHUNK_SIZE, __ATOMIC_RELAXED);
+  uint64_t limit = __atomic_load_n(&process.header->chunk_limit, __ATOMIC_RELAXED);
+  if (limit > 0 && index >= limit) return stop(LOST_UNREAD), NULL;
   int file = open_recording();
   if (file < 0) return stop(LOST_FILE), NULL;
   off_t offset = (off_t)(index * CHUNK_SIZE);

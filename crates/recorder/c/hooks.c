@@ -256,7 +256,8 @@ static void write_begin(struct connection *it, sqlite3_stmt *statement, const ch
   char *hidden = hides ? hidden_text(it, sql) : NULL;
   const char *written = hidden ? hidden : hides ? "" : sql;
   size_t text_length = id ? 0 : strlen(written);
-  int count = it->library->bind_parameter_count(statement);
+  bool has_values = process.header->redact != REDACT_VALUES;
+  int count = has_values ? it->library->bind_parameter_count(statement) : 0;
   char *expanded;
   size_t bound = values_bound(it, statement, count, &expanded);
   uint8_t *at = reserve(&it->writer, 64 + text_length + bound);

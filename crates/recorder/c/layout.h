@@ -22,7 +22,7 @@ struct header {
   uint32_t version;
   uint32_t byte_order;
   uint32_t door;               /* DOOR_*: the only door to use, or DOOR_ANY */
-  uint32_t redact;             /* whether texts and blobs are hashed */
+  uint32_t redact;             /* REDACT_*: which part of the values is written */
   uint64_t key[2];             /* the key of these hashes */
   uint64_t started_monotonic;  /* ns */
   uint64_t started_wall;       /* ns since 1970 */
@@ -34,6 +34,7 @@ struct header {
   uint32_t sealed;             /* atomic; nothing may be recorded any more */
   uint32_t lost;               /* atomic; LOST_* bits: why processes stopped recording */
   uint32_t preloaded;          /* atomic; processes in which the constructor ran */
+  uint64_t chunk_limit;        /* atomic; from this chunk on nothing is recorded, because no one has read so far; 0: no limit */
 };
 
 /* The beginning of every other chunk. */
@@ -49,7 +50,9 @@ struct chunk {
 
 enum door { DOOR_ANY, DOOR_TABLE, DOOR_SYMBOL, DOOR_INTERPOSE, DOOR_EXTENSION };
 
-enum lost { LOST_SPACE = 1, LOST_FILE = 2, LOST_MEMORY = 4, LOST_STATEMENTS = 8, LOST_COMMITS = 16 };
+enum redact { REDACT_NOTHING, REDACT_HASH, REDACT_VALUES };
+
+enum lost { LOST_SPACE = 1, LOST_FILE = 2, LOST_MEMORY = 4, LOST_STATEMENTS = 8, LOST_COMMITS = 16, LOST_UNREAD = 32 };
 
 enum record {
   RECORD_PROCESS = 1,

@@ -62,8 +62,20 @@ impl Door {
 pub struct Options {
     /// The only door to try, or any.
     pub door: Door,
-    /// Whether texts and blobs are hashed before they are written; no snapshots are taken then.
-    pub redact: bool,
+    /// The part of values that is written.
+    pub values: Values,
+}
+
+/// The part of statements' values that is written. Snapshots are taken only with all of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Values {
+    /// All of them.
+    #[default]
+    Kept,
+    /// Texts and blobs as hashes.
+    Hashed,
+    /// None; literals in statements are left out too.
+    LeftOut,
 }
 
 /// Why the folder to record into cannot be made.
@@ -245,7 +257,7 @@ fn header(options: &Options) -> io::Result<Vec<u8>> {
     put(at::VERSION, &layout::VERSION.to_ne_bytes());
     put(at::BYTE_ORDER, &layout::BYTE_ORDER_MARK.to_ne_bytes());
     put(at::DOOR, &options.door.code().to_ne_bytes());
-    put(at::REDACT, &u32::from(options.redact).to_ne_bytes());
+    put(at::REDACT, &(options.values as u32).to_ne_bytes());
     put(at::KEY, &key);
     put(at::STARTED_MONOTONIC, &monotonic().to_ne_bytes());
     put(at::STARTED_WALL, &wall.to_ne_bytes());

@@ -4,7 +4,8 @@
 //! headers have the byte order of the machine. The file consists of chunks of [`CHUNK`] bytes:
 //!
 //! - Chunk 0 is the header: [`MAGIC`], version, byte order mark, settings, the two clocks at the start, and
-//!   counters that processes increment: next chunk, next ticket, next process, connection and snapshot.
+//!   counters that processes increment: next chunk, next ticket, next process, connection and snapshot. The
+//!   one who reads it meanwhile says up to which chunk it may grow.
 //!   From [`SNAPSHOT_TABLE`] on, it has one entry for each database whose snapshot was taken, and from
 //!   [`SNAPSHOT_TAKERS`] on the process that took each.
 //! - Every other chunk belongs to one writer. Its header of [`CHUNK_HEADER`] bytes has [`CHUNK_MAGIC`], its
@@ -70,6 +71,7 @@ pub(crate) mod at {
     pub const SEALED: usize = 92;
     pub const LOST: usize = 96;
     pub const PRELOADED: usize = 100;
+    pub const CHUNK_LIMIT: usize = 104;
 }
 
 pub(crate) mod record {
@@ -129,6 +131,7 @@ pub(crate) mod lost {
     pub const MEMORY: u32 = 4;
     pub const STATEMENTS: u32 = 8;
     pub const COMMITS: u32 = 16;
+    pub const UNREAD: u32 = 32;
 }
 
 #[cfg(test)]
@@ -172,6 +175,6 @@ mod tests {
         all!("" flag: BEGIN_PREPARED BEGIN_VALUES END_AUTOCOMMIT END_TRANSACTION END_EARLY END_RESULT END_CHANGES
             END_SCANS END_UNKNOWN CONNECTION_READONLY CONNECTION_INHERITED TEXT_READONLY TEXT_SECRET
             LIBRARY_EXACT LIBRARY_RESULTS LIBRARY_CHAINS);
-        all!("LOST_" lost: SPACE FILE MEMORY STATEMENTS COMMITS);
+        all!("LOST_" lost: SPACE FILE MEMORY STATEMENTS COMMITS UNREAD);
     }
 }

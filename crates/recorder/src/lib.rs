@@ -13,5 +13,5 @@ pub mod layout;
 pub mod read;
 mod recognise;
 
-pub use folder::{Door, Folder, FolderError, Held, Options};
+pub use folder::{Door, Folder, FolderError, Held, Options, Values};
 pub use recognise::{Obstacle, obstacle};

@@ -2,7 +2,8 @@
 //! Traces: what an application did with SQLite, as one SQLite database that users can query.
 //!
 //! [`seal`] makes a trace of a recording (the crate `recorder`), [`Trace`] reads one, and [`analysis`] says
-//! what the application does: pure functions over events, without files or databases. [`plans`] asks SQLite how it
+//! what the application does: pure functions over events, without files or databases. [`live`] feeds it while a
+//! program runs. [`plans`] asks SQLite how it
 //! executes the statements. [`edit`] makes new traces of
 //! others, [`export`] files for other tools, [`to_script`] a
 //! script with fitted values. [`normalised`] gives
@@ -17,6 +18,7 @@ mod error;
 pub mod export;
 mod fit;
 mod grown;
+pub mod live;
 mod normalise;
 mod order;
 pub mod plans;

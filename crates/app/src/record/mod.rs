@@ -140,6 +140,14 @@ fn run(
     signals::run(&mut command, &mut signals).map(Some)
 }
 
+/// Runs a program to its end, and passes signals on to it.
+///
+/// # Errors
+/// It cannot be started.
+pub(crate) fn run_with(command: &mut Command) -> Result<ExitStatus> {
+    signals::run(command, &mut Signals::watch()?)
+}
+
 /// Seals the recording. An empty trace is removed: it would look like an application without statements.
 fn finish(folder: &Folder, out: &Path) -> Result<Sealed> {
     let library = built_in_library().map_err(|error| error.hint(kept(folder)))?;

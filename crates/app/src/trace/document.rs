@@ -96,12 +96,14 @@ fn findings(traffic: &Traffic) -> Option<Section> {
     Some(Section::new("findings", Kind::Highlights, title, blocks))
 }
 
-fn statements(analysis: &Analysis) -> Option<Section> {
+/// Returns the section of statements, if there is something to show.
+pub(crate) fn statements(analysis: &Analysis) -> Option<Section> {
     let columns = [
         Column::left("statement"),
         Column::right("executions"),
         Column::right("share of time"),
         Column::right("mean"),
+        Column::right("p99").full_only(),
         Column::right("longest").full_only(),
         Column::right("rows"),
         Column::right("changes").full_only(),
@@ -134,6 +136,7 @@ fn statement(analysis: &Analysis, usage: &StatementUse) -> Row {
         number(usage.count),
         Cell::figure(Some(analysis.share_of_time(usage)), percent),
         seconds(usage.total_ns / usage.count.max(1)),
+        Cell::figure(usage.latencies.quantile(0.99), time),
         seconds(usage.longest_ns),
         number(usage.rows),
         number(usage.changes),
@@ -155,7 +158,8 @@ fn number(value: u64) -> Cell {
     Cell::figure(Some(value as f64), |value| grouped(value as u64))
 }
 
-fn transactions(analysis: &Analysis) -> Option<Section> {
+/// Returns the section of transactions, if there is something to show.
+pub(crate) fn transactions(analysis: &Analysis) -> Option<Section> {
     let seconds = |us: i64| time(us as f64 * 1e3);
     let mixed = analysis
         .read_before_write
@@ -196,7 +200,8 @@ fn transactions(analysis: &Analysis) -> Option<Section> {
     section("transactions", "Transactions", blocks)
 }
 
-fn failures(analysis: &Analysis) -> Option<Section> {
+/// Returns the section of failures, if there is something to show.
+pub(crate) fn failures(analysis: &Analysis) -> Option<Section> {
     let columns = [
         Column::right("failures"),
         Column::left("error"),

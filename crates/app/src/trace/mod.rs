@@ -4,6 +4,7 @@ mod document;
 mod findings;
 mod indexes;
 
+pub(crate) use self::document::{failures, statements, transactions};
 pub(crate) use self::findings::time;
 
 use std::path::{Path, PathBuf};

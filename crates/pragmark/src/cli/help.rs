@@ -5,7 +5,7 @@ use std::fmt::Write;
 /// The commands, by what a person wants.
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Your SQL", &["explain", "measure", "tune", "compare", "guard"]),
-    ("Your application", &["record", "trace"]),
+    ("Your application", &["record", "trace", "watch"]),
     ("Your database", &["inspect", "load", "unload", "anonymize"]),
     ("Safety", &["crash"]),
     ("Experiments", &["run", "list", "show", "new"]),

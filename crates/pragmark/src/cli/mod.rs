@@ -26,6 +26,7 @@ mod trace;
 mod tune;
 mod unload;
 mod values;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -54,6 +55,7 @@ use self::runs::RunsArgs;
 use self::trace::{RecordArgs, TraceArgs};
 use self::tune::TuneArgs;
 use self::unload::UnloadArgs;
+use self::watch::WatchArgs;
 use crate::commands::{self, generate, worker};
 use crate::exit::Exit;
 use crate::output;
@@ -137,6 +139,8 @@ enum Command {
     Record(RecordArgs),
     /// Summarise, cut, merge, redact or export a trace.
     Trace(TraceArgs),
+    /// Show a program's statements while it runs.
+    Watch(WatchArgs),
     /// Show what is wrong with a database.
     Inspect(InspectArgs),
     /// Load CSV, JSON Lines, Parquet or Arrow files.
@@ -227,6 +231,7 @@ impl Command {
             Command::Unload(args) => args.execute(),
             Command::Record(args) => args.execute(),
             Command::Trace(args) => args.execute(),
+            Command::Watch(args) => args.execute(),
             Command::Anonymize(args) => {
                 commands::anonymize::execute(&args.database, &args.keep, &args.out)
             }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use app::trace::{Edit, ScriptRequest};
 use app::{Error, Result};
 use clap::{Args, Subcommand, ValueEnum};
-use recorder::{Door, Options};
+use recorder::{Door, Options, Values};
 use trace::edit::Part;
 use trace::export::Form;
 
@@ -77,9 +77,10 @@ impl RecordArgs {
             name.push(".trace");
             name.into()
         });
+        let values = if self.redact { Values::Hashed } else { Values::Kept };
         record::record(&app::record::RecordRequest {
             out,
-            options: Options { door, redact: self.redact },
+            options: Options { door, values },
             extension: self.door == Some(DoorArg::Extension),
             command: self.command,
         })

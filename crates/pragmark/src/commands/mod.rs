@@ -22,4 +22,5 @@ pub mod settings;
 pub mod show;
 pub mod trace;
 pub mod unload;
+pub mod watch;
 pub mod worker;

@@ -31,6 +31,9 @@ pub fn record(request: &RecordRequest) -> Result<Exit> {
     })?;
     let program = request.command.first().map(Path::new);
     let is_recorded = say(&recorded.sealed, &request.out, program);
+    if !is_recorded && recorded.sealed.preloaded > 0 && request.options.door == Door::Any {
+        tell!("hint: for databases in memory of a program that contains SQLite: --door table");
+    }
     let has_door = !matches!(request.options.door, Door::Any | Door::Extension);
     if !is_recorded && has_door {
         tell!("hint: without --door, pragmark looks for tables and exported functions of SQLite");
@@ -39,7 +42,7 @@ pub fn record(request: &RecordRequest) -> Result<Exit> {
 }
 
 /// Returns the exit code: that of the program, unless there is no trace although the program succeeded.
-fn exit(status: Option<ExitStatus>, is_recorded: bool) -> Exit {
+pub(super) fn exit(status: Option<ExitStatus>, is_recorded: bool) -> Exit {
     // As shells do: 128 and the signal.
     let code = status
         .map_or(0, |status| status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)));
@@ -88,7 +91,7 @@ Examples:
 }
 
 /// Returns why no connection was recorded.
-fn why_nothing(sealed: &Sealed, program: Option<&Path>) -> String {
+pub(super) fn why_nothing(sealed: &Sealed, program: Option<&Path>) -> String {
     if sealed.lost.space {
         return "the disk was full, or the file may not grow (ulimit -f)".to_owned();
     }
@@ -110,8 +113,7 @@ fn why_nothing(sealed: &Sealed, program: Option<&Path>) -> String {
         }
         None if sealed.preloaded == 0 => "no program loaded the recorder".to_owned(),
         None => format!(
-            "{} loaded the recorder, and none opened a database file with an SQLite library that can be recorded; for databases \
-             in memory of a program that contains SQLite: --door table",
+            "{} loaded the recorder, and none opened a database file with an SQLite library that can be recorded",
             plural(sealed.preloaded.into(), "process", "processes")
         ),
     }
@@ -127,7 +129,7 @@ fn in_path(program: &Path) -> Option<PathBuf> {
 }
 
 /// Returns what the trace lacks.
-fn warnings(sealed: &Sealed) -> Vec<String> {
+pub(super) fn warnings(sealed: &Sealed) -> Vec<String> {
     let lost = sealed.lost;
     let mut all = Vec::new();
     let mut warn = |is_so: bool, words: &str| {
@@ -146,6 +148,7 @@ fn warnings(sealed: &Sealed) -> Vec<String> {
         lost.commits,
         "a process had more than 512 open connections; commits of the others are missing",
     );
+    warn(lost.unread, "statements came faster than they were read, so later ones are missing");
     if sealed.unreadable > 0 {
         all.push(format!("{} of the recording could not be read", HumanBytes(sealed.unreadable)));
     }

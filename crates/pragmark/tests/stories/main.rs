@@ -36,3 +36,4 @@ mod safety;
 mod terminal;
 mod traffic;
 mod tuning;
+mod watching;

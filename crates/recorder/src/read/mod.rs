@@ -1,6 +1,7 @@
 //! Reads a raw recording, however it ended: a process that was killed leaves at most one record unfinished,
 //! and whatever else a file contains, reading it ends with an error or with a count of what was unreadable.
 
+mod live;
 mod records;
 
 use std::fs::File;
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::layout::{self, at, lost};
 
+pub use live::{Live, Seen};
 pub use records::{
     ConnectionRecord, Ended, FileIdentity, FileRecord, Hashed, LibraryRecord, ProcessRecord,
     Record, Records, Text, Transaction, Value, Values, Where,
@@ -64,6 +66,8 @@ pub struct Lost {
     pub statements: bool,
     /// A process had more open connections than have commits recorded; only their commits were left out.
     pub commits: bool,
+    /// Whoever reads the recording while it grows was too far behind.
+    pub unread: bool,
 }
 
 impl Recording {
@@ -141,6 +145,7 @@ impl Recording {
             memory: bits & lost::MEMORY != 0,
             statements: bits & lost::STATEMENTS != 0,
             commits: bits & lost::COMMITS != 0,
+            unread: bits & lost::UNREAD != 0,
         }
     }
 

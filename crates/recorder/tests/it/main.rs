@@ -1,5 +1,6 @@
 //! Recordings of real programs, read again.
 
+mod growing;
 mod hostile;
 mod locks;
 mod many;

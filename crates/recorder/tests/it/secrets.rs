@@ -1,11 +1,11 @@
 //! Real programs with something to hide: what must not be in their recordings is not there.
 
 use crate::workspace::Workspace;
-use pragmark_recorder::Options;
+use pragmark_recorder::{Options, Values};
 
 #[test]
 fn redacted_values_keep_their_length_equality_and_order() {
-    let workspace = Workspace::new(&Options { redact: true, ..Options::default() });
+    let workspace = Workspace::new(&Options { values: Values::Hashed, ..Options::default() });
     let script = "import sqlite3\nc = sqlite3.connect('a.db')\n\
                   for x in ('secret', 'secret', 'public', 'secure'): c.execute('SELECT ?', (x,))\n\
                   c.execute(\"SELECT 'literal', x'00', 42 -- comment\")\n";
@@ -79,7 +79,7 @@ fn keys_are_left_out_however_they_are_written() {
 
 #[test]
 fn texts_in_double_quotes_are_hashed_unless_they_are_a_word() {
-    let workspace = Workspace::new(&Options { redact: true, ..Options::default() });
+    let workspace = Workspace::new(&Options { values: Values::Hashed, ..Options::default() });
     let script = "import sqlite3\nc = sqlite3.connect('a.db')\n\
                   c.execute('SELECT \"me@example.com\" AS \"name\"')\n";
     let Some(it) = workspace.python(script) else {
@@ -92,7 +92,7 @@ fn texts_in_double_quotes_are_hashed_unless_they_are_a_word() {
 
 #[test]
 fn texts_behind_a_name_in_brackets_are_hashed() {
-    let workspace = Workspace::new(&Options { redact: true, ..Options::default() });
+    let workspace = Workspace::new(&Options { values: Values::Hashed, ..Options::default() });
     let script = "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute(\"CREATE TABLE t([it's])\")\n\
                   c.execute(\"SELECT [it's], 'secret' FROM t\")\n";
     let Some(it) = workspace.python(script) else {

@@ -10,7 +10,7 @@ use crate::analysis::Kind;
 const TEXTS: usize = 4;
 
 /// The state of a connection between two events.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Connection {
     transaction: Option<Transaction>,
     reads: Reads,
@@ -28,7 +28,7 @@ pub struct Connection {
 }
 
 /// A transaction, and the number of the text of its slowest statement.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Transaction {
     pub usage: TransactionUse,
     pub slowest: i64,

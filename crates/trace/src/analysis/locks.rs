@@ -108,7 +108,7 @@ pub struct RefusalUse {
 }
 
 /// Refused statements, being counted.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Refusals(HashMap<(Refusal, i64, Vec<i64>), (u64, Waits)>);
 
 impl Refusals {

@@ -14,6 +14,7 @@
 
 mod connection;
 mod findings;
+mod latencies;
 mod locks;
 mod runs;
 
@@ -25,6 +26,7 @@ use self::runs::{CYCLE, Repeated};
 
 pub use findings::Finding;
 pub use findings::scans_much;
+pub use latencies::Latencies;
 pub use locks::{ConnectionSettings, Refusal, RefusalUse, Unprotected, Waits};
 
 /// How many inserts of single rows in a row make a run.
@@ -129,6 +131,11 @@ impl Normalised {
     fn text(&self, id: i64) -> String {
         self.texts.get(&id).cloned().unwrap_or_default()
     }
+
+    /// Returns the text of a statement; empty where it has none.
+    pub fn text_of(&self, statement: i64) -> &str {
+        self.texts.get(&self.of(statement).0).map_or("", String::as_str)
+    }
 }
 
 /// One execution, as an example of others.
@@ -179,6 +186,8 @@ pub struct StatementUse {
     pub total_ns: u64,
     /// The time of the longest, in nanoseconds.
     pub longest_ns: u64,
+    /// The times of all.
+    pub latencies: Latencies,
     /// Rows that the application stepped to.
     pub rows: u64,
     /// Rows that were changed.
@@ -293,7 +302,7 @@ pub struct Analysis {
 }
 
 /// Analyses events one after the other.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Analyser {
     texts: Normalised,
     settings: HashMap<i64, ConnectionSettings>,
@@ -328,6 +337,24 @@ impl Analyser {
             unknown_locks: false,
             analysis: Analysis { read_before_write: Some(0), ..Analysis::default() },
         }
+    }
+
+    /// Returns the texts, to which more may be added.
+    pub fn texts(&mut self) -> &mut Normalised {
+        &mut self.texts
+    }
+
+    /// Forgets a connection, which executes nothing more.
+    pub fn close(&mut self, connection: i64) {
+        if let Some(connection) = self.connections.remove(&connection) {
+            self.take_closed(connection);
+        }
+    }
+
+    fn take_closed(&mut self, connection: Connection) {
+        self.analysis.connections += 1;
+        self.analysis.short_connections += u64::from(connection.count() < FEW);
+        self.take_finished(connection.finish());
     }
 
     /// Takes the next event.
@@ -430,11 +457,7 @@ impl Analyser {
         self.analysis.unprotected = locks::unprotected(settings);
         let connections: Vec<Connection> =
             self.connections.drain().map(|(_, connection)| connection).collect();
-        for connection in connections {
-            self.analysis.connections += 1;
-            self.analysis.short_connections += u64::from(connection.count() < FEW);
-            self.take_finished(connection.finish());
-        }
+        connections.into_iter().for_each(|connection| self.take_closed(connection));
         let mut analysis = self.analysis;
         if self.unknown_locks {
             analysis.read_before_write = None;
@@ -480,6 +503,7 @@ impl StatementUse {
         }
         self.total_ns += duration;
         self.longest_ns = self.longest_ns.max(duration);
+        self.latencies.take(duration);
         self.rows += unsigned(event.rows);
         self.changes += unsigned(event.changes);
         self.vm_steps += unsigned(event.vm_steps);
@@ -544,7 +568,7 @@ pub struct Bucket {
 }
 
 /// The buckets, being filled.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Timeline {
     bucket_us: i64,
     buckets: Vec<Bucket>,
@@ -563,11 +587,26 @@ impl Timeline {
     }
 
     fn take(&mut self, event: &Event) {
-        let index = (event.start_us / self.bucket_us).clamp(0, BUCKETS - 1);
+        while event.start_us / self.bucket_us >= BUCKETS {
+            self.halve();
+        }
+        let index = (event.start_us / self.bucket_us).max(0);
         let bucket = &mut self.buckets[index as usize];
         bucket.commits += u64::from(event.committed);
         bucket.reads += u64::from(!event.committed);
         bucket.busy_ns += unsigned(event.duration_ns.unwrap_or(0));
+    }
+
+    /// Makes room by buckets of twice the length.
+    fn halve(&mut self) {
+        let pairs = self.buckets.chunks(2).map(|pair| Bucket {
+            reads: pair.iter().map(|bucket| bucket.reads).sum(),
+            commits: pair.iter().map(|bucket| bucket.commits).sum(),
+            busy_ns: pair.iter().map(|bucket| bucket.busy_ns).sum(),
+        });
+        self.buckets = pairs.collect();
+        self.buckets.resize(BUCKETS as usize, Bucket::default());
+        self.bucket_us *= 2;
     }
 
     fn finish(self) -> Vec<Bucket> {

@@ -20,7 +20,7 @@ pub struct Repeated {
 }
 
 /// The latest reads of a connection.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Reads {
     /// The texts of the latest reads, latest first.
     latest: [i64; CYCLE],
@@ -93,7 +93,7 @@ impl Reads {
 }
 
 /// The latest inserts of single rows within a transaction of a connection.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Inserts {
     text: i64,
     length: u64,

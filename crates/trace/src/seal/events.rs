@@ -114,7 +114,7 @@ impl Events {
             Record::Exit => writer.exit(at.process),
             Record::Library(record) => writer.library(at.process, &record, door_name(record.door)),
             Record::Note { code, words } => {
-                self.remember(code, words);
+                take_note(&mut self.sealed, code, words);
                 writer.note(at.process, code, words)
             }
             Record::Text { .. } => Ok(()),
@@ -164,18 +164,6 @@ impl Events {
         }
     }
 
-    fn remember(&mut self, code: u64, words: &[u8]) {
-        let list = match code {
-            NOTE_STUB => &mut self.sealed.stubs,
-            NOTE_OLD => &mut self.sealed.old,
-            _ => return,
-        };
-        let words = String::from_utf8_lossy(words).into_owned();
-        if !list.contains(&words) {
-            list.push(words);
-        }
-    }
-
     /// Writes the statements that had not ended; returns the databases in files, too.
     pub fn finish(mut self, writer: &Writer<'_>) -> Result<(Sealed, Vec<DatabaseFile>)> {
         for event in self.connections.values().flat_map(|connection| connection.open.values()) {
@@ -187,6 +175,19 @@ impl Events {
         self.sealed.events = self.next as u64 - 1;
         writer.statements(&mut self.texts)?;
         Ok((self.sealed, self.files.finish(writer)?))
+    }
+}
+
+/// Notes a library that cannot be recorded.
+pub(crate) fn take_note(sealed: &mut Sealed, code: u64, words: &[u8]) {
+    let list = match code {
+        NOTE_STUB => &mut sealed.stubs,
+        NOTE_OLD => &mut sealed.old,
+        _ => return,
+    };
+    let words = String::from_utf8_lossy(words).into_owned();
+    if !list.contains(&words) {
+        list.push(words);
     }
 }
 

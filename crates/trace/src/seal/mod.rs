@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 use crate::{Result, TraceError};
 use events::Events;
+pub(crate) use events::take_note;
 use files::DatabaseFile;
 use texts::Texts;
 use write::Writer;

@@ -2,5 +2,6 @@
 
 mod advice;
 mod editing;
+mod growing;
 mod sealing;
 mod workspace;

@@ -187,7 +187,7 @@ fn a_path_has_several_databases_one_after_the_other_and_a_file_several_paths() {
 #[test]
 fn a_redacted_trace_contains_no_text() {
     let workspace = Workspace::new();
-    let options = Options { redact: true, ..Options::default() };
+    let options = Options { values: recorder::Values::Hashed, ..Options::default() };
     let script = "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute('SELECT ?', ('secret',))\n\
                   c.execute(\"SELECT 'ab''c', x'00'\")\nc.execute('SELECT ?, ?', (\"ab'c\", b'z'))\nc.close()\n";
     let Some(_) = workspace.sealed(script, &options) else {

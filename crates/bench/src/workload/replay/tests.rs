@@ -7,7 +7,7 @@ use std::sync::Arc;
 use engine::{Connection, Library, OpenFlags, Source};
 use lab::level::Level;
 use lab::trial::Measured;
-use recorder::{Folder, Options};
+use recorder::{Folder, Options, Values};
 use tempfile::TempDir;
 
 use crate::copy_database;
@@ -301,7 +301,7 @@ fn the_end_is_not_known_if_a_process_was_killed_while_it_committed() {
 
 #[test]
 fn redacted_traces_and_missing_snapshots_are_refused_with_the_reason() {
-    let redact = Options { redact: true, ..Options::default() };
+    let redact = Options { values: Values::Hashed, ..Options::default() };
     let Some(redacted) = Recorded::with(&program(""), &redact) else { return };
     assert!(redacted.problem(&[]).contains("it is redacted"));
     let Some(recorded) = Recorded::python(&program("")) else { return };

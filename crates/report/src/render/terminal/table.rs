@@ -68,7 +68,7 @@ fn parts(table: &Table, columns: &[usize], width: usize) -> Vec<Vec<usize>> {
 /// for it.
 fn naming(table: &Table, columns: &[usize], width: usize) -> usize {
     let words = columns.iter().take_while(|column| !table.columns[**column].right);
-    let most = words.count().min(columns.len() - 1);
+    let most = words.count().min(columns.len().saturating_sub(1));
     let fits = |some: &usize| least_widths(table, &columns[..*some], width) <= width / 2;
     (1..=most).rev().find(fits).unwrap_or(1)
 }

@@ -1,0 +1,261 @@
+//! Analysis of a recording while programs write it, in memory that does not grow with what they do.
+
+use std::collections::{BTreeMap, HashMap};
+
+use recorder::read::{Ended, Record, Seen, Text, Transaction, Where};
+
+use crate::analysis::{Analyser, Analysis, Event, Normalised};
+use crate::normalised;
+use crate::seal::{Sealed, take_note};
+
+/// How many normalised statements are told apart.
+const STATEMENTS: usize = 10_000;
+/// The number and the text of all further ones.
+const OTHERS: i64 = 1;
+const OTHERS_TEXT: &str = "all other statements";
+/// SQLite's result code of a statement whose schema has changed since it was prepared.
+const SQLITE_SCHEMA: u32 = 17;
+
+/// One execution that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Execution<'a> {
+    /// The process, as the system numbers it.
+    pub pid: u64,
+    /// The database of its connection; empty for one in memory.
+    pub database: &'a str,
+    /// The statement without its values.
+    pub sql: &'a str,
+    /// Its figures.
+    pub event: &'a Event,
+}
+
+/// An analysis that grows.
+#[derive(Debug)]
+pub struct Live {
+    /// When recording began, in nanoseconds.
+    started: u64,
+    analyser: Analyser,
+    numbers: HashMap<String, i64>,
+    processes: HashMap<u32, Process>,
+    connections: HashMap<u32, Connection>,
+    /// Connections that have this database open; names stay when there are none any more.
+    databases: BTreeMap<String, u64>,
+    events: i64,
+    /// Counts of all that was seen; processes and connections are those of all time.
+    seen: Sealed,
+}
+
+#[derive(Debug, Default)]
+struct Process {
+    pid: u64,
+    /// The numbers of its texts, each with the number of the normalised one.
+    texts: HashMap<u32, i64>,
+}
+
+#[derive(Debug, Default)]
+struct Connection {
+    process: u32,
+    database: String,
+    open: HashMap<usize, Event>,
+    /// The last one that has ended, to which a commit can still belong.
+    ended: Option<Event>,
+}
+
+impl Live {
+    /// Returns the analysis of a recording that began at this time of its clock, in nanoseconds.
+    pub fn new(started: u64) -> Live {
+        let mut texts = Normalised::default();
+        texts.add_text(OTHERS, OTHERS_TEXT.to_owned());
+        texts.add_statement(OTHERS, OTHERS, false);
+        Live {
+            started,
+            analyser: Analyser::new(0, texts, HashMap::new()),
+            numbers: HashMap::from([(OTHERS_TEXT.to_owned(), OTHERS)]),
+            processes: HashMap::new(),
+            connections: HashMap::new(),
+            databases: BTreeMap::new(),
+            events: 0,
+            seen: Sealed::default(),
+        }
+    }
+
+    /// Takes a part of the recording; `ended` sees the executions that end. Returns whether the part could be used: a
+    /// statement can come before its text.
+    pub fn take(&mut self, seen: &Seen<'_>, ended: &mut dyn FnMut(&Execution<'_>)) -> bool {
+        let (at, record) = match seen {
+            Seen::Record(at, record) => (*at, record),
+            Seen::Gone(process) => {
+                self.end_process(*process, ended);
+                return true;
+            }
+        };
+        match record {
+            Record::Process(process) => {
+                self.seen.processes += 1;
+                self.processes.entry(at.process).or_default().pid = process.pid;
+            }
+            Record::Connection(connection) => self.connect(at, connection.file),
+            Record::Text { id, readonly, sql, .. } => {
+                let number = self.number(sql, *readonly);
+                self.processes.entry(at.process).or_default().texts.insert(*id, number);
+            }
+            Record::Begin { place, text, prepared, .. } => {
+                let Some(statement) = self.text(at.process, *text) else { return false };
+                self.pass(at.connection, ended);
+                self.begin(at, *place, statement, *prepared);
+            }
+            Record::End { place, ended: result } => {
+                self.pass(at.connection, ended);
+                self.end(at, *place, result);
+            }
+            Record::Note { code, words } => take_note(&mut self.seen, *code, words),
+            Record::Commit { .. } => self.commit(at.connection),
+            Record::Close => self.close(at.connection, ended),
+            _ => {}
+        }
+        true
+    }
+
+    /// Passes what has ended so far to the analysis.
+    pub fn settle(&mut self, ended: &mut dyn FnMut(&Execution<'_>)) {
+        let waiting = self.connections.iter().filter(|(_, connection)| connection.ended.is_some());
+        let waiting: Vec<u32> = waiting.map(|(number, _)| *number).collect();
+        waiting.into_iter().for_each(|connection| self.pass(connection, ended));
+    }
+
+    /// Returns the analysis of everything that has ended.
+    pub fn analysis(&self) -> Analysis {
+        self.analyser.clone().finish()
+    }
+
+    /// Returns the databases in files, each with the number of its open connections.
+    pub fn databases(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.databases.iter().map(|(name, open)| (name.as_str(), *open))
+    }
+
+    /// Returns the number of processes that record.
+    pub fn processes(&self) -> usize {
+        self.processes.len()
+    }
+
+    /// Returns what was seen so far, and libraries that cannot be recorded.
+    pub fn seen(&self) -> &Sealed {
+        &self.seen
+    }
+
+    fn connect(&mut self, at: Where, file: &[u8]) {
+        self.seen.connections += 1;
+        let database = String::from_utf8_lossy(file).into_owned();
+        if !database.is_empty() {
+            *self.databases.entry(database.clone()).or_default() += 1;
+        }
+        let connection = Connection { process: at.process, database, ..Connection::default() };
+        self.connections.insert(at.connection, connection);
+    }
+
+    fn text(&mut self, process: u32, text: Text<'_>) -> Option<i64> {
+        match text {
+            Text::Known(id) => self.processes.get(&process)?.texts.get(&id).copied(),
+            Text::Inline(sql) => Some(self.number(sql, false)),
+        }
+    }
+
+    fn number(&mut self, sql: &[u8], readonly: bool) -> i64 {
+        let form = normalised(&String::from_utf8_lossy(sql));
+        if let Some(number) = self.numbers.get(&form) {
+            return *number;
+        }
+        if self.numbers.len() >= STATEMENTS {
+            return OTHERS;
+        }
+        let number = self.numbers.len() as i64 + OTHERS;
+        let texts = self.analyser.texts();
+        texts.add_text(number, form.clone());
+        texts.add_statement(number, number, readonly);
+        self.numbers.insert(form, number);
+        number
+    }
+
+    fn begin(&mut self, at: Where, place: usize, statement: i64, prepared: bool) {
+        self.events += 1;
+        let event = Event {
+            id: self.events,
+            connection: at.connection.into(),
+            statement,
+            start_us: (at.time.saturating_sub(self.started) / 1000) as i64,
+            // The end subtracts it.
+            duration_ns: Some(at.time as i64),
+            prepared,
+            ..Event::default()
+        };
+        self.connections.entry(at.connection).or_default().open.insert(place, event);
+    }
+
+    fn end(&mut self, at: Where, place: usize, ended: &Ended) {
+        let Some(connection) = self.connections.get_mut(&at.connection) else { return };
+        // SQLite prepares it again and runs it once more, which ends it again.
+        if ended.result.is_some_and(|code| code & 0xff == SQLITE_SCHEMA) {
+            return;
+        }
+        let Some(event) = connection.open.remove(&place) else { return };
+        let began = event.duration_ns.unwrap_or(0);
+        connection.ended = Some(Event {
+            duration_ns: Some((at.time as i64).saturating_sub(began)),
+            rows: ended.rows as i64,
+            changes: ended.changes.into(),
+            result: ended.result.map(i64::from),
+            vm_steps: ended.vm_steps as i64,
+            scan_steps: ended.scan_steps as i64,
+            sorts: ended.sorts as i64,
+            automatic_index_rows: ended.automatic_index_rows as i64,
+            early: ended.early,
+            autocommit: ended.autocommit,
+            transaction: match ended.transaction {
+                Transaction::None => 0,
+                Transaction::Read => 1,
+                Transaction::Write => 2,
+                Transaction::Unknown => 3,
+            },
+            ..event
+        });
+    }
+
+    /// A commit belongs to the statement that is running, or to the last one if it was reset.
+    fn commit(&mut self, connection: u32) {
+        let Some(connection) = self.connections.get_mut(&connection) else { return };
+        let running = connection.open.values_mut().max_by_key(|event| event.id);
+        if let Some(event) = running.or(connection.ended.as_mut()) {
+            event.committed = true;
+        }
+    }
+
+    /// Has the analysis take the execution of a connection that has ended, if one waits.
+    fn pass(&mut self, connection: u32, ended: &mut dyn FnMut(&Execution<'_>)) {
+        let Some(connection) = self.connections.get_mut(&connection) else { return };
+        let Some(event) = connection.ended.take() else { return };
+        self.analyser.take(&event);
+        let process = self.processes.get(&connection.process);
+        ended(&Execution {
+            pid: process.map_or(0, |process| process.pid),
+            database: &connection.database,
+            sql: self.analyser.texts().text_of(event.statement),
+            event: &event,
+        });
+    }
+
+    fn close(&mut self, number: u32, ended: &mut dyn FnMut(&Execution<'_>)) {
+        self.pass(number, ended);
+        self.analyser.close(number.into());
+        let Some(connection) = self.connections.remove(&number) else { return };
+        if let Some(open) = self.databases.get_mut(&connection.database) {
+            *open = open.saturating_sub(1);
+        }
+    }
+
+    fn end_process(&mut self, process: u32, ended: &mut dyn FnMut(&Execution<'_>)) {
+        let own = self.connections.iter().filter(|(_, connection)| connection.process == process);
+        let own: Vec<u32> = own.map(|(number, _)| *number).collect();
+        own.into_iter().for_each(|connection| self.close(connection, ended));
+        self.processes.remove(&process);
+    }
+}
