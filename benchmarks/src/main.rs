@@ -1,7 +1,7 @@
 #![forbid(unsafe_code)]
 //! Benchmarks of pragmark itself.
 //!
-//! Each prints its target and the measured figure; `docs/benchmarks.md` has the figures of the
+//! Each prints its target and the measured figure; `benchmarks/RESULTS.md` has the figures of the
 //! development machine. Benchmarks are run manually, never as tests.
 
 mod big_report;

@@ -24,7 +24,7 @@ use crate::seed::Seed;
 pub const METHOD: u32 = 2;
 
 /// Crash images of each set of settings under each storage model; models with fewer states have fewer.
-/// With this many, the seed decides next to no verdict (`docs/benchmarks.md`).
+/// With this many, the seed decides next to no verdict (`benchmarks/RESULTS.md`).
 pub const IMAGES: u32 = 32_000;
 
 /// Schedules of each large scenario of two connections.

@@ -34,7 +34,7 @@ fn a_search_ends_close_to_the_best_configuration_that_may_be_tried() {
     };
     let distances: Vec<f64> = (0..6).map(distance).collect();
     let close = distances.iter().filter(|it| **it <= 1.1).count();
-    // How close on how many surfaces: `docs/benchmarks.md`.
+    // How close on how many surfaces: `benchmarks/RESULTS.md`.
     assert!(close >= 4, "{distances:?}");
 }
 
