@@ -24,6 +24,7 @@ generate:
     PRAGMARK_WRITE_DOCS=1 cargo test -p pragmark --test docs
     INSTA_UPDATE=always cargo test -p pragmark-report
     docs/charts/draw
+    docs/pictures/house.py
 
 # Build the documentation site, and check its links and its pages in a browser.
 book:

@@ -226,7 +226,7 @@ impl Type {
     }
 }
 
-/// The names and types, in order. `docs/recording.md` describes them.
+/// The names and types, in order. `docs/lists/tables.md` describes them.
 const COLUMNS: [(&str, Type); 24] = [
     ("id", Type::Integer),
     ("process", Type::Integer),

@@ -7,7 +7,7 @@
 //!
 //! It stands apart from statistics because nothing here is an estimate: one witness proves that a
 //! database can be corrupted, and no number of clean images proves that it cannot. How the tiers
-//! are measured is in `docs/tiers.md`; trying the settings is the business of the workload
+//! are measured is in `docs/crash.md`; trying the settings is the business of the workload
 //! [`WORKLOAD`], like any other trial.
 
 mod loss;

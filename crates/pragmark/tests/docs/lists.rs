@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::root;
 
-const INTRODUCTION: &str = "made from the program and checked by a test. Words are defined in [the glossary](../glossary.md).\n";
+const INTRODUCTION: &str = "made from the program and checked by a test.\n";
 
 /// Compares a list with its file, or writes the file.
 fn check(name: &str, text: &str) {

@@ -1,4 +1,4 @@
-//! Documents name existing files, commands and options, their TOML is valid, and the glossary is complete.
+//! Documents name existing files, commands and options, their TOML is valid, and they stay short.
 
 mod lists;
 
@@ -15,7 +15,7 @@ fn documents() -> Vec<(PathBuf, String)> {
         vec![root().join("README.md"), root().join("CONTRIBUTING.md"), root().join("CHANGELOG.md")];
     let others = ["SECURITY.md", "benchmarks/RESULTS.md", "fuzz/README.md", "packaging/README.md"];
     paths.extend(others.map(|name| root().join(name)));
-    for folder in ["docs", "docs/lists"] {
+    for folder in ["docs", "docs/lists", "docs/decisions"] {
         let docs = std::fs::read_dir(root().join(folder)).unwrap();
         paths.extend(
             docs.map(|entry| entry.unwrap().path())
@@ -86,7 +86,7 @@ fn every_document_that_the_program_names_exists() {
     for source in sources(&root().join("crates")) {
         let text = std::fs::read_to_string(&source).unwrap();
         for part in text.split("docs/").skip(1) {
-            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
+            let is_name = |c: char| c.is_ascii_alphanumeric() || "-/".contains(c);
             let name: String = part.chars().take_while(|c| is_name(*c)).collect();
             if !name.is_empty() && part[name.len()..].starts_with(".md") {
                 let document = root().join("docs").join(format!("{name}.md"));
@@ -193,7 +193,7 @@ fn the_documented_exit_codes_are_those_of_the_manual_page() {
 
 #[test]
 fn the_glossary_defines_each_word_once_in_one_sentence() {
-    let text = std::fs::read_to_string(root().join("docs/glossary.md")).unwrap();
+    let text = std::fs::read_to_string(root().join("docs/lists/glossary.md")).unwrap();
     let mut words = Vec::new();
     for row in text.lines().filter(|line| line.starts_with("| **")) {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
@@ -219,6 +219,17 @@ fn the_charts_of_the_articles_are_those_of_the_tables() {
 }
 
 #[test]
+fn the_picture_of_the_crates_has_their_dependencies() {
+    if !testing::has_python() {
+        return;
+    }
+    let draw = root().join("docs/pictures/house.py");
+    let drawn = Command::new("python3").arg(draw).arg("--check").output().unwrap();
+    let problems = String::from_utf8_lossy(&drawn.stderr);
+    assert!(drawn.status.success(), "{problems}");
+}
+
+#[test]
 fn the_documentation_site_has_every_document_and_nothing_else() {
     let summary = std::fs::read_to_string(root().join("docs/book/SUMMARY.md")).unwrap();
     let pages: Vec<PathBuf> =
@@ -231,11 +242,24 @@ fn the_documentation_site_has_every_document_and_nothing_else() {
     }
 }
 
+/// The documents that readers look for answers in: all but lists, which are looked up.
+fn guides() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root().join("docs")).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let documents =
+        paths.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    documents.chain(["README.md", "CONTRIBUTING.md"].map(|name| root().join(name))).collect()
+}
+
 #[test]
-fn documents_link_the_glossary() {
-    let without_its_words = ["glossary.md", "columns.md", "SECURITY.md"];
-    for (document, text) in documents() {
-        let name = document.file_name().unwrap().to_string_lossy();
-        assert!(without_its_words.contains(&&*name) || text.contains("glossary.md"), "{name}");
+fn the_documents_stay_few_and_short() {
+    let guides = guides();
+    let words = |path: &PathBuf| std::fs::read_to_string(path).unwrap().split_whitespace().count();
+    let longest = [("README.md", 600), ("CONTRIBUTING.md", 1_500)];
+    for (name, most) in longest {
+        let count = words(&root().join(name));
+        assert!(count <= most, "{name}: {count} words");
     }
+    let count: usize = guides.iter().map(words).sum();
+    assert!(guides.len() <= 20 && count <= 30_000, "{} documents, {count} words", guides.len());
 }

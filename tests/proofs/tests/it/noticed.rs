@@ -1,5 +1,5 @@
 //! A sample of the mutants, and of the images of settings that lose nothing. The whole set is a command:
-//! see docs/proofs.md.
+//! see docs/method.md.
 
 use crash::schedule::Extent;
 use engine::{Library, Source};
