@@ -23,7 +23,7 @@ const SEED: u64 = 1;
 #[command(after_help = "\
 Examples:
   pragmark compare app.trace --engine 3.46.0 --engine 3.54.1
-                                        recorded traffic on two versions of SQLite: what changes with an upgrade
+                                        recorded traffic on two versions of SQLite, before an upgrade
   pragmark compare queries.sql --db app.db --engine system --engine default
                                         a list of queries on two libraries
   pragmark compare queries.sql --db app.db --db migrated.db
@@ -32,13 +32,13 @@ Examples:
                                         syncs, pages and bytes written with two settings
 
   pragmark compare pragmark-runs/A pragmark-runs/B
-                                        two runs: what differs around them, ratios to each run's own baseline, counters
+                                        two runs: differences around them, ratios to each run's own baseline, counters
 
-Except of runs, nothing is timed: instructions of SQLite's virtual machine, full-scan steps, sorts, pages, syncs, query plans and
-answers are compared. They are the same on every machine.")]
+Only runs are timed. Everything else compares counters: instructions of SQLite's virtual machine, full-scan steps, sorts, pages, syncs,
+query plans and answers. They are the same on every machine.")]
 pub struct CompareArgs {
     /// Folders of runs or their exports (JSON, SQLite, Parquet, or CSV tables of trials), a trace of `pragmark record`, or files of SQL as for
-    /// `pragmark measure`. Several files are compared with one another.
+    /// `pragmark measure`. Several files: pragmark compares them with one another.
     #[arg(required_unless_present = "commands")]
     pub subjects: Vec<PathBuf>,
     /// Statement to compare instead of a file; repeat it for several statements.

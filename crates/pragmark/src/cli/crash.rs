@@ -19,9 +19,9 @@ use crate::exit::Exit;
 /// Options of `crash`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-For each combination of settings, pragmark records a workload. Storage models say what a crash may leave of it on the \
-disk. The engine recovers each of these crash images, and the result is compared with every committed state. Recording, \
-crashes and recovery happen in memory.
+For each combination of settings, pragmark records a workload. Storage models decide which writes a crash may leave \
+on the disk. The engine recovers each of these crash images, and pragmark compares the result with every committed state. \
+All of this happens in memory.
 
 The results are a run like any other: `pragmark report` and `pragmark run --resume` take its folder. Below `artifacts` it \
 holds a reproduction for every combination that can corrupt: the files after the crash, and a script that shows the damage.
@@ -33,10 +33,10 @@ Examples:
   pragmark crash --script my.sql --set journal_mode=delete --out crash-of-mine
   pragmark crash --script my.sql --db app.db --set journal_mode=wal
   pragmark crash --script my.sql --db app.db   your settings first, then 23 others
-  pragmark crash --trace app.trace --transactions 500   what your application wrote
+  pragmark crash --trace app.trace --transactions 500   the writes of your application
   pragmark crash --engine system            the SQLite that your application loads
-  pragmark crash --engine default --engine ./libsqlite3.so   what differs between two
-  pragmark crash --every-version --quick    what each version of SQLite could lose
+  pragmark crash --engine default --engine ./libsqlite3.so   two libraries compared
+  pragmark crash --every-version --quick    the losses of each version of SQLite
   pragmark crash mine.toml                  the settings of an experiment's variants
   pragmark crash --kill 1000                a thousand processes, killed while they write
   pragmark crash --schedules                two connections at the same instant")]
@@ -80,10 +80,10 @@ pub struct CrashArgs {
     pub seed: u64,
     /// SQLite library: `default` (built into pragmark), `system`, a version with option sets such as
     /// 3.46.0 or 3.54.1+recommended, the name of one that was added, or the path of a shared library; may
-    /// be given several times to see what differs.
+    /// be given several times to compare.
     #[arg(long, default_value = "default", value_name = "ENGINE", add = ArgValueCompleter::new(complete::engines))]
     pub engine: Vec<String>,
-    /// Crash every version of SQLite that can be built, and show what each of them could lose.
+    /// Crash every version of SQLite that can be built, and show the losses of each.
     #[arg(long, conflicts_with_all = ["engine", "write_known"])]
     pub every_version: bool,
     /// New folder for the run [default: one below pragmark-runs].

@@ -76,7 +76,7 @@ pub struct AgentArgs {
     /// Public nkey whose owner may send libraries and drivers, signed by `run --sign-with`; may be repeated.
     #[arg(long = "trust", value_name = "KEY")]
     pub trust: Vec<Trusted>,
-    /// Keep so many bytes of the files that runs send. What was not used for longest gives way.
+    /// Most bytes to keep of the files that runs send. Files that were not used for longest give way.
     #[arg(long, value_name = "SIZE", default_value = "10G", value_parser = bytes)]
     pub cache_limit: u64,
 }
@@ -121,7 +121,7 @@ pub struct FleetRunArgs {
     /// libraries and drivers.
     #[arg(long, value_name = "FILE", requires = "fleet")]
     pub sign_with: Option<PathBuf>,
-    /// Continue this run with nothing but the server: its folder is made again from what the server has.
+    /// Continue this run from the server alone: pragmark makes its folder again from the records there.
     #[arg(long, value_name = "RUN", requires = "fleet", conflicts_with_all = ["experiments", "resume"])]
     pub adopt: Option<String>,
 }
@@ -163,7 +163,7 @@ impl From<PerArg> for Per {
 pub enum FleetCommand {
     /// Carry out blocks of runs on this machine, until stopped.
     Agent(Box<AgentArgs>),
-    /// Show the agents, the runs and what waits.
+    /// Show the agents, the runs and the waiting blocks.
     Status {
         /// Address of the server.
         server: String,

@@ -52,7 +52,7 @@ pub struct MeasureArgs {
     /// when recording began.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "commands", "builtin", "dbs", "setup", "clients", "seconds"])]
     pub trace: Option<PathBuf>,
-    /// Order in which a trace is replayed [default: ordered].
+    /// Order of a replay [default: ordered].
     #[arg(long, value_enum, value_name = "MODE", requires = "trace")]
     pub mode: Option<ModeArg>,
     /// SQL file to execute on the database of each trial before the work. Use it for a schema or an index.
@@ -70,7 +70,7 @@ pub struct MeasureArgs {
     /// `pragmark list workloads` show the names.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
-    /// Measure all combinations of what is varied, instead of one change at a time.
+    /// Measure all combinations of the values, instead of one change at a time.
     #[arg(long)]
     pub combine: bool,
     /// SQLite library: `default`, `system`, a version, or the path of a shared library; repeat it to compare several.

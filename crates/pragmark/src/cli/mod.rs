@@ -125,7 +125,7 @@ pub fn execute() -> Result<Exit> {
 /// The commands.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show why a query is slow and what helps.
+    /// Show why a query is slow, and find a remedy.
     Explain(ExplainArgs),
     /// Measure your SQL on a copy of your database.
     Measure(Box<MeasureArgs>),

@@ -67,9 +67,9 @@ pub enum ReportFormat {
     Json,
     /// Bencher Metric Format, for `bencher run --adapter json`.
     Bencher,
-    /// github-action-benchmark, customBiggerIsBetter: the metrics of which more is better.
+    /// github-action-benchmark, customBiggerIsBetter: metrics that are better if higher.
     GithubBigger,
-    /// github-action-benchmark, customSmallerIsBetter: the metrics of which less is better.
+    /// github-action-benchmark, customSmallerIsBetter: metrics that are better if lower.
     GithubSmaller,
     /// Go's benchmark format, for benchstat: a line for each timed trial.
     Benchstat,

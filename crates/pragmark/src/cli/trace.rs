@@ -132,7 +132,7 @@ pub enum TraceFormat {
 pub enum TraceCommand {
     /// Write a part of a trace as a trace: a time, or some connections.
     Cut(CutArgs),
-    /// Write several traces as one, such as those of processes that were recorded one by one.
+    /// Merge several traces into one, such as traces of processes that you recorded one by one.
     Merge(MergeArgs),
     /// Write a trace whose texts and blobs are hashed, to share it.
     Redact(RedactArgs),

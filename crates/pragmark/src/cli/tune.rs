@@ -48,15 +48,15 @@ pub struct TuneArgs {
     /// 'memory <= 256MiB'; repeat it for several. Names are p99, size, memory, cpu, or a metric of `pragmark list metrics`.
     #[arg(long, value_name = "CONSTRAINT", value_parser = Constraint::parsed)]
     pub limit: Vec<Constraint>,
-    /// Setting that your application has now, such as synchronous=normal; repeat it for several. Otherwise those of the
-    /// trace or of the database file, and SQLite's defaults.
+    /// Setting that your application has now, such as synchronous=normal; repeat it for several. The default is
+    /// the setting of the trace or of the database file, or SQLite's.
     #[arg(long, value_name = "NAME=VALUE")]
     pub current: Vec<String>,
     /// Binding of your application, such as django or rails, whose settings in force are the current ones unless --current names
     /// others.
     #[arg(long, value_name = "BINDING", value_parser = binding)]
     pub current_of: Option<Binding>,
-    /// Setting of all trials that is not varied, such as clients=4 or temp_store=memory.
+    /// Fixed setting of all trials, such as clients=4 or temp_store=memory.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
     /// Setting to vary in addition: locking_mode, which keeps other programs out of the database. Repeat it for several.
@@ -66,8 +66,8 @@ pub struct TuneArgs {
     /// (3.46.0+recommended). Repeat it to search among several, the one that your application has now first.
     #[arg(long, value_name = "ENGINE", default_value = "default")]
     pub engine: Vec<String>,
-    /// The folder of an earlier search, for another data size, version or machine: what it recommends is tried first and
-    /// measured again at the end, and its trials count as those of a similar workload.
+    /// The folder of an earlier search, for another data size, version or machine. The search tries its recommendation first, measures it
+    /// again at the end, and learns from its trials as from a similar workload.
     #[arg(long = "continue", value_name = "FOLDER")]
     pub earlier: Option<PathBuf>,
     /// Time of a trial of a script; a trial of a trace replays all of it [default: a five-hundredth of the time limit, from
