@@ -27,7 +27,7 @@ pub enum Warning {
     Steal(f64),
     /// Other work waits for the CPUs now.
     #[error(
-        "when the machine was examined, tasks had waited for a CPU during {0:.0} % of the ten seconds before: other work disturbs the measurement; stop it, or wait until it is done"
+        "the machine was busy before the run: tasks waited for a CPU {0:.0} % of ten seconds, so results will be noisy; stop other programs first"
     )]
     CpuPressure(f64),
     /// Another run of pragmark is under way.
@@ -190,8 +190,8 @@ fn of_sync(volume: &Volume, hypervisor: bool) -> Option<VolumeProblem> {
 /// Returns why the sync of a disk that says it rotates takes less than a turn, and what to do.
 fn cause_of_speed(hypervisor: bool) -> &'static str {
     if hypervisor {
-        "on a virtual disk that says it rotates: it is no rotating disk, or its cache answers; ask the provider \
-         what an fsync reaches"
+        "though the virtual disk reports that it rotates: a cache may answer; ask the provider whether \
+         an fsync survives a power cut"
     } else {
         "on a rotating disk, less than a turn: its cache answers; check that it is battery-backed, or turn it \
          off (hdparm -W 0)"

@@ -61,7 +61,7 @@ pub(super) fn answer_words(subject: &Subject<'_>) -> Sentence {
                 .and(longer(subject))
         }
         Answer::Unresolved(tied) => Sentence::from(format!(
-            "No answer yet: any of {} may be the best, and they look too different to choose one; more rounds may decide",
+            "No answer yet: the measurements are too noisy to choose between {}; more rounds may decide",
             plural(tied, "variant", "variants")
         ))
         .and(more_rounds(subject.experiment))
@@ -337,7 +337,7 @@ fn disturbed(experiment: &ExperimentAnalysis) -> Option<(&'static str, String)> 
         let (disturbed, blocks) = (found.disturbed, plural(found.blocks, "block", "blocks"));
         (
             "disturbed",
-            format!("other work, or that of a variant, kept the machine busy in {disturbed} of {blocks}: too many to drop them, so all count; stop other work and measure again"),
+            format!("other programs, or a variant itself, kept the machine busy in {disturbed} of {blocks}: too many to drop, so all count; measure again on a quieter machine"),
         )
     })
 }

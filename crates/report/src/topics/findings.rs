@@ -104,7 +104,7 @@ pub(super) fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
                 if all_judged { "Only what can corrupt is faster: " } else { "Can corrupt: " };
             Sentence::from(lead).and(name()).words(", ")
         }
-        Some(answer) => instruction(answer),
+        Some(answer) => Sentence::marked(parts(answer).0).words(": "),
         None => Sentence::from("Use ").and(name()).words(": "),
     }
     .figure(times)
@@ -117,7 +117,10 @@ pub(super) fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
         sentence = sentence.words(", at ").and_code(label(&finding.conditions));
     }
     let losses = &subject.experiment.variants[finding.variant].recall_losses;
+    let advised = !is_other_work(finding) && !can_corrupt(finding);
+    let rest = finding.answer.as_deref().filter(|_| advised).and_then(|answer| parts(answer).1);
     let risks = [
+        rest.map(|rest| Sentence::from(" ").and(Sentence::marked(rest))),
         risk(finding),
         finding.survives.as_ref().map(|change| survival(change).into()),
         losses.first().map(|_| recall(subject, losses).into()),
@@ -130,12 +133,12 @@ fn is_other_work(finding: &Finding) -> bool {
     ["scripts", "sql", "trace"].iter().any(|name| finding.levels.contains_key(*name))
 }
 
-/// Returns what to do, up to its gain.
-fn instruction(answer: &str) -> Sentence {
+/// Returns the advice without its full stop, and the sentences after it: the gain stands between them.
+fn parts(answer: &str) -> (&str, Option<&str>) {
     let answer = answer.trim_end();
-    match answer.strip_suffix('.') {
-        Some(alone) if !alone.contains(". ") => Sentence::marked(alone).words(": "),
-        _ => Sentence::marked(answer).words(" That is "),
+    match answer.split_once(". ") {
+        Some((advice, rest)) => (advice, Some(rest)),
+        None => (answer.strip_suffix('.').unwrap_or(answer), None),
     }
 }
 
@@ -257,4 +260,20 @@ pub(super) fn better_still(subject: &Subject<'_>, faster: &Faster) -> Sentence {
         .words(", ")
         .figure(format!("{} times", figures::times(faster.gain, faster.interval)))
         .words(format!(" {} the baseline", gain_words(subject.metric())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parts;
+
+    #[test]
+    fn the_gain_stands_after_the_first_sentence_of_an_answer() {
+        let batch = "Use one transaction. A crash before COMMIT loses the batch.";
+        let (advice, rest) = parts(batch);
+        assert_eq!(
+            (advice, rest),
+            ("Use one transaction", Some("A crash before COMMIT loses the batch."))
+        );
+        assert_eq!(parts("Use 2.5 MB of cache."), ("Use 2.5 MB of cache", None));
+    }
 }

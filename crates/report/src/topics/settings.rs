@@ -304,7 +304,7 @@ fn withheld(why: &Withheld, experiment: &ExperimentAnalysis, names: &Names) -> S
             none.words("no variant that may be used keeps the constraints.")
         }
         Withheld::Unresolved(tied) => none.words(format!(
-            "any of {} may be the best, and they look too different to choose one; more rounds may decide",
+            "the measurements are too noisy to choose between {}; more rounds may decide",
             plural(*tied, "variant", "variants")
         ))
         .and(more_rounds(experiment))

@@ -204,7 +204,7 @@ fn precautions(experiment: &ExperimentAnalysis) -> Vec<Sentence> {
     let given = PRECAUTIONS.into_iter().filter(|(occasion, _)| seen(occasion));
     given
         .map(|(occasion, precaution)| {
-            Sentence::from(format!("A crash took more only on {occasion}, so against that: "))
+            Sentence::from(format!("A crash lost more only on {occasion}. To avoid that: "))
                 .and(Sentence::marked(precaution))
         })
         .collect()
