@@ -33,15 +33,16 @@ pub fn states(registry: &Registry) -> Vec<(&Manifest, State)> {
     })
 }
 
-/// Returns the drivers of these names, or all.
+/// Returns the drivers of these names or folders, or all.
 ///
 /// # Errors
-/// There is no driver of a name.
+/// There is neither a driver nor a folder of a name.
 pub fn named<'r>(registry: &'r Registry, names: &[String]) -> Result<Vec<&'r Manifest>> {
     if names.is_empty() {
         return Ok(registry.manifests.iter().collect());
     }
-    Ok(names.iter().map(|name| registry.find(name)).collect::<Result<_, _>>()?)
+    let named: Result<Vec<_>, _> = names.iter().map(|name| registry.named(name)).collect();
+    Ok(named?.concat())
 }
 
 /// Returns pragmark itself, as the driver of trials.

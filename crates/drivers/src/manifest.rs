@@ -154,6 +154,14 @@ impl Manifest {
         }
     }
 
+    /// Returns whether its folder has this name.
+    pub(crate) fn is_in_folder(&self, name: &str) -> bool {
+        match &self.source {
+            Source::Embedded(folder) => folder == name,
+            Source::Folder(path) => path.ends_with(name),
+        }
+    }
+
     /// Returns the folder of a driver that runs where it is: nothing is installed, and its command names no home.
     pub fn runs_in(&self) -> Option<&Path> {
         let names = |what: &str| self.run.iter().any(|word| word.contains(what));

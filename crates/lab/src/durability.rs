@@ -19,6 +19,8 @@ use serde::{Deserialize, Serialize};
 pub enum Durability {
     /// Nothing outlives the process.
     Nothing,
+    /// The latest acknowledged changes do not outlive the process, which hands them on later.
+    Buffered,
     /// Changes outlive the process, but if it ends in the middle of one, that one may be left half
     /// done; a power failure may take or damage anything.
     Torn,
@@ -33,11 +35,12 @@ pub enum Durability {
 
 impl Durability {
     /// All classes, the strongest first.
-    pub const ALL: [Durability; 5] = [
+    pub const ALL: [Durability; 6] = [
         Durability::Every,
         Durability::Recent,
         Durability::Process,
         Durability::Torn,
+        Durability::Buffered,
         Durability::Nothing,
     ];
 
@@ -45,6 +48,7 @@ impl Durability {
     pub fn words(self) -> &'static str {
         match self {
             Durability::Nothing => "nothing outlives the process",
+            Durability::Buffered => "the latest changes do not outlive the process",
             Durability::Torn => "outlives the process, but for a change cut short",
             Durability::Process => "outlives the process, not a power failure",
             Durability::Recent => "a power failure may take the latest changes",

@@ -118,6 +118,19 @@ impl Registry {
         })
     }
 
+    /// Returns the driver of this name, or all drivers of the folder of this name.
+    ///
+    /// # Errors
+    /// There is neither.
+    pub fn named(&self, name: &str) -> Result<Vec<&Manifest>> {
+        let of_folder: Vec<_> =
+            self.manifests.iter().filter(|manifest| manifest.is_in_folder(name)).collect();
+        match self.find(name) {
+            Err(_) if !of_folder.is_empty() => Ok(of_folder),
+            found => Ok(vec![found?]),
+        }
+    }
+
     /// Installs a driver, unless it is there and works, and asks it to describe itself.
     ///
     /// # Errors

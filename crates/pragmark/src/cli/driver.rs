@@ -12,6 +12,7 @@ use crate::exit::Exit;
 Examples:
   pragmark driver list               which drivers are ready; what others need
   pragmark driver install go-mattn   download and build one driver
+  pragmark driver install browser    install all drivers of a folder
   pragmark driver install            install all drivers
   pragmark run bindings              measure the cost of a call through each
 
@@ -30,12 +31,12 @@ pub enum DriverCommand {
     List,
     /// Install drivers into the user's cache or PRAGMARK_CACHE; may download packages.
     Install {
-        /// Drivers to install [default: all].
+        /// Drivers, or folders of drivers, to install [default: all].
         names: Vec<String>,
     },
     /// Remove installed drivers.
     Remove {
-        /// Drivers to remove [default: all].
+        /// Drivers, or folders of drivers, to remove [default: all].
         names: Vec<String>,
     },
 }
