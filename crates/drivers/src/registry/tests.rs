@@ -275,3 +275,16 @@ fn another_build_of_the_same_source_is_recognised_by_its_compile_options() {
     let silent = Measured { binding: None, ..measured };
     assert_eq!(another(&wanted(&["THREADSAFE=0"]), &silent), None);
 }
+
+#[test]
+fn a_folder_names_all_of_its_drivers_and_a_driver_only_itself() {
+    let cache = tempfile::tempdir().unwrap();
+    let registry = Registry::new(None, Home::below(cache.path()), PathBuf::from("pragmark")).unwrap();
+    let names = |name: &str| -> Vec<String> {
+        registry.named(name).unwrap().iter().map(|manifest| manifest.name.clone()).collect()
+    };
+    assert_eq!(names("go"), ["go-mattn", "go-mattn-shared", "go-modernc"]);
+    assert_eq!(names("go-mattn"), ["go-mattn"]);
+    let error = registry.named("g").unwrap_err().to_string();
+    assert!(error.contains("go-mattn"), "{error}");
+}

@@ -3,6 +3,7 @@
 mod accidents;
 mod bad_builds;
 mod bindings;
+mod browser;
 mod comparing;
 mod contention;
 mod crashes;
