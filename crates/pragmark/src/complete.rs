@@ -8,7 +8,7 @@ use std::path::Path;
 
 use app::library;
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter};
-use engine::build::{Cache, OPTION_SETS, RELEASES};
+use engine::build::{Cache, FORKS, OPTION_SETS, RELEASES};
 use report::settings::Binding;
 
 /// Returns names of included experiments, and experiment files.
@@ -37,7 +37,7 @@ pub fn engines(begun: &OsStr) -> Vec<CompletionCandidate> {
     if let Some((version, _)) = text.rsplit_once('+') {
         return beginning(begun, OPTION_SETS.iter().map(|set| format!("{version}+{}", set.name)));
     }
-    let versions = RELEASES.iter().map(|release| release.version.to_owned());
+    let versions = RELEASES.iter().chain(FORKS).map(|release| release.name.to_owned());
     let usual = ["default", "system"].map(str::to_owned).into_iter();
     let names = beginning(begun, usual.chain(versions).chain(added()));
     let files = PathCompleter::file().complete(begun);

@@ -7,7 +7,7 @@ use super::fetch::{self, Cargo};
 use super::name::BuildName;
 use super::provenance::{self, Compiled, Provenance};
 use super::recipe::{LIBRARY_FILE, Recipe, Stage, linking};
-use super::release::{CRATE, Release};
+use super::release::Release;
 use crate::library::{Library, Source};
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
@@ -233,7 +233,7 @@ impl<'a> Builder<'a> {
             name: name.to_string(),
             version: identity.0,
             source_id: identity.1,
-            source: format!("{CRATE} {}", name.release().crate_version),
+            source: format!("{} {}", name.release().package, name.release().crate_version),
             compiled: Some(Compiled {
                 source_sha256: provenance::sha256(&text),
                 compiler: compiler.command(),
@@ -295,11 +295,11 @@ impl<'a> Builder<'a> {
     /// them.
     fn source(&self, release: &'static Release) -> Result<PathBuf> {
         let mut known = locked(&self.sources);
-        if let Some(source) = known.get(release.version) {
+        if let Some(source) = known.get(release.name) {
             return Ok(source.clone());
         }
         let source = self.cargo.source(release, self.cancelled)?;
-        known.insert(release.version, source.clone());
+        known.insert(release.name, source.clone());
         Ok(source)
     }
 }
@@ -324,7 +324,7 @@ fn key(release: &Release, recipe: &Recipe, compiler: &Compiler) -> String {
 fn decisive(release: &Release, recipe: &Recipe, compiler: &Compiler) -> [String; 8] {
     let training = if recipe.profile_guided { TRAINING } else { "" };
     [
-        release.crate_version.to_owned(),
+        format!("{}{}", release.package, release.crate_version),
         compiler.command(),
         compiler.version.clone(),
         compiler.target.clone(),

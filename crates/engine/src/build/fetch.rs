@@ -2,7 +2,7 @@
 //! and can fetch others.
 
 use super::error::{self, BuildError, Context, Result};
-use super::release::{CRATE, Release};
+use super::release::Release;
 use process::Finished;
 use serde::Deserialize;
 use std::fs;
@@ -18,7 +18,7 @@ pub(super) struct Cargo {
 }
 
 impl Cargo {
-    /// Returns the file `sqlite3.c` of a version, in cargo's own store of sources: from what cargo has
+    /// Returns the amalgamation of a version, in cargo's own store of sources: from what cargo has
     /// already where it has it, from the registry otherwise.
     ///
     /// # Errors
@@ -59,10 +59,10 @@ impl Cargo {
         let package = metadata
             .packages
             .into_iter()
-            .find(|package| package.name == CRATE)
+            .find(|package| package.name == release.package)
             .ok_or_else(|| failed(release, "its answer does not name the crate".to_owned()))?;
         let directory = package.manifest_path.parent().unwrap_or(Path::new(""));
-        Ok(directory.join("sqlite3").join("sqlite3.c"))
+        Ok(directory.join(release.source))
     }
 
     fn run(&self, project: &Path, arguments: &[&str], cancelled: &AtomicBool) -> Result<Finished> {
@@ -96,8 +96,8 @@ fn project(release: &Release) -> Result<TempDir> {
     // The table [workspace] keeps cargo from looking for one in the directories above.
     let text = format!(
         "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n\
-         [dependencies]\n{CRATE} = \"={}\"\n",
-        release.crate_version
+         [dependencies]\n{} = \"={}\"\n",
+        release.package, release.crate_version
     );
     fs::write(&manifest, text).context("write", &manifest)?;
     let library = project.path().join("src/lib.rs");
@@ -107,9 +107,9 @@ fn project(release: &Release) -> Result<TempDir> {
 }
 
 fn failed(release: &'static Release, said: String) -> BuildError {
-    let Release { version, crate_version } = release;
+    let Release { version, package, crate_version, .. } = release;
     BuildError::Fetch(format!(
-        "cargo cannot fetch {CRATE} {crate_version}, which carries SQLite {version}: {said}"
+        "cargo cannot fetch {package} {crate_version}, which carries SQLite {version}: {said}"
     ))
 }
 
@@ -126,8 +126,8 @@ fn check_version(source: &Path, release: &'static Release) -> Result<()> {
 
 /// Returns the error of a release that carries another version than the table says.
 pub(super) fn other_version(release: &Release, found: &str) -> BuildError {
-    let Release { version, crate_version } = release;
-    BuildError::Failed(format!("{CRATE} {crate_version} carries SQLite {found}, not {version}"))
+    let Release { version, package, crate_version, .. } = release;
+    BuildError::Failed(format!("{package} {crate_version} carries SQLite {found}, not {version}"))
 }
 
 fn defined_version(header: &str) -> Option<&str> {

@@ -26,5 +26,5 @@ pub use error::BuildError;
 pub use name::{BuildName, EngineName, is_for_adding};
 pub use provenance::{Compiled, Provenance, sha256};
 pub use recipe::{LIBRARY_FILE, Recipe};
-pub use release::{CRATE, RELEASES, Release};
+pub use release::{CRATE, FORKS, RELEASES, Release};
 pub use sets::{BINDING, BINDING_MEANING, DEFAULT, OPTION_SETS, OptionSet};

@@ -18,7 +18,7 @@ pub enum EngineName {
     Embedded,
     /// `system`: the one that programs of this system get when they link SQLite.
     System,
-    /// A version, with option sets where they follow: `3.46.0`, `3.54.1+recommended+pgo`;
+    /// A version or fork, with option sets where they follow: `3.46.0`, `3.54.1+recommended+pgo`, `sqlcipher+lto`;
     /// `default+SET` is the version built into pragmark, compiled anew with the set.
     Build(BuildName),
     /// An engine added under this name.
@@ -47,7 +47,7 @@ impl FromStr for EngineName {
                 )))
             }
             _ if text.contains('/') => Ok(EngineName::File(text.into())),
-            _ if is_version(base) => text.parse().map(EngineName::Build),
+            _ if is_version(base) || release::find(base).is_some() => text.parse().map(EngineName::Build),
             _ if is_for_adding(text) => Ok(EngineName::Added(text.to_owned())),
             _ => Ok(EngineName::File(text.into())),
         }
@@ -75,7 +75,7 @@ fn is_version(text: &str) -> bool {
 /// Returns whether an engine may be added under this name: lower-case letters, digits and hyphens, a letter
 /// first, and no name that means another engine.
 pub fn is_for_adding(name: &str) -> bool {
-    let taken = ["default", "system"].contains(&name);
+    let taken = ["default", "system"].contains(&name) || release::find(name).is_some();
     let letters = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
     !taken && letters && name.starts_with(|c: char| c.is_ascii_lowercase())
 }
@@ -150,7 +150,7 @@ impl FromStr for BuildName {
 
 impl fmt::Display for BuildName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.release.version)?;
+        f.write_str(self.release.name)?;
         match self.sets_text() {
             sets if sets == DEFAULT => Ok(()),
             sets => write!(f, "{PLUS}{sets}"),

@@ -19,6 +19,8 @@ pub struct Recipe {
     pub options: Vec<CompileOption>,
     /// The other flags of the compiler.
     pub flags: Vec<&'static str>,
+    /// The libraries that it needs, as arguments of the linker.
+    pub libraries: &'static [&'static str],
     /// Whether it is compiled twice, the second time with a profile.
     pub profile_guided: bool,
 }
@@ -56,8 +58,9 @@ impl Recipe {
             .chain(supported.iter().copied())
             .chain(own);
         Recipe {
-            options: sets::options(name.sets(), name.binding()),
+            options: [sets::options(name.sets(), name.binding()), name.release().options.to_vec()].concat(),
             flags: flags.collect(),
+            libraries: name.release().libraries,
             profile_guided: name.sets().iter().any(|set| set.profile_guided),
         }
     }
@@ -77,7 +80,7 @@ impl Recipe {
     pub(super) fn compile_and_link(&self, source: &Path, library: &Path) -> Vec<OsString> {
         let mut all = self.compile_arguments(Stage::Plain);
         all.push(source.into());
-        all.extend(link(library));
+        all.extend(self.linked(library));
         all
     }
 
@@ -96,8 +99,13 @@ impl Recipe {
             all.extend(stage.flags().iter().map(OsString::from));
         }
         all.push(object.into());
-        all.extend(link(library));
+        all.extend(self.linked(library));
         all
+    }
+
+    fn linked(&self, library: &Path) -> impl Iterator<Item = OsString> {
+        let libraries = self.libraries.iter().map(OsString::from);
+        link(library).into_iter().chain(libraries)
     }
 
     fn compile_arguments(&self, stage: Stage) -> Vec<OsString> {

@@ -4,13 +4,25 @@
 //! builds pragmark, can fetch any of them. Where several releases carry the same version, the newest
 //! of them is named.
 
-/// A version of SQLite and the release of `libsqlite3-sys` that carries it.
+use crate::options::{CompileOption, on};
+
+/// A version of SQLite, or a fork of it, and the release of a crate that carries its source.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Release {
-    /// The version of SQLite, for example `3.54.1`.
+    /// The name of the engine: the version, for example `3.54.1`, or the name of the fork.
+    pub name: &'static str,
+    /// The version of SQLite.
     pub version: &'static str,
+    /// The crate.
+    pub package: &'static str,
     /// The release of the crate.
     pub crate_version: &'static str,
+    /// The amalgamation, by its path in the crate.
+    pub(super) source: &'static str,
+    /// Options that it cannot be compiled without.
+    pub(super) options: &'static [CompileOption],
+    /// Arguments of the linker for libraries that it needs.
+    pub(super) libraries: &'static [&'static str],
 }
 
 /// The crate whose releases carry the amalgamation.
@@ -44,13 +56,53 @@ pub static RELEASES: &[Release] = &[
     release("3.17.0", "0.8.1"),
 ];
 
+/// The forks of SQLite, by name.
+pub static FORKS: &[Release] = &[
+    Release {
+        name: "libsql",
+        package: "libsql-ffi",
+        source: "bundled/src/sqlite3.c",
+        ..release("3.47.0", "0.10.0")
+    },
+    // Needs the headers of OpenSSL. Temporary files stay in memory, because they would not be encrypted.
+    Release {
+        name: "sqlcipher",
+        package: "sqlcipher-src",
+        source: "sqlcipher/sqlcipher.c",
+        options: &[
+            on("SQLITE_HAS_CODEC", "databases are encrypted"),
+            valued("SQLITE_TEMP_STORE", "2", "temporary files are kept in memory"),
+            valued("SQLITE_EXTRA_INIT", "sqlcipher_extra_init", "starts the cipher"),
+            valued("SQLITE_EXTRA_SHUTDOWN", "sqlcipher_extra_shutdown", "ends the cipher"),
+        ],
+        libraries: &["-lcrypto"],
+        ..release("3.54.1", "420.0.0")
+    },
+];
+
 const fn release(version: &'static str, crate_version: &'static str) -> Release {
-    Release { version, crate_version }
+    Release {
+        name: version,
+        version,
+        package: CRATE,
+        crate_version,
+        source: "sqlite3/sqlite3.c",
+        options: &[],
+        libraries: &[],
+    }
 }
 
-/// Returns the release that carries this version.
-pub fn find(version: &str) -> Option<&'static Release> {
-    RELEASES.iter().find(|release| release.version == version)
+const fn valued(
+    name: &'static str,
+    value: &'static str,
+    meaning: &'static str,
+) -> CompileOption {
+    CompileOption { name, value: Some(value), meaning }
+}
+
+/// Returns the release or fork of this name.
+pub fn find(name: &str) -> Option<&'static Release> {
+    RELEASES.iter().chain(FORKS).find(|release| release.name == name)
 }
 
 #[cfg(test)]

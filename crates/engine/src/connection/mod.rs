@@ -4,6 +4,7 @@ mod backup;
 mod blob;
 mod busy;
 mod function;
+mod key;
 mod program;
 mod status;
 mod terms;
@@ -99,7 +100,13 @@ impl Connection {
         let name = c_string(path.as_os_str().as_bytes(), "path of the database")?;
         let vfs = vfs.map(|vfs| c_string(vfs, VFS_NAME)).transpose()?;
         let handle = DatabaseHandle::open(library, &name, path, flags.bits(), vfs.as_deref())?;
-        Ok(Connection { handle, busy: None, wal_commit: None })
+        let connection = Connection { handle, busy: None, wal_commit: None };
+        if library.encrypts() {
+            // The error would quote the statement.
+            let refused = |_| EngineError::Usage(format!("the engine refuses the key in {}", key::KEY));
+            connection.execute(&key::pragma()).map_err(refused)?;
+        }
+        Ok(connection)
     }
 
     /// Returns the library that the connection runs on.

@@ -86,6 +86,11 @@ impl Library {
         &self.identity
     }
 
+    /// Returns whether it encrypts databases, as SQLCipher does.
+    pub(crate) fn encrypts(&self) -> bool {
+        self.identity.compile_options.iter().any(|option| option == "HAS_CODEC")
+    }
+
     /// Returns whether arrays can be bound ([`Statement::bind_array`](crate::Statement::bind_array)).
     /// SQLite's list of compile options does not say.
     pub fn has_carray(&self) -> bool {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use ::engine::build::{
-    BINDING, BINDING_MEANING, BuildName, CRATE, DEFAULT, OPTION_SETS, RELEASES, Recipe,
+    BINDING, BINDING_MEANING, BuildName, DEFAULT, FORKS, OPTION_SETS, RELEASES, Recipe,
 };
 use app::Result;
 use app::engine::{self, EngineStatus};
@@ -84,7 +84,8 @@ fn list_as_json(at_hand: &[EngineRecord]) -> serde_json::Value {
     let versions: Vec<&str> = RELEASES.iter().map(|release| release.version).collect();
     let sets: Vec<_> =
         sets().map(|(name, meaning)| json!({ "name": name, "meaning": meaning })).collect();
-    json!({ "at_hand": at_hand, "versions": versions, "option_sets": sets })
+    let forks: Vec<&str> = FORKS.iter().map(|fork| fork.name).collect();
+    json!({ "at_hand": at_hand, "versions": versions, "forks": forks, "option_sets": sets })
 }
 
 fn list_as_text(at_hand: &[EngineRecord]) -> String {
@@ -96,6 +97,10 @@ fn list_as_text(at_hand: &[EngineRecord]) -> String {
     let versions: Vec<&str> = RELEASES.iter().map(|release| release.version).collect();
     for some in versions.chunks(9) {
         let _ = writeln!(text, "  {}", some.join("  "));
+    }
+    text += "\nForks that can be built\n";
+    for fork in FORKS {
+        let _ = writeln!(text, "  {:<12} SQLite {}, {} {}", fork.name, fork.version, fork.package, fork.crate_version);
     }
     text += "\nOption sets, appended to a version with +, such as 3.54.1+recommended+lto\n";
     for (name, meaning) in sets() {
@@ -129,7 +134,7 @@ fn sets() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 fn show_plan(build: &BuildName, recipe: &Recipe, is_json: bool) -> Result<Exit> {
-    let source = format!("{CRATE} {}", build.release().crate_version);
+    let source = format!("{} {}", build.release().package, build.release().crate_version);
     if is_json {
         return output::display_json(&json!({
             "name": build.to_string(),
