@@ -516,7 +516,8 @@ mod tests {
         let found = || discover(Some(directory.path()), &bench::catalogue());
         write("a", "letters");
         write("b", "letters");
-        let mail = found().unwrap().workloads.into_iter().filter(|workload| workload.name == "mail");
+        let mail =
+            found().unwrap().workloads.into_iter().filter(|workload| workload.name == "mail");
         assert_eq!(mail.count(), 1);
         write("b", "parcels");
         let error = found().unwrap_err().to_string();

@@ -279,7 +279,8 @@ fn another_build_of_the_same_source_is_recognised_by_its_compile_options() {
 #[test]
 fn a_folder_names_all_of_its_drivers_and_a_driver_only_itself() {
     let cache = tempfile::tempdir().unwrap();
-    let registry = Registry::new(None, Home::below(cache.path()), PathBuf::from("pragmark")).unwrap();
+    let registry =
+        Registry::new(None, Home::below(cache.path()), PathBuf::from("pragmark")).unwrap();
     let names = |name: &str| -> Vec<String> {
         registry.named(name).unwrap().iter().map(|manifest| manifest.name.clone()).collect()
     };

@@ -47,7 +47,9 @@ impl FromStr for EngineName {
                 )))
             }
             _ if text.contains('/') => Ok(EngineName::File(text.into())),
-            _ if is_version(base) || release::find(base).is_some() => text.parse().map(EngineName::Build),
+            _ if is_version(base) || release::find(base).is_some() => {
+                text.parse().map(EngineName::Build)
+            }
             _ if is_for_adding(text) => Ok(EngineName::Added(text.to_owned())),
             _ => Ok(EngineName::File(text.into())),
         }

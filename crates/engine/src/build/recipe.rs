@@ -58,7 +58,8 @@ impl Recipe {
             .chain(supported.iter().copied())
             .chain(own);
         Recipe {
-            options: [sets::options(name.sets(), name.binding()), name.release().options.to_vec()].concat(),
+            options: [sets::options(name.sets(), name.binding()), name.release().options.to_vec()]
+                .concat(),
             flags: flags.collect(),
             libraries: name.release().libraries,
             profile_guided: name.sets().iter().any(|set| set.profile_guided),

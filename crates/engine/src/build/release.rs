@@ -92,11 +92,7 @@ const fn release(version: &'static str, crate_version: &'static str) -> Release 
     }
 }
 
-const fn valued(
-    name: &'static str,
-    value: &'static str,
-    meaning: &'static str,
-) -> CompileOption {
+const fn valued(name: &'static str, value: &'static str, meaning: &'static str) -> CompileOption {
     CompileOption { name, value: Some(value), meaning }
 }
 

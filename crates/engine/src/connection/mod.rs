@@ -103,7 +103,8 @@ impl Connection {
         let connection = Connection { handle, busy: None, wal_commit: None };
         if library.encrypts() {
             // The error would quote the statement.
-            let refused = |_| EngineError::Usage(format!("the engine refuses the key in {}", key::KEY));
+            let refused =
+                |_| EngineError::Usage(format!("the engine refuses the key in {}", key::KEY));
             connection.execute(&key::pragma()).map_err(refused)?;
         }
         Ok(connection)

@@ -100,7 +100,11 @@ fn list_as_text(at_hand: &[EngineRecord]) -> String {
     }
     text += "\nForks that can be built\n";
     for fork in FORKS {
-        let _ = writeln!(text, "  {:<12} SQLite {}, {} {}", fork.name, fork.version, fork.package, fork.crate_version);
+        let _ = writeln!(
+            text,
+            "  {:<12} SQLite {}, {} {}",
+            fork.name, fork.version, fork.package, fork.crate_version
+        );
     }
     text += "\nOption sets, appended to a version with +, such as 3.54.1+recommended+lto\n";
     for (name, meaning) in sets() {
