@@ -34,6 +34,14 @@ pub(crate) fn failed(script: &Script, line: usize, sql: &str, error: EngineError
     if is_damage(&error) { CrashError::DamagedDatabase(what) } else { CrashError::Script(what) }
 }
 
+/// Returns an error of SQLite in the built-in workload that reports damage as what it is.
+pub(crate) fn as_damage(error: CrashError) -> CrashError {
+    match error {
+        CrashError::Engine(error) if is_damage(&error) => CrashError::Damaged(message(&error)),
+        other => other,
+    }
+}
+
 /// Returns whether SQLite reports that the database is damaged (<https://sqlite.org/rescode.html>).
 fn is_damage(error: &EngineError) -> bool {
     let kind = error.as_sqlite().map(SqliteError::kind);
@@ -121,6 +129,18 @@ pub(crate) fn unlike_recorded(
     let path = script.path.as_deref().unwrap_or(Path::new("")).display();
     let (location, reason) = (&execution.location, message(error));
     CrashError::Failed(format!("{path}: {location}: {reason}, which it did not before"))
+}
+
+/// Adds the action after which damage showed.
+pub(crate) fn damaged_after(action: &Action, error: CrashError) -> CrashError {
+    let after = match action {
+        Action::Sql { sql, line: 0 } => sql.clone(),
+        other => other.location(),
+    };
+    match error {
+        CrashError::Damaged(reason) => damaged(reason, &format!("after: {after}")),
+        other => other,
+    }
 }
 
 fn damaged(reason: String, place: &str) -> CrashError {

@@ -3,6 +3,7 @@
 //! A task is a variant under some models. Each has its own recording and its own seeds, so the tables do not
 //! depend on which thread does which task in which order.
 
+use crate::checks::as_damage;
 use crate::counts::{ImageCounts, Witness, Witnesses};
 use crate::documented::{cause_of_breach, cause_of_more_safety, documented};
 use crate::error::{CrashError, Result};
@@ -344,7 +345,9 @@ fn run(plan: &Plan, task: &Task, harness: &mut Harness, progress: &Progress) -> 
         None => Cow::Owned(Script::built_in(settings)),
     };
     let initial = plan.initial.as_ref();
-    let recording = Recording::make(harness, settings, &script, initial, seed)?;
+    let recording = Recording::make(harness, settings, &script, initial, seed);
+    let recording =
+        if plan.script.is_some() { recording? } else { recording.map_err(as_damage)? };
     let mut judge = Judge::new(harness);
     let mut cells = Vec::new();
     for model in &task.models {

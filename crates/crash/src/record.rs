@@ -1,8 +1,8 @@
 //! Recording a workload: its trace, and the contents of the databases after every commit.
 
 use crate::checks::{
-    check_kept, check_readable, check_sound, check_undamaged, failed, not_plain, read_content,
-    unlike_recorded,
+    check_kept, check_readable, check_sound, check_undamaged, damaged_after, failed, not_plain,
+    read_content, unlike_recorded,
 };
 use crate::content::Content;
 use crate::disk::Disk;
@@ -117,7 +117,8 @@ impl Recording {
                 recorder.open_since.get_or_insert_with(|| action.location());
             } else {
                 recorder.open_since = None;
-                let is_new = recorder.note(harness, &connection, Some((action, settings)))?;
+                let is_new = recorder.note(harness, &connection, Some((action, settings)));
+                let is_new = is_new.map_err(|error| damaged_after(action, error))?;
                 check_kept(action, is_new)?;
             }
             recorder.begin_action(harness, &connection)?;

@@ -34,15 +34,24 @@ pub struct RareLoss {
     pub witness: Option<String>,
 }
 
-/// Two connections that met at the wrong moment and corrupted a database without any accident.
+/// How a database was corrupted without any accident.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Uncrashed {
-    /// Schedules that went wrong.
-    pub wrong: u64,
-    /// Schedules played.
-    pub played: u64,
-    /// The first that went wrong, to be played again.
-    pub schedule: String,
+#[serde(untagged)]
+pub enum Uncrashed {
+    /// By two connections that met at the wrong moment.
+    Met {
+        /// Schedules that went wrong.
+        wrong: u64,
+        /// Schedules played.
+        played: u64,
+        /// The first that went wrong, to be played again.
+        schedule: String,
+    },
+    /// By one connection alone.
+    Alone {
+        /// The damage.
+        what: String,
+    },
 }
 
 /// How safe some settings are.
@@ -84,16 +93,14 @@ impl Tier {
 
     /// Returns why it was not measured, where that is so.
     pub fn why_not(&self) -> Option<&str> {
-        self.process.why_not().or(self.power.why_not())
+        let accidents = self.process.why_not().or(self.power.why_not());
+        accidents.filter(|_| self.uncrashed.is_none())
     }
 
     /// Returns the tier in one sentence, with counts written as `count` writes them.
     pub fn words(&self, count: impl Fn(u64) -> String) -> String {
-        if let Some(Uncrashed { wrong, played, schedule }) = &self.uncrashed {
-            let (wrong, played) = (count(*wrong), count(*played));
-            return format!(
-                "corrupts without a crash ({wrong} of {played} schedules, such as {schedule})"
-            );
+        if let Some(uncrashed) = &self.uncrashed {
+            return format!("corrupts without a crash ({})", uncrashed.words(count));
         }
         if let (Losses::NotMeasured { why }, true) = (&self.process, self.process == self.power) {
             return format!("not measured ({why})");
@@ -148,6 +155,19 @@ fn rare_losses<'a>(models: impl Iterator<Item = &'a ModelSafety>) -> Vec<RareLos
         }
     }
     all
+}
+
+impl Uncrashed {
+    /// Returns the damage in words, with counts written as `count` writes them.
+    pub fn words(&self, count: impl Fn(u64) -> String) -> String {
+        match self {
+            Uncrashed::Met { wrong, played, schedule } => {
+                let (wrong, played) = (count(*wrong), count(*played));
+                format!("{wrong} of {played} schedules, such as {schedule}")
+            }
+            Uncrashed::Alone { what } => what.clone(),
+        }
+    }
 }
 
 impl RareLoss {
@@ -232,12 +252,14 @@ impl Safety {
     }
 }
 
-/// Returns the damage that schedules prove; `None` if nothing went wrong, which proves nothing.
+/// Returns the damage that was proved without a crash; `None` if nothing went wrong, which proves nothing.
 fn uncrashed(schedules: &Schedules) -> Option<Uncrashed> {
     match schedules {
         Schedules::Played { played, wrong, first: Some(first) } => {
-            Some(Uncrashed { wrong: *wrong, played: *played, schedule: first.schedule.clone() })
+            let schedule = first.schedule.clone();
+            Some(Uncrashed::Met { wrong: *wrong, played: *played, schedule })
         }
+        Schedules::Alone { what, .. } => Some(Uncrashed::Alone { what: what.clone() }),
         _ => None,
     }
 }

@@ -20,6 +20,13 @@ pub enum Schedules {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         first: Option<WrongSchedule>,
     },
+    /// Not needed: one connection damaged a database by itself.
+    Alone {
+        /// The damage.
+        what: String,
+        /// The command that shows it again.
+        again: String,
+    },
     /// Nothing can be said.
     NotMeasured {
         /// Why they are not combined.
@@ -44,6 +51,7 @@ impl Schedules {
         let weight = |schedules: &Schedules| match schedules {
             Schedules::NotMeasured { .. } => (false, 0, 0),
             Schedules::Played { played, wrong, .. } => (true, *wrong, *played),
+            Schedules::Alone { .. } => (true, u64::MAX, 0),
         };
         if weight(&other) > weight(&self) { other } else { self }
     }
@@ -54,6 +62,9 @@ impl fmt::Display for Schedules {
         match self {
             Schedules::Played { played, wrong, .. } => {
                 write!(f, "{wrong} of {played} schedules corrupted the database")
+            }
+            Schedules::Alone { what, .. } => {
+                write!(f, "one connection by itself damaged a database: {what}")
             }
             Schedules::NotMeasured { why } => write!(f, "not measured ({why})"),
         }

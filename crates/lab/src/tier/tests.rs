@@ -162,6 +162,10 @@ fn damage_that_needs_no_crash_is_the_worst_of_all() {
         found.to_string(),
         "corrupts without a crash (2 of 900 schedules, such as checkpoint-and-restart/wal@9,30)"
     );
+    let alone = Schedules::Alone { what: "row 7 is missing".to_owned(), again: String::new() };
+    let damaged = Safety::of(models()).with_schedules(Some(alone.clone()));
+    assert_eq!(damaged.to_string(), "corrupts without a crash (row 7 is missing)");
+    assert_eq!(wrong_schedule().merged(alone.clone()), alone);
     let clean = Schedules::Played { played: 900, wrong: 0, first: None };
     let crashes_only = Safety::of(models()).with_schedules(Some(clean.clone()));
     let (found, crashes_only) = (found.tier.class(), crashes_only.tier.class());

@@ -107,12 +107,19 @@ fn an_engine_that_ends_the_process_leaves_the_image_that_made_it() {
 }
 
 #[test]
-fn damage_without_a_crash_is_no_fault_of_the_laboratory() {
+fn an_engine_that_damages_a_database_before_any_crash_is_reported_as_that() {
     let laboratory = Laboratory::new();
     engine(&laboratory, Some("page-write"));
     let crash = ["crash", "--engine", "./page-write.so", "--quick"];
     let settings = ["--set", "journal_mode=delete", "--set", "synchronous=full"];
-    laboratory.pragmark(&[&crash[..], &settings, &["--out", "crashes"]].concat()).exits(1);
-    let record = laboratory.read("crashes/outcomes.jsonl");
-    assert!(record.contains("damage without a crash"), "{record}");
+    let markdown = ["--format", "markdown", "--out", "crashes"];
+    laboratory.pragmark(&[&crash[..], &settings, &markdown].concat()).exits(1).says(&[
+        "corrupts without a crash",
+        "one connection alone",
+        "after: ",
+        "pragmark crash --set journal_mode=delete",
+    ]);
+    let trials = laboratory.trials("crashes");
+    let what = &trials[0]["outcome"]["measured"]["schedules"]["alone"]["what"];
+    assert!(what.as_str().is_some_and(|what| !what.is_empty()), "{trials:?}");
 }

@@ -7,7 +7,7 @@ use lab::analysis::{ExperimentAnalysis, Summary, VariantAnalysis};
 use lab::claims::{Judged, Verdict};
 use lab::stats::Estimate;
 use lab::text::one_line;
-use lab::tier::{Accident, Counts, Loss, Losses, Tier};
+use lab::tier::{Accident, Counts, Loss, Losses, Tier, Uncrashed};
 use tuning::Analysis;
 
 use crate::words::{UPPER_BOUND, upper_bound_problem};
@@ -242,7 +242,11 @@ fn tier_columns<'a>() -> [Column<VariantRow<'a>>; 14] {
         }),
         wide("uncrashed", |row| {
             let uncrashed = row.tier().and_then(|tier| tier.uncrashed.as_ref());
-            uncrashed.map(|uncrashed| text(&uncrashed.schedule)).unwrap_or_default()
+            let shown = uncrashed.map(|uncrashed| match uncrashed {
+                Uncrashed::Met { schedule, .. } => text(schedule),
+                Uncrashed::Alone { what } => text(what),
+            });
+            shown.unwrap_or_default()
         }),
         wide("tier_problem", |row| text(row.tier().and_then(Tier::why_not).unwrap_or_default())),
         wide("pareto", VariantRow::pareto),

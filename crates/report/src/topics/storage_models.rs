@@ -225,6 +225,7 @@ fn unknown(why: impl Into<String>) -> Cell {
 fn schedules_cell(schedules: Option<&Schedules>) -> Cell {
     let (played, wrong, first) = match schedules {
         Some(Schedules::Played { played, wrong, first }) => (*played, *wrong, first),
+        Some(Schedules::Alone { .. }) => return unknown("not played: one connection is enough"),
         Some(Schedules::NotMeasured { why }) => return unknown(format!("{NOT_MEASURED} ({why})")),
         None => return unknown(NOT_MEASURED),
     };
@@ -304,15 +305,20 @@ fn broken_words(model: &ModelSafety) -> Vec<(String, Option<&str>)> {
     ordinary.into_iter().chain(of_settings).chain(rare).collect()
 }
 
-/// A schedule that went wrong: nothing is documented to go wrong without a crash.
+/// Damage without a crash: nothing is documented to go wrong without a crash.
 fn wrong_schedule(safety: &Safety) -> Option<(String, Option<&str>)> {
-    let Some(Schedules::Played { first: Some(first), .. }) = &safety.schedules else { return None };
-    let words = format!(
-        ", two connections: {}; documented: safe; witness: {}.",
-        safety.tier.words(count),
-        first.what
-    );
-    Some((words, Some(first.again.as_str())))
+    let found = safety.tier.words(count);
+    match &safety.schedules {
+        Some(Schedules::Played { first: Some(first), .. }) => {
+            let what = &first.what;
+            let words = format!(", two connections: {found}; documented: safe; witness: {what}.");
+            Some((words, Some(&first.again)))
+        }
+        Some(Schedules::Alone { again, .. }) => {
+            Some((format!(", one connection alone: {found}; documented: safe."), Some(again)))
+        }
+        _ => None,
+    }
 }
 
 /// Where the documentation allows more than was found: by cause, under which models which variants.

@@ -81,7 +81,9 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
 /// That nothing is known of damage without a crash, where no schedules of two connections were played.
 fn untried(experiment: &ExperimentAnalysis) -> &'static str {
     let mut safety = experiment.variants.iter().filter_map(|variant| variant.safety.as_ref());
-    let is_played = |safety: &Safety| matches!(safety.schedules, Some(Schedules::Played { .. }));
+    let is_played = |safety: &Safety| {
+        matches!(safety.schedules, Some(Schedules::Played { .. } | Schedules::Alone { .. }))
+    };
     if safety.any(is_played) {
         ""
     } else {

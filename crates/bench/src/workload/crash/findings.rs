@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crash::{Cell, CrashError, Matrix, Plan, Progress, ScriptSummary};
-use lab::tier::{Counts, ModelSafety};
+use crash::{Cell, CrashError, Matrix, Model, Plan, Progress, ScriptSummary};
+use lab::tier::{Counts, ModelSafety, Schedules};
 use lab::trial::Artifact;
 
 use super::own::Own;
@@ -20,19 +20,45 @@ pub(super) struct Findings {
     pub(super) own: Option<ScriptSummary>,
     /// The witnesses.
     pub(super) artifacts: Vec<Artifact>,
+    /// Damage that the engine did before any crash.
+    pub(super) damage: Option<Schedules>,
 }
 
 /// Looks at the images of the plan. `own` is where the plan's script comes from; witnesses are written to
 /// `folder`, if anywhere.
 pub(super) fn measure(plan: &Plan, own: Option<&Own>, folder: Option<&Path>) -> Result<Findings> {
-    let matrix = crash::measure(plan, &Progress::default()).map_err(trial_error)?;
+    let matrix = match crash::measure(plan, &Progress::default()) {
+        Err(CrashError::Damaged(what)) => return Ok(Findings::damaged(plan, what)),
+        measured => measured.map_err(trial_error)?,
+    };
     let artifacts = folder.map(|folder| witnesses(&matrix, plan, folder)).transpose()?;
     Ok(Findings {
         safety: safety(&matrix, plan, own),
         judged: matrix.images,
         own: matrix.own,
         artifacts: artifacts.unwrap_or_default(),
+        damage: None,
     })
+}
+
+impl Findings {
+    /// Returns what is known of an engine that damages a database before any crash.
+    fn damaged(plan: &Plan, what: String) -> Findings {
+        let variant = &plan.variants[0];
+        let why = "the engine damages a database without a crash";
+        let unknown = |model: &Model| {
+            let (accident, assumed) = (model.accident(), variant.assumes(*model));
+            ModelSafety::not_measured(model.name(), accident, assumed, why)
+        };
+        let again = repeat::command(variant, plan.models[0].name(), plan, "");
+        Findings {
+            safety: plan.models.iter().map(unknown).collect(),
+            judged: 0,
+            own: None,
+            artifacts: Vec::new(),
+            damage: Some(Schedules::Alone { what, again }),
+        }
+    }
 }
 
 /// Returns the safety under each model, with the commands that make its witnesses of corruption again.

@@ -75,7 +75,7 @@ impl Declared for Crash {
         measured.tables = about.into_iter().chain(repeat::witnesses(&found.safety)).collect();
         measured.safety = found.safety;
         measured.artifacts = found.artifacts;
-        measured.schedules = (each > 0).then_some(schedules);
+        measured.schedules = found.damage.or((each > 0).then_some(schedules));
         measured.connections = connections;
         check_result(&measured)?;
         Ok(measured)
@@ -119,6 +119,9 @@ fn set_schedules(measured: &mut Measured, schedules: &Schedules) {
 
 /// A trial that looked at nothing is no measurement, and a tier without a witness no proof.
 fn check_result(measured: &Measured) -> Result<()> {
+    if let Some(Schedules::Alone { .. }) = measured.schedules {
+        return Ok(());
+    }
     if let Some(why) = why_unmeasured(measured) {
         return Err(TrialError::CannotRun(why));
     }
