@@ -5,7 +5,6 @@ use std::time::Duration;
 use report::document::{Block, Cell, Code, Column, Document, Row, Sentence, Table};
 use report::figures::percent;
 use report::sql::shortened;
-use serde_json::json;
 use trace::analysis::StatementUse;
 
 use super::slow::plan;
@@ -131,33 +130,6 @@ pub fn summary(program: &str, moment: &Moment) -> Document {
         sections: sections.into_iter().flatten().collect(),
         ..Document::default()
     }
-}
-
-/// Returns the figures of a moment as JSON.
-pub fn data(moment: &Moment) -> serde_json::Value {
-    let statements = ordered(moment, Order::Time).into_iter().map(|usage| {
-        json!({
-            "sql": usage.sql,
-            "executions": usage.count,
-            "total_ns": usage.total_ns,
-            "p99_ns": usage.latencies.quantile(MOST),
-            "longest_ns": usage.longest_ns,
-            "rows": usage.rows,
-            "changes": usage.changes,
-            "vm_steps": usage.vm_steps,
-            "scan_steps": usage.scan_steps,
-            "sorts": usage.sorts,
-            "failed": usage.failed,
-        })
-    });
-    let counts = Counts::of(&moment.analysis);
-    json!({
-        "seconds": moment.elapsed.as_secs_f64(),
-        "statements_executed": counts.statements,
-        "commits": counts.commits,
-        "refused_by_locks": counts.refused,
-        "statements": statements.collect::<Vec<_>>(),
-    })
 }
 
 /// Returns the figures of the time since the moment before.

@@ -17,7 +17,7 @@ use recorder::{Folder, Options, Values};
 use trace::analysis::Analysis;
 use trace::seal::Sealed;
 
-pub use self::document::{Order, data, live, ordered, statement, summary};
+pub use self::document::{Order, live, ordered, statement, summary};
 use self::metrics::Server;
 use self::slow::SlowLog;
 use crate::error::{Error, Result};

@@ -22,7 +22,7 @@ pub struct ExplainArgs {
     /// SQL, files of SQL, or a trace that `pragmark record` has written.
     #[arg(required = true, value_name = "SQL|FILE")]
     pub what: Vec<String>,
-    /// Database whose copy is used; only read.
+    /// Database whose copy in the directory for temporary files (TMPDIR) is used; only read.
     #[arg(long, value_name = "FILE")]
     pub db: Option<PathBuf>,
     /// Explain only the statement of this number in the table of `pragmark trace`.
@@ -34,9 +34,6 @@ pub struct ExplainArgs {
     /// Extension that the database needs.
     #[arg(long, value_name = "FILE")]
     pub load_extension: Vec<PathBuf>,
-    /// Directory for the copy [default: the system's for temporary files].
-    #[arg(long, value_name = "DIR")]
-    pub dir: Option<PathBuf>,
     #[command(flatten)]
     pub output: Output,
 }
@@ -48,7 +45,7 @@ impl ExplainArgs {
             what: what(self.what, self.db, self.statement)?,
             values: settings(&self.set, "--set")?,
             extensions: self.load_extension,
-            directory: self.dir.unwrap_or_else(std::env::temp_dir),
+            directory: std::env::temp_dir(),
         };
         output::write_document(&self.output, &explain(&request)?, &())
     }

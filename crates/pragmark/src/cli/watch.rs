@@ -12,7 +12,6 @@ use clap::Args;
 use super::values::seconds;
 use crate::commands::watch;
 use crate::exit::Exit;
-use crate::output::Output;
 
 /// Options of `watch`.
 #[derive(Debug, Args)]
@@ -21,10 +20,10 @@ Examples:
   pragmark watch -- python3 app.py                        the statements that take most time, every second
   pragmark watch --log slow.jsonl --slower 20ms -- ./server
   pragmark watch --openmetrics 127.0.0.1:9464 -- ./server  figures for Prometheus at /metrics
-  pragmark watch --format json --out watch.json -- ./job   the summary as a file
 
 Keys: t time, n executions, m mean, p p99, r rows, s full scans; 1 to 9 open a statement; space
-freezes; w writes the summary to a file; q ends the program.")]
+freezes; w writes the summary to a file; q ends the program. Where output is no terminal, as in
+`pragmark watch -- ./server | cat`, the summary at the end is all that is printed.")]
 pub struct WatchArgs {
     /// Append a line of JSON with the plan for each slow statement.
     #[arg(long, value_name = "FILE")]
@@ -35,11 +34,6 @@ pub struct WatchArgs {
     /// Serve counters and histograms in the OpenMetrics format at this address, such as 127.0.0.1:9464.
     #[arg(long, value_name = "ADDRESS")]
     pub openmetrics: Option<SocketAddr>,
-    /// Leave the terminal to the program and print the summary at its end, as when output is no terminal.
-    #[arg(long)]
-    pub no_view: bool,
-    #[command(flatten)]
-    pub output: Output,
     /// The program and its arguments.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     pub command: Vec<OsString>,
@@ -55,6 +49,6 @@ impl WatchArgs {
             openmetrics: self.openmetrics,
             output: None,
         };
-        watch::execute(request, !self.no_view, &self.output)
+        watch::execute(request)
     }
 }

@@ -16,7 +16,7 @@ use rustix::termios::{
 
 use super::record::{exit, warnings, why_nothing};
 use crate::exit::Exit;
-use crate::output::{self, Output};
+use crate::output;
 use crate::progress::is_bar_wanted;
 
 /// How often the view is drawn.
@@ -28,13 +28,13 @@ const KEYS: [&str; 2] = [
 ];
 
 /// Watches a program, and prints what it did.
-pub fn execute(mut request: WatchRequest, with_view: bool, output: &Output) -> Result<Exit> {
+pub fn execute(mut request: WatchRequest) -> Result<Exit> {
     let program = Path::new(&request.command[0]).to_owned();
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let has_terminal = stdin().is_terminal() && stdout().is_terminal() && is_bar_wanted();
     let mut printed = None;
     let mut view = None;
-    if with_view && has_terminal {
+    if has_terminal {
         let file = tempfile::tempfile().map_err(Error::unusable)?;
         request.output = Some(file.try_clone().map_err(Error::unusable)?);
         printed = Some(file);
@@ -53,7 +53,8 @@ pub fn execute(mut request: WatchRequest, with_view: bool, output: &Output) -> R
         tell!("nothing was seen: {}", why_nothing(&moment.seen, Some(&program)));
         return Ok(exit(Some(status), false));
     }
-    output::write_document(output, &watch::summary(&name, &moment), &watch::data(&moment))?;
+    let summary = render::terminal(&watch::summary(&name, &moment), output::terminal_style());
+    output::write_text(None, &summary)?;
     let problems = warnings(&moment.seen).into_iter().chain(moment.problems);
     problems.for_each(|problem| tell!("warning: {problem}"));
     Ok(exit(Some(status), true))
