@@ -170,7 +170,7 @@ pub(crate) fn work_folder(parent: &Path) -> Result<WorkDir> {
     let name = format!("{}-{number}", std::process::id());
     WorkDir::create(parent, &name).map_err(|error| {
         Error::unusable(error).hint(
-            "copies of databases need a directory that can be written: --dir, or that of --out",
+            "choose a directory that can be written: --dir, that of --out, or TMPDIR for temporary files",
         )
     })
 }

@@ -4,8 +4,8 @@
 //! lock file that the running process keeps locked, so that a later run recognises the directories of
 //! killed runs and removes them.
 
-use std::fs::{self, File, OpenOptions, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -32,7 +32,9 @@ impl WorkDir {
     pub fn create(parent: &Path, run: &str) -> Result<WorkDir> {
         sweep(parent)?;
         let path = parent.join(format!("{PREFIX}{run}"));
-        fs::create_dir_all(&path).context("create", &path)?;
+        // Copies of databases are for nobody else, whatever the umask is.
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
+        made.context("create", &path)?;
         let lock_path = path.join(LOCK);
         let lock = lock_file(&lock_path).context("create", &lock_path)?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive).context("lock", &lock_path)?;
@@ -50,7 +52,7 @@ impl WorkDir {
         Ok(TrialDir { path })
     }
 
-    /// Lets other users pass through to what they own below it, which the process's umask may deny.
+    /// Lets other users pass through to what they own below it.
     pub(crate) fn let_others_pass(&self) -> Result<()> {
         let passable = Permissions::from_mode(0o711);
         fs::set_permissions(&self.path, passable).context("change the mode of", &self.path)
