@@ -2,19 +2,17 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use recorder::read::{Ended, Record, Seen, Text, Transaction, Where};
+use recorder::read::{Ended, Record, Seen, Text, Where};
 
 use crate::analysis::{Analyser, Analysis, Event, Normalised};
 use crate::normalised;
-use crate::seal::{Sealed, take_note};
+use crate::seal::{Sealed, runs_again, take_note, transaction_number};
 
 /// How many normalised statements are told apart.
 const STATEMENTS: usize = 10_000;
 /// The number and the text of all further ones.
 const OTHERS: i64 = 1;
 const OTHERS_TEXT: &str = "all other statements";
-/// SQLite's result code of a statement whose schema has changed since it was prepared.
-const SQLITE_SCHEMA: u32 = 17;
 
 /// One execution that has ended.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +39,7 @@ pub struct Live {
     /// Connections that have this database open; names stay when there are none any more.
     databases: BTreeMap<String, u64>,
     events: i64,
-    /// Counts of all that was seen; processes and connections are those of all time.
+    /// Processes and connections since the beginning, and libraries that cannot be recorded.
     seen: Sealed,
 }
 
@@ -56,7 +54,8 @@ struct Process {
 struct Connection {
     process: u32,
     database: String,
-    open: HashMap<usize, Event>,
+    /// The open ones, each with the time of its start.
+    open: HashMap<usize, (u64, Event)>,
     /// The last one that has ended, to which a commit can still belong.
     ended: Option<Event>,
 }
@@ -183,24 +182,21 @@ impl Live {
             connection: at.connection.into(),
             statement,
             start_us: (at.time.saturating_sub(self.started) / 1000) as i64,
-            // The end subtracts it.
-            duration_ns: Some(at.time as i64),
             prepared,
             ..Event::default()
         };
-        self.connections.entry(at.connection).or_default().open.insert(place, event);
+        let connection = self.connections.entry(at.connection).or_default();
+        connection.open.insert(place, (at.time, event));
     }
 
     fn end(&mut self, at: Where, place: usize, ended: &Ended) {
         let Some(connection) = self.connections.get_mut(&at.connection) else { return };
-        // SQLite prepares it again and runs it once more, which ends it again.
-        if ended.result.is_some_and(|code| code & 0xff == SQLITE_SCHEMA) {
+        if runs_again(ended) {
             return;
         }
-        let Some(event) = connection.open.remove(&place) else { return };
-        let began = event.duration_ns.unwrap_or(0);
+        let Some((began, event)) = connection.open.remove(&place) else { return };
         connection.ended = Some(Event {
-            duration_ns: Some((at.time as i64).saturating_sub(began)),
+            duration_ns: Some(at.time.saturating_sub(began) as i64),
             rows: ended.rows as i64,
             changes: ended.changes.into(),
             result: ended.result.map(i64::from),
@@ -210,12 +206,7 @@ impl Live {
             automatic_index_rows: ended.automatic_index_rows as i64,
             early: ended.early,
             autocommit: ended.autocommit,
-            transaction: match ended.transaction {
-                Transaction::None => 0,
-                Transaction::Read => 1,
-                Transaction::Write => 2,
-                Transaction::Unknown => 3,
-            },
+            transaction: transaction_number(ended.transaction),
             ..event
         });
     }
@@ -223,7 +214,8 @@ impl Live {
     /// A commit belongs to the statement that is running, or to the last one if it was reset.
     fn commit(&mut self, connection: u32) {
         let Some(connection) = self.connections.get_mut(&connection) else { return };
-        let running = connection.open.values_mut().max_by_key(|event| event.id);
+        let open = connection.open.values_mut().map(|(_, event)| event);
+        let running = open.max_by_key(|event| event.id);
         if let Some(event) = running.or(connection.ended.as_mut()) {
             event.committed = true;
         }

@@ -1,7 +1,7 @@
 //! Reads a raw recording, however it ended: a process that was killed leaves at most one record unfinished,
 //! and whatever else a file contains, reading it ends with an error or with a count of what was unreadable.
 
-mod live;
+mod growing;
 mod records;
 
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::layout::{self, at, lost};
 
-pub use live::{Live, Seen};
+pub use growing::{Growing, Seen};
 pub use records::{
     ConnectionRecord, Ended, FileIdentity, FileRecord, Hashed, LibraryRecord, ProcessRecord,
     Record, Records, Text, Transaction, Value, Values, Where,

@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::process::{Child, Command, Stdio};
 
-use pragmark_recorder::read::{Live, Record, Seen};
+use pragmark_recorder::read::{Growing, Record, Seen};
 use pragmark_recorder::{Options, Values};
 
 use crate::workspace::Workspace;
@@ -40,7 +40,7 @@ fn execute(program: &mut Child, statements: u32) {
 }
 
 /// Returns the statements that have ended since the last call, and the processes that are gone.
-fn polled(live: &mut Live) -> (u32, u32) {
+fn polled(live: &mut Growing) -> (u32, u32) {
     let (mut ended, mut gone) = (0, 0);
     let read = live.poll(|seen| {
         match seen {
@@ -61,7 +61,7 @@ fn statements_are_read_while_the_program_runs_and_their_disk_space_is_given_back
         return;
     }
     let workspace = counts_only();
-    let mut live = Live::open(&workspace.folder.raw()).unwrap();
+    let mut live = Growing::open(&workspace.folder.raw()).unwrap();
     let mut program = started(&workspace);
     execute(&mut program, 0);
     assert_eq!(polled(&mut live), (1, 0));
@@ -89,7 +89,7 @@ fn a_record_that_cannot_be_used_yet_is_passed_again() {
         return;
     }
     let workspace = counts_only();
-    let mut live = Live::open(&workspace.folder.raw()).unwrap();
+    let mut live = Growing::open(&workspace.folder.raw()).unwrap();
     let mut program = started(&workspace);
     execute(&mut program, 3);
     let mut seen = 0;
@@ -113,7 +113,7 @@ fn nothing_is_recorded_any_more_where_nobody_reads() {
         return;
     }
     let workspace = counts_only();
-    let mut live = Live::open(&workspace.folder.raw()).unwrap();
+    let mut live = Growing::open(&workspace.folder.raw()).unwrap();
     live.poll(|_| true).unwrap();
     // As if 4,096 chunks had been allotted since.
     let at_next_chunk = 64;

@@ -1,4 +1,4 @@
-//! Times of executions, counted in classes of which each is an eighth of a power of two wide.
+//! Counts times of executions in classes: eight for each power of two.
 
 /// How many classes a power of two has; a quantile is exact within a sixteenth.
 const CLASSES: u32 = 8;

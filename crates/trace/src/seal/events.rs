@@ -139,8 +139,7 @@ impl Events {
         event.state = event.state & state::PREPARED | state_of(ended);
         event.ended = Some(Ended { changes: ended.changes.wrapping_add(before), ..*ended });
         connection.last = Some(event.id);
-        // SQLite prepares it again and runs it once more, which ends it again.
-        if ended.result.is_some_and(|code| code & 0xff == SQLITE_SCHEMA) {
+        if runs_again(ended) {
             connection.open.insert(place, event);
             return Ok(());
         }
@@ -191,16 +190,25 @@ pub(crate) fn take_note(sealed: &mut Sealed, code: u64, words: &[u8]) {
     }
 }
 
-fn state_of(ended: &Ended) -> i64 {
-    let transaction = match ended.transaction {
+/// Returns the number of a transaction in traces.
+pub(crate) fn transaction_number(transaction: Transaction) -> i64 {
+    match transaction {
         Transaction::None => 0,
         Transaction::Read => 1,
         Transaction::Write => 2,
         Transaction::Unknown => 3,
-    };
+    }
+}
+
+/// Returns whether SQLite prepares a statement again and runs it once more, which ends it again.
+pub(crate) fn runs_again(ended: &Ended) -> bool {
+    ended.result.is_some_and(|code| code & 0xff == SQLITE_SCHEMA)
+}
+
+fn state_of(ended: &Ended) -> i64 {
     (if ended.early { state::EARLY } else { 0 })
         | (if ended.autocommit { state::AUTOCOMMIT } else { 0 })
-        | transaction << state::TRANSACTION_SHIFT
+        | transaction_number(ended.transaction) << state::TRANSACTION_SHIFT
 }
 
 fn door_name(door: Door) -> &'static str {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use crate::{Result, TraceError};
 use events::Events;
-pub(crate) use events::take_note;
+pub(crate) use events::{runs_again, take_note, transaction_number};
 use files::DatabaseFile;
 use texts::Texts;
 use write::Writer;

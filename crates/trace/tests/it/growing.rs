@@ -6,7 +6,7 @@ use pragmark_trace::Trace;
 use pragmark_trace::analysis::StatementUse;
 use pragmark_trace::live::Live;
 use pragmark_trace::seal::seal;
-use recorder::read::{Live as Growing, Recording};
+use recorder::read::{Growing, Recording};
 use recorder::{Folder, Options};
 
 use crate::workspace::{Workspace, copy};

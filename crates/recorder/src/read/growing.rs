@@ -24,7 +24,7 @@ const PAGE: u64 = 4096;
 
 /// A recording that is read as it grows.
 #[derive(Debug)]
-pub struct Live {
+pub struct Growing {
     file: File,
     path: PathBuf,
     /// Where the first chunk begins that was not found yet.
@@ -70,16 +70,16 @@ pub enum Seen<'a> {
     Gone(u32),
 }
 
-impl Live {
+impl Growing {
     /// Opens a recording, and has processes stop recording when they are too far ahead of the reader.
     ///
     /// # Errors
     /// When the file cannot be read and written, or is not a recording of this version and architecture.
-    pub fn open(path: &Path) -> Result<Live, ReadError> {
+    pub fn open(path: &Path) -> Result<Growing, ReadError> {
         Recording::open(path)?;
         let named = |source| ReadError::Read { path: path.to_owned(), source };
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(named)?;
-        let live = Live {
+        let growing = Growing {
             file,
             path: path.to_owned(),
             next: layout::CHUNK as u64,
@@ -88,8 +88,8 @@ impl Live {
             processes: HashMap::new(),
             releases: true,
         };
-        live.move_limit()?;
-        Ok(live)
+        growing.move_limit()?;
+        Ok(growing)
     }
 
     /// Passes all records that are new since the last call, in the order of time within a connection. `take` returns whether
