@@ -55,8 +55,8 @@ pub struct TrialSpec {
     /// no code.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confined: bool,
-    /// Whether the answers of single statements are compared with those of other trials, so that it is to be tested what SQL leaves
-    /// open in them. A search compares its answers as a whole.
+    /// Whether other trials' answers are compared statement by statement, so that the trial tests which of them SQL leaves open. A search
+    /// compares its answers as a whole.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tests_open: bool,
 }

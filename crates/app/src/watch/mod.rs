@@ -12,15 +12,17 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use recorder::read::{Live, Recording};
+use recorder::read::{Growing, Recording};
 use recorder::{Folder, Options, Values};
 use trace::analysis::Analysis;
+use trace::live::{Execution, Live};
 use trace::seal::Sealed;
 
 pub use self::document::{Order, live, ordered, statement, summary};
 use self::metrics::Server;
 use self::slow::SlowLog;
 use crate::error::{Error, Result};
+use crate::files::work_folder;
 use crate::record::run_with;
 
 /// How often the recording is read.
@@ -36,7 +38,7 @@ pub struct WatchRequest {
     pub slower: Duration,
     /// The address at which figures are served.
     pub openmetrics: Option<SocketAddr>,
-    /// The file for the program's output, which then has no input either; otherwise it has those of this process.
+    /// The file for the program's output; the program then has no input. Without a file, it shares this process's.
     pub output: Option<File>,
 }
 
@@ -108,13 +110,11 @@ pub fn watch(
     screen: Option<&mut dyn Screen>,
 ) -> Result<(ExitStatus, Moment)> {
     let server = request.openmetrics.map(Server::bind).transpose()?;
-    let log =
-        request.log.as_deref().map(|path| SlowLog::create(path, request.slower)).transpose()?;
-    let parent = tempfile::tempdir()
-        .map_err(|error| Error::unusable(format!("cannot make a temporary folder: {error}")))?;
+    // Removed by a later command if this one is killed.
+    let work = work_folder(&std::env::temp_dir())?;
     let options = Options { values: Values::LeftOut, ..Options::default() };
-    let folder = Folder::create(&parent.path().join("watch"), &options).map_err(Error::unusable)?;
-    let mut watcher = Watcher::new(&folder, server, log)?;
+    let folder = Folder::create(&work.path.join("watch"), &options).map_err(Error::unusable)?;
+    let mut watcher = Watcher::new(&request, &folder, server)?;
     let mut command = command(&request, &folder)?;
     let has_ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -142,8 +142,8 @@ fn command(request: &WatchRequest, folder: &Folder) -> Result<Command> {
 
 /// Reads what the program records.
 struct Watcher {
-    recording: Live,
-    live: trace::live::Live,
+    recording: Growing,
+    live: Live,
     began: Instant,
     server: Option<Server>,
     log: Option<SlowLog>,
@@ -151,14 +151,13 @@ struct Watcher {
 }
 
 impl Watcher {
-    fn new(folder: &Folder, server: Option<Server>, mut log: Option<SlowLog>) -> Result<Watcher> {
+    fn new(request: &WatchRequest, folder: &Folder, server: Option<Server>) -> Result<Watcher> {
         let recording = Recording::open(&folder.raw()).map_err(Error::unusable)?;
-        if let Some(log) = &mut log {
-            log.began(recording.started_wall());
-        }
+        let create = |path| SlowLog::create(path, request.slower, recording.started_wall());
+        let log = request.log.as_deref().map(create).transpose()?;
         Ok(Watcher {
-            recording: Live::open(&folder.raw()).map_err(Error::unusable)?,
-            live: trace::live::Live::new(recording.started()),
+            recording: Growing::open(&folder.raw()).map_err(Error::unusable)?,
+            live: Live::new(recording.started()),
             began: Instant::now(),
             server,
             log,
@@ -194,7 +193,7 @@ impl Watcher {
 
     fn read(&mut self) -> Result<()> {
         let (live, log) = (&mut self.live, &mut self.log);
-        let mut ended = |execution: &trace::live::Execution<'_>| {
+        let mut ended = |execution: &Execution<'_>| {
             if let Some(log) = log {
                 log.take(execution);
             }
@@ -235,7 +234,7 @@ impl Watcher {
     }
 }
 
-fn databases(live: &trace::live::Live) -> Vec<Database> {
+fn databases(live: &Live) -> Vec<Database> {
     let database = |(path, connections): (&str, u64)| Database {
         wal_bytes: std::fs::metadata(format!("{path}-wal")).map_or(0, |log| log.len()),
         path: path.to_owned(),

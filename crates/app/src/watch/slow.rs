@@ -50,8 +50,8 @@ struct Line<'a> {
 }
 
 impl SlowLog {
-    /// Opens the file, to which lines are appended.
-    pub fn create(path: &Path, slower: Duration) -> Result<SlowLog> {
+    /// Opens the file, to which lines are appended, for a recording that began at this time, in nanoseconds since 1970.
+    pub fn create(path: &Path, slower: Duration, began_ns: u64) -> Result<SlowLog> {
         let file = OpenOptions::new().create(true).append(true).open(path).map_err(|error| {
             Error::unusable(format!("cannot write {}: {error}", path.display()))
         })?;
@@ -59,15 +59,10 @@ impl SlowLog {
             file,
             path: path.to_owned(),
             slower_ns: i64::try_from(slower.as_nanos()).unwrap_or(i64::MAX),
-            began_ns: 0,
+            began_ns,
             plans: HashMap::new(),
             problem: None,
         })
-    }
-
-    /// Sets when recording began, in nanoseconds since 1970.
-    pub fn began(&mut self, began_ns: u64) {
-        self.began_ns = began_ns;
     }
 
     /// Returns why lines are missing, if any are.

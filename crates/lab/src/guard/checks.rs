@@ -145,8 +145,8 @@ pub fn counters(guard: &Guard, comparison: &ExactComparison) -> Vec<Check> {
     checks
 }
 
-/// Returns the checks of the new side by itself. A limit without a statement holds for each of them, except of what is counted for the
-/// whole work. Without a limit of these, no statement may scan more than 1,000 rows or build an automatic index.
+/// Returns the checks of the new side by itself. A limit that names no statement holds for each statement, unless its metric is counted
+/// for the whole work. Without a limit of these, no statement may scan more than 1,000 rows or build an automatic index.
 pub fn alone(guard: &Guard, comparison: &ExactComparison) -> Vec<Check> {
     let named = |metric: &str| guard.limits.keys().any(|name| name == metric);
     let usual = [("scan_steps", "<= 1000"), ("auto_index_rows", "<= 0")];
