@@ -38,14 +38,18 @@ class Official {
   calls(statements, calls, { prepareEach = false, onRow } = {}) {
     const prepare = (sql) => this.database.prepare(sql);
     const prepared = prepareEach ? [] : statements.map(prepare);
-    for (const [number, values] of calls) {
-      const statement = prepareEach ? prepare(statements[number]) : prepared[number];
-      statement.bind(values);
-      while (statement.step()) onRow(statement.get([]));
-      if (prepareEach) statement.finalize();
-      else statement.reset();
+    try {
+      for (const [number, values] of calls) {
+        const statement = prepareEach ? prepare(statements[number]) : prepared[number];
+        statement.bind(values);
+        while (statement.step()) onRow(statement.get([]));
+        if (prepareEach) statement.finalize();
+        else statement.reset();
+      }
+    } finally {
+      // Also after SQLITE_BUSY, whose caller tries again.
+      for (const statement of prepared) statement.finalize();
     }
-    for (const statement of prepared) statement.finalize();
   }
 
   close() {
@@ -189,14 +193,17 @@ class WaSqlite {
     const { sqlite } = this;
     const prepared = [];
     if (!prepareEach) for (const sql of statements) prepared.push(await this.prepare(sql));
-    for (const [number, values] of calls) {
-      const statement = prepareEach ? await this.prepare(statements[number]) : prepared[number];
-      sqlite.bind_collection(statement, values);
-      while ((await sqlite.step(statement)) === 100) onRow(sqlite.row(statement));
-      if (prepareEach) await sqlite.finalize(statement);
-      else await sqlite.reset(statement);
+    try {
+      for (const [number, values] of calls) {
+        const statement = prepareEach ? await this.prepare(statements[number]) : prepared[number];
+        sqlite.bind_collection(statement, values);
+        while ((await sqlite.step(statement)) === 100) onRow(sqlite.row(statement));
+        if (prepareEach) await sqlite.finalize(statement);
+        else await sqlite.reset(statement);
+      }
+    } finally {
+      for (const statement of prepared) await sqlite.finalize(statement);
     }
-    for (const statement of prepared) await sqlite.finalize(statement);
   }
 
   close() {
