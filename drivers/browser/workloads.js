@@ -51,6 +51,8 @@ async function kill(pages, settings, start) {
     metrics.damaged_by_kill += found.integrity === "ok" ? 0 : 1;
     rows = found.entries;
   }
+  // A count of losses is 0 for most stores, and 0 has no ratio.
+  metrics.survived_percent = 100 * (1 - metrics.lost_after_kill / metrics.acknowledged_commits);
   return { ...described, metrics };
 }
 
