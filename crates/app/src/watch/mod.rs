@@ -113,7 +113,9 @@ pub fn watch(
     // Removed by a later command if this one is killed.
     let work = work_folder(&std::env::temp_dir())?;
     let options = Options { values: Values::LeftOut, ..Options::default() };
-    let folder = Folder::create(&work.path.join("watch"), &options).map_err(Error::unusable)?;
+    let folder = Folder::create(&work.path.join("watch"), &options).map_err(|error| {
+        Error::unusable(error).hint("choose another directory for temporary files with TMPDIR")
+    })?;
     let mut watcher = Watcher::new(&request, &folder, server)?;
     let mut command = command(&request, &folder)?;
     let has_ended = AtomicBool::new(false);

@@ -54,7 +54,7 @@ pub struct RecordArgs {
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["door", "redact", "command"])]
     pub seal: Option<PathBuf>,
     /// The program and its arguments.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required_unless_present_any = ["door", "seal"])]
+    #[arg(trailing_var_arg = true, required_unless_present_any = ["door", "seal"])]
     pub command: Vec<OsString>,
 }
 

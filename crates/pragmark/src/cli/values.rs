@@ -1,5 +1,7 @@
 //! Parsers for the values of options: times, sizes, characters.
 
+use std::net::{SocketAddr, ToSocketAddrs};
+
 use app::measure::Vary;
 use app::{Error, Result};
 use lab::record::LONGEST_S;
@@ -15,6 +17,12 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
                 .to_owned(),
         ),
     }
+}
+
+/// An address with a port to listen at.
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
+    let found = text.to_socket_addrs().ok().and_then(|mut all| all.next());
+    found.ok_or_else(|| "must be an address with a port, such as 127.0.0.1:9464".to_owned())
 }
 
 /// An age in seconds, written with its unit: what is older is removed, so a bare number must not mean seconds.

@@ -9,7 +9,7 @@ use app::Result;
 use app::watch::WatchRequest;
 use clap::Args;
 
-use super::values::seconds;
+use super::values::{address, seconds};
 use crate::commands::watch;
 use crate::exit::Exit;
 
@@ -32,10 +32,10 @@ pub struct WatchArgs {
     #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "100ms", requires = "log")]
     pub slower: f64,
     /// Serve counters and histograms in the OpenMetrics format at this address, such as 127.0.0.1:9464.
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub openmetrics: Option<SocketAddr>,
     /// The program and its arguments.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    #[arg(trailing_var_arg = true, required = true)]
     pub command: Vec<OsString>,
 }
 

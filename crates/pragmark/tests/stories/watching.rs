@@ -109,6 +109,9 @@ fn a_program_without_sqlite_or_none_at_all_is_said_to_be_so() {
         .exits(3)
         .complains(&["no-such-program"]);
     laboratory.pragmark(&["watch"]).exits(2);
+    laboratory.pragmark(&["watch", "--logg", "x", "--", "true"]).exits(2).complains(&["'--log'"]);
+    let port = ["watch", "--openmetrics", "9464", "--", "true"];
+    laboratory.pragmark(&port).exits(2).complains(&["such as 127.0.0.1:9464"]);
     laboratory.pragmark(&["watch", "--log", "no/such/folder", "--", "true"]).exits(3);
 }
 
