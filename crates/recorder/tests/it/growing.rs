@@ -18,8 +18,14 @@ for line in sys.stdin:
     print(flush=True)
 "#;
 
-fn counts_only() -> Workspace {
-    Workspace::new(&Options { values: Values::LeftOut, ..Options::default() })
+/// Returns a recording without values and its reader; nothing where there is no Python with `sqlite3`.
+fn begun() -> Option<(Workspace, Growing)> {
+    if !testing::has_python() {
+        return None;
+    }
+    let workspace = Workspace::new(&Options { values: Values::LeftOut, ..Options::default() });
+    let growing = Growing::open(&workspace.folder.raw()).unwrap();
+    Some((workspace, growing))
 }
 
 fn started(workspace: &Workspace) -> Child {
@@ -40,9 +46,9 @@ fn execute(program: &mut Child, statements: u32) {
 }
 
 /// Returns the statements that have ended since the last call, and the processes that are gone.
-fn polled(live: &mut Growing) -> (u32, u32) {
+fn polled(growing: &mut Growing) -> (u32, u32) {
     let (mut ended, mut gone) = (0, 0);
-    let read = live.poll(|seen| {
+    let read = growing.poll(|seen| {
         match seen {
             Seen::Record(_, Record::End { .. }) => ended += 1,
             Seen::Record(_, Record::Begin { values, .. }) => assert!(values.is_empty()),
@@ -57,51 +63,48 @@ fn polled(live: &mut Growing) -> (u32, u32) {
 
 #[test]
 fn statements_are_read_while_the_program_runs_and_their_disk_space_is_given_back() {
-    if !testing::has_python() {
+    let Some((workspace, mut growing)) = begun() else {
         return;
-    }
-    let workspace = counts_only();
-    let mut live = Growing::open(&workspace.folder.raw()).unwrap();
+    };
     let mut program = started(&workspace);
     execute(&mut program, 0);
-    assert_eq!(polled(&mut live), (1, 0));
+    assert_eq!(polled(&mut growing), (1, 0));
     for _ in 0..4 {
         execute(&mut program, 50_000);
-        assert_eq!(polled(&mut live), (50_000, 0));
+        assert_eq!(polled(&mut growing), (50_000, 0));
     }
     let raw = std::fs::metadata(workspace.folder.raw()).unwrap();
     assert!(raw.len() > 2 << 20, "{} bytes", raw.len());
-    if live.releases() {
+    if growing.releases() {
         assert!(raw.blocks() * 512 < 512 << 10, "{} bytes on disk", raw.blocks() * 512);
     }
     assert!(!workspace.raw_contains("secret"));
     program.kill().unwrap();
     program.wait().unwrap();
     // A process counts as gone after it was missing for a while.
-    while polled(&mut live).1 == 0 {
+    while polled(&mut growing).1 == 0 {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
 }
 
 #[test]
 fn a_record_that_cannot_be_used_yet_is_passed_again() {
-    if !testing::has_python() {
+    let Some((workspace, mut growing)) = begun() else {
         return;
-    }
-    let workspace = counts_only();
-    let mut live = Growing::open(&workspace.folder.raw()).unwrap();
+    };
     let mut program = started(&workspace);
     execute(&mut program, 3);
     let mut seen = 0;
     let refuse = |seen: Seen<'_>| !matches!(seen, Seen::Record(_, Record::Begin { .. }));
     for _ in 0..2 {
-        live.poll(refuse).unwrap();
+        growing.poll(refuse).unwrap();
     }
-    live.poll(|part| {
-        seen += u32::from(matches!(part, Seen::Record(_, Record::End { .. })));
-        true
-    })
-    .unwrap();
+    growing
+        .poll(|part| {
+            seen += u32::from(matches!(part, Seen::Record(_, Record::End { .. })));
+            true
+        })
+        .unwrap();
     assert_eq!(seen, 4);
     drop(program.stdin.take());
     program.wait().unwrap();
@@ -109,12 +112,10 @@ fn a_record_that_cannot_be_used_yet_is_passed_again() {
 
 #[test]
 fn nothing_is_recorded_any_more_where_nobody_reads() {
-    if !testing::has_python() {
+    let Some((workspace, mut growing)) = begun() else {
         return;
-    }
-    let workspace = counts_only();
-    let mut live = Growing::open(&workspace.folder.raw()).unwrap();
-    live.poll(|_| true).unwrap();
+    };
+    growing.poll(|_| true).unwrap();
     // As if 4,096 chunks had been allotted since.
     let at_next_chunk = 64;
     let file = std::fs::OpenOptions::new().write(true).open(workspace.folder.raw()).unwrap();
@@ -124,5 +125,5 @@ fn nothing_is_recorded_any_more_where_nobody_reads() {
     execute(&mut program, 10);
     drop(program.stdin.take());
     assert!(program.wait().unwrap().success());
-    assert!(live.now().unwrap().lost().unread);
+    assert!(growing.now().unwrap().lost().unread);
 }
