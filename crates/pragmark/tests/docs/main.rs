@@ -13,7 +13,13 @@ fn root() -> PathBuf {
 fn documents() -> Vec<(PathBuf, String)> {
     let mut paths =
         vec![root().join("README.md"), root().join("CONTRIBUTING.md"), root().join("CHANGELOG.md")];
-    let others = ["SECURITY.md", "benchmarks/RESULTS.md", "fuzz/README.md", "packaging/README.md"];
+    let others = [
+        "SECURITY.md",
+        "benchmarks/RESULTS.md",
+        "drivers/browser/README.md",
+        "fuzz/README.md",
+        "packaging/README.md",
+    ];
     paths.extend(others.map(|name| root().join(name)));
     for folder in ["docs", "docs/lists", "docs/decisions"] {
         let docs = std::fs::read_dir(root().join(folder)).unwrap();
