@@ -136,7 +136,7 @@ fn statement(analysis: &Analysis, usage: &StatementUse) -> Row {
         number(usage.count),
         Cell::figure(Some(analysis.share_of_time(usage)), percent),
         seconds(usage.total_ns / usage.count.max(1)),
-        Cell::figure(usage.latencies.quantile(0.99), time),
+        Cell::figure(usage.p99_ns(), time),
         seconds(usage.longest_ns),
         number(usage.rows),
         number(usage.changes),

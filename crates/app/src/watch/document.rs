@@ -14,8 +14,6 @@ use crate::words::{grouped, plural, shell_word};
 
 /// How much of a statement the view quotes, in characters.
 const QUOTED: usize = 60;
-/// The share of executions that the given time covers.
-const MOST: f64 = 0.99;
 
 /// Figures by which the view orders statements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +39,7 @@ impl Order {
             Order::Time => usage.total_ns as f64,
             Order::Executions => usage.count as f64,
             Order::Mean => mean_ns(usage),
-            Order::P99 => usage.latencies.quantile(MOST).unwrap_or(0.0),
+            Order::P99 => usage.p99_ns().unwrap_or(0.0),
             Order::Rows => usage.rows.max(usage.changes) as f64,
             Order::Scans => usage.scan_steps as f64,
         }
@@ -67,7 +65,7 @@ pub fn live(moment: &Moment, order: Order, most: usize) -> Document {
             Cell::figure(Some(moment.analysis.share_of_time(usage)), percent),
             number(usage.count),
             Cell::figure(Some(mean_ns(usage)), time),
-            Cell::figure(usage.latencies.quantile(MOST), time),
+            Cell::figure(usage.p99_ns(), time),
             number(rows),
             number(usage.scan_steps),
         ])
@@ -152,12 +150,14 @@ fn rates(moment: &Moment) -> String {
 
 fn databases(moment: &Moment) -> Vec<String> {
     let words = |database: &super::Database| {
-        let log = match database.wal_bytes {
-            0 => String::new(),
-            bytes => format!(", write-ahead log of {:.1} MiB", bytes as f64 / 1048576.0),
-        };
-        let connections = plural(database.connections, "open connection", "open connections");
-        format!("{}: {connections}{log}", database.path)
+        let open = (database.connections > 0)
+            .then(|| plural(database.connections, "open connection", "open connections"));
+        let log = (database.wal_bytes > 0).then(|| {
+            format!("write-ahead log of {:.1} MiB", database.wal_bytes as f64 / 1048576.0)
+        });
+        let facts: Vec<String> = open.into_iter().chain(log).collect();
+        let colon = if facts.is_empty() { "" } else { ": " };
+        format!("{}{colon}{}", database.path, facts.join(", "))
     };
     moment.databases.iter().map(words).collect()
 }

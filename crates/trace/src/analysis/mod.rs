@@ -516,6 +516,13 @@ impl StatementUse {
         self.autocommit_writes += u64::from(finished.autocommit_write);
         self.failed += u64::from(event.result.is_some_and(|code| code != 0));
     }
+
+    /// Returns the time, in nanoseconds, that 99 of 100 executions did not exceed; `None` for fewer than 100 executions.
+    pub fn p99_ns(&self) -> Option<f64> {
+        let p99 = self.latencies.quantile(0.99).filter(|_| self.count >= 100)?;
+        // The middle of the longest time's class can be longer than that time.
+        Some(p99.min(self.longest_ns as f64))
+    }
 }
 
 fn unsigned(number: i64) -> u64 {

@@ -44,6 +44,17 @@ fn patient(busy_timeout_ms: i64) -> ConnectionSettings {
 }
 
 #[test]
+fn a_99th_percentile_needs_a_hundred_executions_and_is_no_longer_than_the_longest() {
+    let of = |count: u64| {
+        let mut usage = StatementUse { count, longest_ns: 1_001, ..StatementUse::default() };
+        (0..count).for_each(|_| usage.latencies.take(1_001));
+        usage.p99_ns()
+    };
+    assert_eq!(of(99), None);
+    assert!(of(100).is_some_and(|p99| p99 <= 1_001.0 && p99 > 900.0));
+}
+
+#[test]
 fn a_commit_outside_of_a_transaction_is_a_write_in_autocommit() {
     let write = Event { committed: true, changes: 1, ..event(2, 0) };
     let analysis = analysed(&[write, write]);
