@@ -3,6 +3,7 @@
 
 const fs = require("node:fs");
 const { setTimeout: sleep } = require("node:timers/promises");
+const { durability } = require("./durability.js");
 const { CannotRun } = require("./pages.js");
 
 // A kill comes within so many milliseconds after the last commit that it waits for: in any part of a later one.
@@ -24,14 +25,6 @@ async function basics(pages, settings, start) {
   // An empty database is opened sooner.
   if (found.isWhole) measured.metrics.start_us = microseconds;
   return { ...measured, durability: durability(found, acknowledged, measured.connections[0].pragmas.journal_mode) };
-}
-
-// What survived when the browser was killed while a page committed. A power cut is not measured, and these classes promise nothing
-// of it.
-function durability({ isWhole, entries, integrity }, acknowledged, journal) {
-  if (integrity !== "ok") throw new Error(`a kill of the browser damaged the database: ${integrity}`);
-  if (!isWhole || entries < acknowledged) return "buffered";
-  return ["off", "memory"].includes(journal) ? "torn" : "process";
 }
 
 // Kills tabs or browsers that commit, and compares what they had acknowledged with what is there.
