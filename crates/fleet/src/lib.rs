@@ -11,12 +11,14 @@
 mod address;
 mod agent;
 mod error;
+mod members;
 mod objects;
 mod presence;
 mod remote;
 mod results;
 mod runs;
 mod server;
+mod signature;
 mod subjects;
 mod wire;
 mod work;
@@ -24,14 +26,16 @@ mod work;
 pub use address::{Access, Address};
 pub use agent::{AgentEvent, Machine, StopSignals, serve};
 pub use error::FleetError;
-pub use objects::{Content, Object, ObjectCache, Signature, Signer, Trusted};
+pub use members::{Members, Roster};
+pub use objects::{Content, Object, ObjectCache};
 pub use presence::{Activity, Card, PresentAgent, check_name, present};
-pub use remote::{AgentCount, Remote};
+pub use remote::Remote;
 pub use results::{machine_reports, part_of_run, publish_part};
 pub use runs::{
     RunCard, SAY, Unreadable, find, finish, has_coordinator, list, progress_of, publish,
     publish_progress, purge, withdraw_progress,
 };
 pub use server::{ConnectionEvent, ConnectionObserver, Server};
+pub use signature::{Signature, Signer, Trusted};
 pub use wire::{MachineReport, RunPart};
 pub use work::{Queue, queue, register_group};

@@ -19,7 +19,8 @@ pub(crate) const BEAT: Duration = Duration::from_secs(5);
 pub struct Card {
     /// Its name, unique in the fleet.
     pub agent: String,
-    /// Distinguishes the process from earlier ones of this agent, and from another agent of its name.
+    /// The public key by which this process signs what it says, made when it started: it distinguishes the process from earlier
+    /// ones of this agent, and from another agent of its name.
     #[serde(default)]
     pub instance: String,
     /// Its version of pragmark.

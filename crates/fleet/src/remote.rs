@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use runner::{End, Execution, Executor, RunError, Task, Watch};
 
 use crate::error::{FleetError, Result};
+use crate::members::Roster;
 use crate::results::{StoredOutcomes, of_task, outcomes_of};
 use crate::server::Server;
 use crate::subjects::{WORK, group_results, work};
@@ -26,16 +26,13 @@ const AHEAD: usize = 4;
 /// Blocks for each agent below which more are published.
 const FEW: usize = 2;
 
-/// How many agents a group has at the moment.
-pub type AgentCount = Arc<AtomicUsize>;
-
 /// Has the agents of a group execute blocks. Outcomes are handed over in the order of the design, whichever agent is
 /// first, so the record is the one that a single machine with these outcomes would have written.
 pub struct Remote<'a> {
     server: &'a Server,
     run: String,
     group: String,
-    agent_count: AgentCount,
+    roster: Arc<Roster>,
     /// Blocks that are published or carried out, and not yet handed over, by their subjects.
     published: HashSet<String>,
     signs: Option<async_nats::Subscriber>,
@@ -43,12 +40,12 @@ pub struct Remote<'a> {
 
 impl<'a> Remote<'a> {
     /// Returns an executor for a group of a run.
-    pub fn new(server: &'a Server, run: &str, group: &str, agent_count: AgentCount) -> Remote<'a> {
+    pub fn new(server: &'a Server, run: &str, group: &str, roster: Arc<Roster>) -> Remote<'a> {
         Remote {
             server,
             run: run.to_owned(),
             group: group.to_owned(),
-            agent_count,
+            roster,
             published: HashSet::new(),
             signs: None,
         }
@@ -70,7 +67,8 @@ impl<'a> Remote<'a> {
     }
 
     fn find(&self, tasks: &[Task]) -> Result<Option<StoredOutcomes>> {
-        outcomes_of(self.server, &self.run, &self.group, tasks)
+        let stranger = |agent: &str| self.roster.note_stranger(agent);
+        outcomes_of(self.server, &self.run, &self.group, tasks, &self.roster.members(), &stranger)
     }
 
     /// Waits for the outcomes of a block; `None` if it was stopped.
@@ -156,7 +154,7 @@ impl Executor for Remote<'_> {
     }
 
     fn depth(&self) -> usize {
-        let agents = self.agent_count.load(Ordering::Relaxed).max(1);
+        let agents = self.roster.present().max(1);
         if self.published.len() > FEW * agents { 0 } else { AHEAD * agents }
     }
 

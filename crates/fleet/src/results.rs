@@ -1,13 +1,16 @@
-//! The outcomes of a run on the server. The first that was stored of a block counts, so that everybody who reads them
-//! counts the same.
+//! The outcomes of a run on the server. The first of a block that a member of its group has signed counts, so that everybody
+//! who reads them counts the same.
 
 use runner::Task;
 
-use crate::error::{FleetError, Result};
+use crate::error::Result;
+use crate::members::Members;
 use crate::server::{Server, Stored};
+use crate::signature::Signer;
 use crate::subjects::{block_results, machine, part, result, results_stream};
 use crate::wire::{
-    Done, Finished, MachineReport, RunPart, Work, decode, encode, hash_of_block, hash_of_task,
+    Done, Finished, MachineReport, RunPart, Work, decode, decode_signed, encode, encode_signed,
+    hash_of_block, hash_of_task,
 };
 
 /// The outcomes of a block that count, and the agent that they are from.
@@ -16,40 +19,53 @@ pub(crate) struct StoredOutcomes {
     pub(crate) done: Done,
 }
 
-/// Returns the outcomes of these trials: of the block as it is, or of a larger one that they are the rest of.
+/// Returns the outcomes of these trials that a member has signed: of the block as it is, or of a larger one that they are the
+/// rest of. Hands over the names of agents under which others have stored outcomes.
 pub(crate) fn outcomes_of(
     server: &Server,
     run: &str,
     group: &str,
     tasks: &[Task],
+    members: &Members,
+    stranger: &dyn Fn(&str),
 ) -> Result<Option<StoredOutcomes>> {
     let Some(first) = tasks.first() else { return Ok(None) };
     let exact = result(run, group, &first.block, &hash_of_block(tasks), "*");
-    if let Some(found) = first_of(server, run, &exact, tasks)? {
+    if let Some(found) = first_of(server, run, &exact, tasks, members, stranger)? {
         return Ok(Some(found));
     }
     match first.position {
         0 => Ok(None),
         // A process that was killed while it recorded a block has recorded the beginning of it.
-        _ => first_of(server, run, &block_results(run, group, &first.block), tasks),
+        _ => {
+            let block = block_results(run, group, &first.block);
+            first_of(server, run, &block, tasks, members, stranger)
+        }
     }
 }
 
-/// Returns the first outcomes below a subject that hold all of these trials.
+/// Returns the first outcomes below a subject that hold all of these trials and that a member has signed.
 fn first_of(
     server: &Server,
     run: &str,
     subject: &str,
     tasks: &[Task],
+    members: &Members,
+    stranger: &dyn Fn(&str),
 ) -> Result<Option<StoredOutcomes>> {
     let stream = results_stream(run);
     let mut from = 1;
     while let Some(stored) = server.first(&stream, subject, from)? {
         from = stored.sequence + 1;
-        // What nobody can read counts for nobody: the block is carried out again.
-        let Ok(done) = decode::<Done>(&stored.payload, "an outcome") else { continue };
+        // What nobody can read, or anybody may have written, counts for nobody: the block is carried out again.
+        let signed = decode_signed::<Done>(&stored, "an outcome").ok();
+        let agent = stored.name().to_owned();
+        let is_member = |signed: &(String, Done)| members.get(&signed.0) == Some(&agent);
+        let Some((_, done)) = signed.filter(is_member) else {
+            stranger(&agent);
+            continue;
+        };
         if tasks.iter().all(|task| of_task(&done, task).is_some()) {
-            let agent = stored.name().to_owned();
             return Ok(Some(StoredOutcomes { agent, done }));
         }
     }
@@ -68,13 +84,14 @@ pub(crate) fn store_outcomes(
     work: &Work,
     agent: &str,
     done: &Done,
+    signer: &Signer,
 ) -> Result<bool> {
     let Work { run, group, tasks } = work;
     let block = tasks.first().map_or("", |task| &task.block);
     let hash = hash_of_block(tasks);
     let subject = result(run, group, block, &hash, agent);
     let id = format!("{run}/{group}/{block}/{hash}/{}/{agent}", done.attempt);
-    server.store("store an outcome", &subject, Some(&id), &encode(done)?)
+    server.store("store an outcome", &subject, Some(&id), &encode_signed(done, &subject, signer)?)
 }
 
 /// Stores what an agent says of its machine; false where it has said so since it was started.
@@ -83,29 +100,32 @@ pub(crate) fn store_machine(
     run: &str,
     group: &str,
     report: &MachineReport,
+    signer: &Signer,
 ) -> Result<bool> {
-    let instance = crate::subjects::token(&report.instance);
-    let subject = machine(run, group, &instance, &report.agent);
-    server.store("store a machine", &subject, None, &encode(report)?)
+    let subject = machine(run, group, &signer.key(), &report.agent);
+    let payload = encode_signed(report, &subject, signer)?;
+    server.store("store a machine", &subject, None, &payload)
 }
 
-/// Returns the latest report of each agent of a group, in the order in which they were stored. An agent whose report
-/// cannot be read cannot take part.
+/// Returns the latest report of each agent of a group, in the order in which they were stored. A report that no member has
+/// signed is nobody's.
 ///
 /// # Errors
 /// When the server refuses.
-pub fn machine_reports(server: &Server, run: &str, group: &str) -> Result<Vec<MachineReport>> {
+pub fn machine_reports(
+    server: &Server,
+    run: &str,
+    group: &str,
+    members: &Members,
+) -> Result<Vec<MachineReport>> {
     let stored = server.all(&results_stream(run), &machine(run, group, "*", "*"))?;
     let read = |stored: &Stored| {
-        let agent = stored.name().to_owned();
-        let unreadable = |error: FleetError| MachineReport {
-            agent: agent.clone(),
-            instance: stored.subject.rsplit('.').nth(1).unwrap_or_default().to_owned(),
-            machine: Err(error.to_string()),
-        };
-        decode(&stored.payload, &format!("the machine of {agent}")).unwrap_or_else(unreadable)
+        let what = format!("the machine of {}", stored.name());
+        let (key, report) = decode_signed::<MachineReport>(stored, &what).ok()?;
+        let is_own = report.agent == stored.name() && report.instance == key;
+        (is_own && members.get(&key) == Some(&report.agent)).then_some(report)
     };
-    Ok(latest(stored.iter().map(read)))
+    Ok(latest(stored.iter().filter_map(read)))
 }
 
 /// Returns the last report of each agent.

@@ -1,6 +1,6 @@
 //! The runs of a fleet: which agents are to take part in each.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::{Duration, Instant};
 
 use lab::fleet::{Candidate, Group, Per, Progress};
@@ -8,6 +8,7 @@ use lab::record::{LONGEST_S, RunPlan, is_name};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{FleetError, Result};
+use crate::members::Members;
 use crate::objects::Object;
 use crate::server::{Server, Stored};
 use crate::subjects::{RUNS, WORK, progress, results_stream, run, run_work};
@@ -36,6 +37,9 @@ pub struct RunCard {
     pub agents: Vec<Candidate>,
     /// The groups with their agents.
     pub groups: Vec<Group>,
+    /// The processes of agents whose outcomes count, by the names of the groups.
+    #[serde(default)]
+    pub members: BTreeMap<String, Members>,
     /// Seconds after which a block is given to another agent when its own gives no sign.
     pub patience_s: f64,
     /// Seconds for which each agent probes its noise.
@@ -119,9 +123,16 @@ impl RunCard {
         self.objects.iter().try_for_each(|object| object.check().map_err(|error| error.to_string()))
     }
 
-    /// Returns the group of an agent.
-    pub fn group_of(&self, agent: &str) -> Option<&Group> {
-        self.groups.iter().find(|group| group.agents.contains(agent))
+    /// Returns the group to which a process of an agent belongs, by its public key.
+    pub fn group_of(&self, instance: &str) -> Option<&str> {
+        let mut members = self.members.iter();
+        let (group, _) = members.find(|(_, members)| members.contains_key(instance))?;
+        Some(group)
+    }
+
+    /// Returns the processes whose outcomes count in a group.
+    pub fn members_of(&self, group: &str) -> Members {
+        self.members.get(group).cloned().unwrap_or_default()
     }
 }
 

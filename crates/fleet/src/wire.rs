@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::{FleetError, Result};
+use crate::server::Stored;
+use crate::signature::{Signature, Signer};
 
 /// The longest message after decompression, in bytes: what comes from another machine must not fill the memory.
 const LONGEST: u64 = 256 << 20;
@@ -53,8 +55,7 @@ pub(crate) struct Finished {
 pub struct MachineReport {
     /// The agent.
     pub agent: String,
-    /// Distinguishes the process from earlier ones of this agent.
-    #[serde(default)]
+    /// The public key of its process, which distinguishes it from earlier ones of this agent.
     pub instance: String,
     /// The machine with its engines, or why it cannot take part.
     pub machine: Result<EnvironmentFile, String>,
@@ -67,6 +68,14 @@ pub struct RunPart {
     pub plan: RunPlan,
     /// The machine of the agent that was first to be ready, for all of the group.
     pub environment: EnvironmentFile,
+}
+
+/// What an agent says, signed by the process that says it together with the subject, so that nobody can use it elsewhere.
+#[derive(Serialize, Deserialize)]
+struct Signed {
+    signature: Signature,
+    /// The message as JSON: the very bytes that were signed.
+    message: String,
 }
 
 impl Work {
@@ -120,6 +129,38 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T>
     serde_json::from_slice(&text).map_err(|error| FleetError::damaged(what, error))
 }
 
+/// Encodes a message for a subject, signed.
+pub(crate) fn encode_signed(
+    value: &impl Serialize,
+    subject: &str,
+    signer: &Signer,
+) -> Result<Vec<u8>> {
+    let message =
+        serde_json::to_string(value).map_err(|error| FleetError::damaged("a message", error))?;
+    let signature = signer.sign(signed_bytes(subject, &message).as_bytes())?;
+    encode(&Signed { signature, message })
+}
+
+/// Decodes a signed message; returns it with the key of its author.
+///
+/// # Errors
+/// It is damaged, or nobody signed it for this subject.
+pub(crate) fn decode_signed<T: DeserializeOwned>(
+    stored: &Stored,
+    what: &str,
+) -> Result<(String, T)> {
+    let Signed { signature, message } = decode(&stored.payload, what)?;
+    if !signature.is_of(signed_bytes(&stored.subject, &message).as_bytes()) {
+        return Err(FleetError::damaged(what, "its signature is wrong"));
+    }
+    let value = serde_json::from_str(&message).map_err(|error| FleetError::damaged(what, error))?;
+    Ok((signature.key, value))
+}
+
+fn signed_bytes(subject: &str, message: &str) -> String {
+    format!("pragmark message 1\n{subject}\n{message}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,6 +185,27 @@ mod tests {
         for damaged in [&packed[..packed.len() / 2], b"", b"{}"] {
             assert!(decode::<Work>(damaged, "work").is_err());
         }
+    }
+
+    #[test]
+    fn a_signed_message_is_read_below_its_subject_alone() {
+        let signer = Signer::default();
+        let payload = encode_signed(&"figures", "mine", &signer).unwrap();
+        let stored = |subject: &str, payload: &[u8]| Stored {
+            subject: subject.to_owned(),
+            sequence: 1,
+            payload: payload.to_vec().into(),
+            stored_s: 0,
+        };
+        let (key, read) = decode_signed::<String>(&stored("mine", &payload), "it").unwrap();
+        assert_eq!((key, read.as_str()), (signer.key(), "figures"));
+        assert!(decode_signed::<String>(&stored("yours", &payload), "it").is_err());
+        let mut signed: Signed = decode(&payload, "it").unwrap();
+        signed.message = "\"others\"".to_owned();
+        let changed = stored("mine", &encode(&signed).unwrap());
+        assert!(decode_signed::<String>(&changed, "it").is_err());
+        let plain = stored("mine", &encode(&"figures").unwrap());
+        assert!(decode_signed::<String>(&plain, "it").is_err());
     }
 
     #[test]

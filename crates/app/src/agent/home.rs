@@ -1,8 +1,9 @@
 //! The directory of an agent in the cache: one process at a time has it.
 
 use std::fs::{self, File, TryLockError};
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
+
+use fleet::Signer;
 
 use crate::error::{Error, Result};
 
@@ -15,8 +16,8 @@ const INSTANCE: &str = "instance";
 /// The directory, for as long as this is kept.
 pub(super) struct Home {
     pub(super) path: PathBuf,
-    /// Distinguishes this process from all others of its name.
-    pub(super) instance: String,
+    /// The key of this process, whose public half is its instance: it is written nowhere.
+    pub(super) signer: Signer,
     /// The instance that was here before, which has ended.
     pub(super) before: String,
     _lock: File,
@@ -39,21 +40,15 @@ impl Home {
         let file = path.join(INSTANCE);
         // There is none the first time.
         let before = fs::read_to_string(&file).unwrap_or_default();
-        let instance = instance();
-        fs::write(&file, &instance).map_err(|error| failed(&file, error))?;
-        Ok(Home { path, instance, before, _lock: lock })
+        let signer = Signer::default();
+        fs::write(&file, signer.key()).map_err(|error| failed(&file, error))?;
+        Ok(Home { path, signer, before, _lock: lock })
     }
 }
 
 fn taken(name: &str) -> Error {
     Error::unusable(format!("another agent with the name {name} runs on this machine"))
         .hint("give each agent a name of its own with --name")
-}
-
-/// A random text. The standard library seeds each state by the system's randomness.
-fn instance() -> String {
-    let random = || RandomState::new().build_hasher().finish();
-    format!("{:016x}{:08x}", random(), std::process::id())
 }
 
 #[cfg(test)]
@@ -68,10 +63,10 @@ mod tests {
         let first = enter().unwrap();
         let failure = enter().err().unwrap().words();
         assert!(failure.contains("runs on this machine"), "{failure}");
-        let one = first.instance.clone();
+        let one = first.signer.key();
         drop(first);
         let second = enter().unwrap();
         assert_eq!(second.before, one);
-        assert_ne!(second.instance, one);
+        assert_ne!(second.signer.key(), one);
     }
 }

@@ -54,13 +54,9 @@ pub fn agent(request: &AgentRequest, ui: &dyn Interface) -> Result<()> {
     let name = agent_name(request.name.as_deref())?;
     let own = Cache::of_user()?.root().join("agents").join(&name);
     let home = Home::enter(own, &name)?;
-    let card = Card {
-        agent: name.clone(),
-        instance: home.instance.clone(),
-        ..card(request, &directory, &interrupted)?
-    };
+    let card = Card { agent: name.clone(), ..card(request, &directory, &interrupted)? };
     let server = connect(&request.server, &name, &interrupted, ui)?;
-    check_name(&server, &name, &[&home.instance, &home.before])?;
+    check_name(&server, &name, &[&home.signer.key(), &home.before])?;
     tell!(
         ui,
         "agent {name} measures in {}; stop it with Ctrl-C, or with `pragmark fleet drain`",
@@ -71,7 +67,9 @@ pub fn agent(request: &AgentRequest, ui: &dyn Interface) -> Result<()> {
     let mut host =
         Host::new(&driver, (&name, directory), (objects, acceptance), (&interrupted, ui));
     let orders = StopSignals { cancelled: Arc::clone(&interrupted), ..StopSignals::default() };
-    fleet::serve(&server, card, &mut host, &orders, &|notice| ui.say(&words(notice)))?;
+    fleet::serve(&server, card, &home.signer, &mut host, &orders, &|notice| {
+        ui.say(&words(notice))
+    })?;
     ui.say("the agent has ended");
     Ok(())
 }

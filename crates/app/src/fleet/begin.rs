@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fleet::{
-    FleetError, Object, PresentAgent, RunCard, Server, find, has_coordinator, publish,
+    FleetError, Members, Object, PresentAgent, RunCard, Server, find, has_coordinator, publish,
     register_group,
 };
 use lab::fleet::{Candidate, Group, Listed, groups};
@@ -81,13 +81,17 @@ pub(super) fn resume(
     interrupted: &Arc<AtomicBool>,
     ui: &dyn Interface,
 ) -> Result<(Server, FleetFolder)> {
-    let folder = FleetFolder::open(path)?;
-    let card = &folder.chosen.card;
+    let mut folder = FleetFolder::open(path)?;
+    let card = &mut folder.chosen.card;
     check_version(&card.plan)?;
     let address = server.address.clone().unwrap_or_else(|| folder.chosen.server.clone());
     let server = ServerRequest { address: Some(address), ..server.clone() };
     let server = connect(&server, &card.run, interrupted, ui)?;
     server.make_streams()?;
+    // Agents that came after the folder was written: their outcomes count as before.
+    if let Ok(known) = find(&server, &card.run) {
+        card.members = known.members;
+    }
     publish_all(&server, card)?;
     Ok((server, folder))
 }
@@ -142,12 +146,17 @@ fn card(
     objects: Vec<Object>,
 ) -> RunCard {
     let candidates: Vec<Candidate> = agents.iter().map(PresentAgent::candidate).collect();
+    let groups = groups(&candidates, request.per);
     RunCard {
         run: plan.id.clone(),
+        members: groups
+            .iter()
+            .map(|group| (group.name.clone(), members_of(group, agents)))
+            .collect(),
         version: plan.pragmark.clone(),
         per: request.per,
         on: request.on.as_ref().map(ToString::to_string),
-        groups: groups(&candidates, request.per),
+        groups,
         agents: candidates,
         patience_s: request.patience_s,
         probe_s: request.run.probe_s,
@@ -156,6 +165,13 @@ fn card(
         finished: false,
         plan,
     }
+}
+
+/// Returns the processes of the agents that a group begins with.
+fn members_of(group: &Group, agents: &[PresentAgent]) -> Members {
+    let cards = agents.iter().map(|agent| &agent.card);
+    let own = cards.filter(|card| group.agents.contains(&card.agent));
+    own.map(|card| (card.instance.clone(), card.agent.clone())).collect()
 }
 
 /// Publishes a run so that its agents take part, and lets them take blocks.

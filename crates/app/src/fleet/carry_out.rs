@@ -2,17 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use fleet::{
-    AgentCount, MachineReport, PresentAgent, Remote, RunCard, RunPart, SAY, Server, finish,
+    MachineReport, PresentAgent, Remote, Roster, RunCard, RunPart, SAY, Server, finish,
     machine_reports, part_of_run, present, publish, publish_part, publish_progress,
     withdraw_progress,
 };
-use lab::fleet::{Candidate, Group, Kind, Progress};
+use lab::fleet::{CLASS, Group, Kind, Labels, Progress};
 use runner::{End, Event, Observer, RunFolder};
 
 use super::choice::usable;
@@ -24,6 +24,9 @@ use crate::run::tiers;
 
 /// The file with what the machines of a group said of themselves.
 pub(super) const MACHINES: &str = "machines.json";
+
+/// What is known of each group at the moment, by its name.
+type Rosters = HashMap<String, Arc<Roster>>;
 
 /// How often to look who is present.
 const LOOK: Duration = Duration::from_secs(1);
@@ -40,10 +43,8 @@ pub(super) fn carry_out(
 ) -> Result<End> {
     let card = folder.chosen.card.clone();
     let board = Mutex::new(Board::new(ui, card.groups.len()));
-    let agent_counts: HashMap<String, AgentCount> = card
-        .groups
-        .iter()
-        .map(|group| (group.name.clone(), Arc::new(AtomicUsize::new(group.agents.len()))))
+    let rosters: Rosters = (card.groups.iter())
+        .map(|group| (group.name.clone(), Arc::new(Roster::new(card.members_of(&group.name)))))
         .collect();
     let (ends, card) = thread::scope(|scope| {
         let folder = &*folder;
@@ -51,14 +52,14 @@ pub(super) fn carry_out(
             .groups
             .iter()
             .map(|group| {
-                let agent_count = Arc::clone(&agent_counts[&group.name]);
+                let roster = Arc::clone(&rosters[&group.name]);
                 let board = &board;
                 scope.spawn(move || {
-                    of_group(server, folder, group, agent_count, board, (interrupted, ui))
+                    of_group(server, folder, group, roster, board, (interrupted, ui))
                 })
             })
             .collect();
-        let card = watch(server, folder, &agent_counts, &threads, &board);
+        let card = watch(server, folder, &rosters, &threads, &board);
         let ends: Vec<Result<End>> = threads.into_iter().map(joined).collect();
         (ends, card)
     });
@@ -128,21 +129,21 @@ fn of_group(
     server: &Server,
     folder: &FleetFolder,
     group: &Group,
-    agent_count: AgentCount,
+    roster: Arc<Roster>,
     board: &Mutex<Board>,
     (interrupted, ui): (&AtomicBool, &dyn Interface),
 ) -> Result<End> {
     let card = &folder.chosen.card;
     let path = folder.of_group(group);
-    let Some(own) = opened(server, card, group, &path, interrupted)? else {
+    let Some(own) = opened(server, card, group, &roster, &path, interrupted)? else {
         return Ok(End::Cancelled);
     };
-    let mut remote = Remote::new(server, &card.run, &group.name, agent_count);
+    let mut remote = Remote::new(server, &card.run, &group.name, Arc::clone(&roster));
     locked(board).group_begins(&group.name, recorded(&own)?);
     let mut observer = OfGroup { group: &group.name, board };
     let end = runner::run(&own, &mut remote, &mut observer)?;
     tiers::keep_measured(&own, ui);
-    let reports = machine_reports(server, &card.run, &group.name)?;
+    let reports = machine_reports(server, &card.run, &group.name, &roster.members())?;
     let text = serde_json::to_string_pretty(&reports).map_err(Error::unusable)?;
     write_in_run(&path.join(MACHINES), &text)?;
     locked(board).group_ended();
@@ -161,6 +162,7 @@ fn opened(
     server: &Server,
     card: &RunCard,
     group: &Group,
+    roster: &Roster,
     path: &Path,
     interrupted: &AtomicBool,
 ) -> Result<Option<RunFolder>> {
@@ -168,7 +170,9 @@ fn opened(
         return Ok(Some(RunFolder::open(path)?));
     }
     if part_of_run(server, &card.run, &group.name)?.is_none() {
-        let Some(ready) = first_ready(server, card, group, interrupted)? else { return Ok(None) };
+        let Some(ready) = first_ready(server, card, group, roster, interrupted)? else {
+            return Ok(None);
+        };
         publish_part(server, &card.run, &group.name, &begun(card, group, ready))?;
     }
     let Some(part) = part_of_run(server, &card.run, &group.name)? else {
@@ -183,10 +187,12 @@ fn first_ready(
     server: &Server,
     card: &RunCard,
     group: &Group,
+    roster: &Roster,
     interrupted: &AtomicBool,
 ) -> Result<Option<MachineReport>> {
     while !interrupted.load(Ordering::Relaxed) {
-        let mut reports = machine_reports(server, &card.run, &group.name)?;
+        let members = roster.members();
+        let mut reports = machine_reports(server, &card.run, &group.name, &members)?;
         let refused = reports.iter().filter(|report| report.machine.is_err()).count();
         if refused == reports.len() && refused >= group.agents.len() {
             let present = present(server)?;
@@ -238,7 +244,7 @@ fn begun(card: &RunCard, group: &Group, ready: MachineReport) -> RunPart {
 fn watch(
     server: &Server,
     folder: &FleetFolder,
-    agent_counts: &HashMap<String, AgentCount>,
+    rosters: &Rosters,
     threads: &[ScopedJoinHandle<'_, Result<End>>],
     board: &Mutex<Board>,
 ) -> RunCard {
@@ -255,7 +261,7 @@ fn watch(
         if is_due(looked, LOOK) {
             looked = Some(Instant::now());
             // Who is present matters for speed alone: the next look may succeed.
-            if let Ok(true) = counted(server, &mut card, agent_counts, &mut seen, board) {
+            if let Ok(true) = counted(server, &mut card, rosters, &mut seen, board) {
                 let _ = publish(server, &card);
             }
         }
@@ -269,41 +275,82 @@ fn seen_now(card: &RunCard) -> HashMap<String, Instant> {
     card.groups.iter().map(|group| group.name.clone()).map(|name| (name, Instant::now())).collect()
 }
 
-/// Counts the agents that are present in each group, and adds those that have come; whether any has.
+/// Counts the agents that are present in each group, and adds those that have come or were started again; whether any was.
 fn counted(
     server: &Server,
     card: &mut RunCard,
-    agent_counts: &HashMap<String, AgentCount>,
+    rosters: &Rosters,
     seen: &mut HashMap<String, Instant>,
     board: &Mutex<Board>,
 ) -> Result<bool> {
     let on = card.on.as_deref().and_then(|on| on.parse().ok());
     let all = present(server)?;
-    let mut of_kinds: HashMap<Kind, Vec<Candidate>> = HashMap::new();
+    let mut of_kinds: HashMap<Kind, Vec<PresentAgent>> = HashMap::new();
     for agent in usable(&all, on.as_ref()) {
-        let candidate = agent.candidate();
-        let kind = Kind::of(&candidate, card.per);
-        of_kinds.entry(kind).or_default().push(candidate);
+        match other_machine(card, &agent) {
+            Some(why) => locked(board).line_once(why),
+            None => {
+                let kind = Kind::of(&agent.candidate(), card.per);
+                of_kinds.entry(kind).or_default().push(agent);
+            }
+        }
     }
     let mut changed = false;
     for group in &mut card.groups {
         let here = of_kinds.remove(&group.kind).unwrap_or_default();
-        agent_counts[&group.name].store(here.len(), Ordering::Relaxed);
+        let roster = &rosters[&group.name];
+        roster.set_present(here.len());
         note_presence(&group.name, here.is_empty(), seen, board);
-        for candidate in here {
-            if group.agents.insert(candidate.agent.clone()) {
-                changed = true;
-                locked(board).line(&format!("{} joins {}", candidate.agent, group.name));
-                card.agents.push(candidate);
+        note_trouble(&group.name, &here, roster, board);
+        let members = card.members.entry(group.name.clone()).or_default();
+        for agent in here {
+            let name = agent.card.agent.clone();
+            changed |= members.insert(agent.card.instance.clone(), name.clone()).is_none();
+            if group.agents.insert(name.clone()) {
+                locked(board).line(&format!("{name} joins {}", group.name));
+                card.agents.push(agent.candidate());
             }
+        }
+        if changed {
+            roster.set_members(members.clone());
         }
     }
     for stranger in of_kinds.into_values().flatten() {
-        let agent = stranger.agent;
+        let agent = stranger.card.agent;
         let text = format!("{agent} takes no part: no group of this run has machines of its kind");
         locked(board).line_once(text);
     }
     Ok(changed)
+}
+
+/// Returns why an agent of the run, started again, is not the machine that it was: its figures would be those of another one.
+fn other_machine(card: &RunCard, agent: &PresentAgent) -> Option<String> {
+    const DECISIVE: [&str; 4] = [CLASS, "cpu", "disk", "fs"];
+    let name = &agent.card.agent;
+    let before = card.agents.iter().find(|known| known.agent == *name)?;
+    let value = |labels: &Labels, label: &str| labels.get(label).cloned().unwrap_or_default();
+    let (was, is) = (&before.labels, &agent.card.labels);
+    let label = DECISIVE.iter().find(|label| value(was, label) != value(is, label))?;
+    Some(format!(
+        "{name} takes no part any more: it was started again with {label} `{}` instead of `{}`",
+        value(is, label),
+        value(was, label)
+    ))
+}
+
+/// Says once why an agent carries nothing out at the moment, and under whose name outcomes are stored that do not count.
+fn note_trouble(group: &str, here: &[PresentAgent], roster: &Roster, board: &Mutex<Board>) {
+    let mut board = locked(board);
+    for card in here.iter().map(|agent| &agent.card) {
+        if let Some(trouble) = &card.doing.trouble {
+            board.line_once(format!("{group}: {} waits: {trouble}", card.agent));
+        }
+    }
+    for agent in roster.take_strangers() {
+        board.line_once(format!(
+            "{group}: outcomes under the name {agent} do not count: no member of this group has signed them"
+        ));
+    }
 }
 
 /// Says once that a group has been without agents for long.

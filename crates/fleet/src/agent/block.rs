@@ -8,7 +8,7 @@ use runner::Execution;
 use super::{Agent, AgentEvent, locked};
 use crate::error::{FleetError, Result};
 use crate::presence::clock_s;
-use crate::results::{outcomes_of, store_outcomes};
+use crate::results::{StoredOutcomes, outcomes_of, store_outcomes};
 use crate::wire::{Done, Finished, Work, decode, hash_of_task};
 
 /// The pause after trouble with the machine, such as a full disk.
@@ -31,7 +31,7 @@ impl Agent<'_> {
             }
         };
         let block = work.tasks.first().map(|task| task.block.clone()).unwrap_or_default();
-        if outcomes_of(self.server, &work.run, &work.group, &work.tasks)?.is_some() {
+        if self.outcomes(&work)?.is_some() {
             self.answer(message, AckKind::Ack);
             return Ok(());
         }
@@ -54,6 +54,13 @@ impl Agent<'_> {
         stored
     }
 
+    /// Returns the outcomes of a block that count.
+    fn outcomes(&self, work: &Work) -> Result<Option<StoredOutcomes>> {
+        let members = self.runs.get(&work.run).map(|run| run.card.members_of(&work.group));
+        let members = members.unwrap_or_default();
+        outcomes_of(self.server, &work.run, &work.group, &work.tasks, &members, &|_| {})
+    }
+
     /// Stores the outcomes of a block, and then acknowledges it.
     fn store(
         &mut self,
@@ -69,7 +76,7 @@ impl Agent<'_> {
             execution,
         });
         let done = Done { trials: trials.collect(), attempt };
-        match store_outcomes(self.server, work, &self.name, &done) {
+        match store_outcomes(self.server, work, &self.name, &done, self.signer) {
             Ok(_) => {}
             // Such as a server whose storage is full: it may have room later.
             Err(error @ FleetError::Refused(..)) => {
@@ -79,7 +86,7 @@ impl Agent<'_> {
             Err(error) => return Err(error),
         }
         self.answer(message, AckKind::Ack);
-        let first = outcomes_of(self.server, &work.run, &work.group, &work.tasks)?;
+        let first = self.outcomes(work)?;
         let block = block.to_owned();
         (self.say)(match first {
             Some(found) if found.agent != self.name => AgentEvent::Late(block),

@@ -21,6 +21,7 @@ use crate::presence::{BEAT, Card, beat, clock_s, other};
 use crate::results::store_machine;
 use crate::runs::{ALL, RunCard};
 use crate::server::Server;
+use crate::signature::Signer;
 use crate::subjects::{RUNS, WORK, consumer, drain, run};
 use crate::wire::MachineReport;
 
@@ -46,7 +47,7 @@ struct Agent<'a> {
     machine: &'a mut dyn Machine,
     card: Arc<Mutex<Card>>,
     name: String,
-    instance: String,
+    signer: &'a Signer,
     version: String,
     /// The number of the last card that was published; 0 before the first.
     beat: Arc<AtomicU64>,
@@ -69,13 +70,14 @@ struct Agent<'a> {
 pub fn serve(
     server: &Server,
     card: Card,
+    signer: &Signer,
     machine: &mut dyn Machine,
     orders: &StopSignals,
     say: &dyn Fn(AgentEvent),
 ) -> Result<()> {
     let (name, version) = (card.agent.clone(), card.version.clone());
-    let (instance, beat) = (card.instance.clone(), Arc::new(AtomicU64::new(0)));
-    let mut card = card;
+    let beat = Arc::new(AtomicU64::new(0));
+    let mut card = Card { instance: signer.key(), ..card };
     card.doing.began_s = clock_s();
     let card = Arc::new(Mutex::new(card));
     let jetstream = server.jetstream.clone();
@@ -87,7 +89,7 @@ pub fn serve(
         machine,
         card,
         name,
-        instance,
+        signer,
         version,
         beat,
         orders: orders.clone(),
@@ -162,7 +164,7 @@ impl Agent<'_> {
         }
         self.checked = Instant::now();
         let own = self.beat.load(Ordering::Relaxed);
-        let other = other(self.server, &self.name, &[&self.instance])?;
+        let other = other(self.server, &self.name, &[&self.signer.key()])?;
         if own > 0 && other.is_some_and(|sequence| sequence > own) {
             return Err(FleetError::NameTaken(self.name.clone()));
         }
@@ -245,12 +247,12 @@ impl Agent<'_> {
         if !card.is_open {
             return Ok(());
         }
-        let Some(group) = card.group_of(&self.name).map(|group| group.name.clone()) else {
-            return Ok(());
-        };
-        if self.runs.contains_key(&run) || self.refused.contains(&run) {
+        if let Some(joined) = self.runs.get_mut(&run) {
+            joined.card.members = card.members;
             return Ok(());
         }
+        let group = card.group_of(&self.signer.key()).map(str::to_owned);
+        let Some(group) = group.filter(|_| !self.refused.contains(&run)) else { return Ok(()) };
         self.join(card, group)
     }
 
@@ -266,8 +268,8 @@ impl Agent<'_> {
         };
         let why = machine.as_ref().err().cloned();
         let agent = self.name.clone();
-        let report = MachineReport { agent, instance: self.instance.clone(), machine };
-        store_machine(self.server, &run, &group, &report)?;
+        let report = MachineReport { agent, instance: self.signer.key(), machine };
+        store_machine(self.server, &run, &group, &report, self.signer)?;
         if let Some(why) = why {
             self.machine.forget(&run);
             (self.say)(AgentEvent::Refused { run: run.clone(), why });

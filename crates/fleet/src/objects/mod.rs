@@ -5,7 +5,6 @@
 //! trusted key has signed it.
 
 mod cache;
-mod signature;
 mod store;
 
 use std::fs::File;
@@ -17,9 +16,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::{FleetError, Result};
+use crate::signature::{Signature, Signer};
 
 pub use cache::ObjectCache;
-pub use signature::{Signature, Signer, Trusted};
 
 /// Bytes that are read or sent at a time.
 const PIECE: usize = 128 << 10;
@@ -85,7 +84,7 @@ impl Object {
             content,
             signature: None,
         };
-        object.signature = signer.map(|signer| signer.sign(&object)).transpose()?;
+        object.signature = signer.map(|signer| signer.sign_object(&object)).transpose()?;
         Ok(object)
     }
 

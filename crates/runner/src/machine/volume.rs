@@ -80,14 +80,30 @@ impl BlockDevice {
         let name = directory.file_name()?.to_string_lossy().into_owned();
         let disk =
             if directory.join("partition").exists() { directory.parent()? } else { &directory };
+        let model = read_trimmed(&disk.join("device/model"));
+        let rotational = read_flag(&disk.join("queue/rotational"));
         Some(Self {
+            // A virtual disk says that it rotates where its host says nothing.
+            rotational: rotational
+                .filter(|rotates| !rotates || !is_virtual(disk, model.as_deref())),
             name,
-            model: read_trimmed(&disk.join("device/model")),
-            rotational: read_flag(&disk.join("queue/rotational")),
+            model,
             write_cache: read_write_cache(&disk.join("queue/write_cache")),
             fua: read_flag(&disk.join("queue/fua")),
         })
     }
+}
+
+/// Returns whether a disk is one of a virtual machine, by its driver or its model.
+fn is_virtual(disk: &Path, model: Option<&str>) -> bool {
+    const DRIVERS: [&str; 4] = ["virtio", "vbd-", "xvd", "nbd"];
+    const MODELS: [&str; 4] = ["QEMU", "VBOX", "VMware", "Virtual"];
+    let begins = |part: std::path::Component<'_>| {
+        let part = part.as_os_str().to_string_lossy();
+        DRIVERS.iter().any(|driver| part.starts_with(driver))
+    };
+    disk.components().any(begins)
+        || model.is_some_and(|model| MODELS.iter().any(|of| model.contains(of)))
 }
 
 fn directory_by_number(root: &Path, (major, minor): (u32, u32)) -> Option<PathBuf> {
@@ -208,6 +224,15 @@ mod tests {
                 fua: Some(true),
             })
         );
+    }
+
+    #[test]
+    fn a_virtual_disk_does_not_rotate_because_it_says_so() {
+        let physical = Path::new("/sys/devices/pci0000:00/ata1/host0/block/sda");
+        assert!(is_virtual(Path::new("/sys/devices/pci0000:00/virtio2/block/vda"), None));
+        assert!(is_virtual(Path::new("/sys/devices/vbd-51712/block/xvda"), None));
+        assert!(is_virtual(physical, Some("QEMU HARDDISK")));
+        assert!(!is_virtual(physical, Some("WDC WD40EFRX")) && !is_virtual(physical, None));
     }
 
     #[test]

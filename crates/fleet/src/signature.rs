@@ -1,4 +1,4 @@
-//! Signatures of objects by nkeys, the keys that NATS has, too.
+//! Signatures by nkeys, the keys that NATS has, too: of objects by people, and of outcomes by agents.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -9,9 +9,9 @@ use base64::engine::general_purpose::STANDARD;
 use nkeys::KeyPair;
 use serde::{Deserialize, Serialize};
 
-use super::Object;
 use crate::address::read;
 use crate::error::{FleetError, Result};
+use crate::objects::Object;
 
 /// Who vouches for an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,8 +22,14 @@ pub struct Signature {
     pub signature: String,
 }
 
-/// A key that signs.
+/// A key that signs: a person's, or one that a process of an agent makes for itself when it starts and never writes down.
 pub struct Signer(KeyPair);
+
+impl Default for Signer {
+    fn default() -> Signer {
+        Signer(KeyPair::new_user())
+    }
+}
 
 /// A public key whose objects are accepted.
 #[derive(Clone)]
@@ -47,14 +53,24 @@ impl Signer {
         Ok(Signer(key.map_err(no_key)?))
     }
 
+    /// Returns the public key.
+    pub fn key(&self) -> String {
+        self.0.public_key()
+    }
+
     /// Returns the signature of an object.
     ///
     /// # Errors
     /// When the key cannot sign.
-    pub(super) fn sign(&self, object: &Object) -> Result<Signature> {
-        let signed = self.0.sign(&statement(object));
+    pub(crate) fn sign_object(&self, object: &Object) -> Result<Signature> {
+        self.sign(&statement(object))
+    }
+
+    /// Returns the signature of these bytes.
+    pub(crate) fn sign(&self, bytes: &[u8]) -> Result<Signature> {
+        let signed = self.0.sign(bytes);
         let signed = signed.map_err(|error| FleetError::NoKey(error.to_string()))?;
-        Ok(Signature { key: self.0.public_key(), signature: STANDARD.encode(signed) })
+        Ok(Signature { key: self.key(), signature: STANDARD.encode(signed) })
     }
 }
 
@@ -72,9 +88,16 @@ impl Trusted {
     /// Returns whether this key has signed an object, with what it is for.
     pub fn has_signed(&self, object: &Object) -> bool {
         let Some(signature) = &object.signature else { return false };
-        let signed = STANDARD.decode(&signature.signature);
-        signature.key == self.0.public_key()
-            && signed.is_ok_and(|signed| self.0.verify(&statement(object), &signed).is_ok())
+        signature.key == self.0.public_key() && signature.is_of(&statement(object))
+    }
+}
+
+impl Signature {
+    /// Returns whether the owner of its key has signed these bytes.
+    pub(crate) fn is_of(&self, bytes: &[u8]) -> bool {
+        let key = KeyPair::from_public_key(&self.key);
+        let signed = STANDARD.decode(&self.signature);
+        matches!((key, signed), (Ok(key), Ok(signed)) if key.verify(bytes, &signed).is_ok())
     }
 }
 
