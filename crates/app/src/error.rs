@@ -200,6 +200,12 @@ impl From<FleetError> for Error {
             FleetError::PasswordInAddress => Some(
                 "set NATS_CREDS, NATS_NKEY, or NATS_USER with NATS_PASSWORD in the environment",
             ),
+            FleetError::NoServer(_, why) if why.contains("CaUsedAsEndEntity") => Some(
+                "the server shows the certificate of an authority itself: have the authority sign one for the server; examples/fleet/README.md has the commands",
+            ),
+            FleetError::NoServer(_, why) if why.contains("not valid for name") => Some(
+                "use an address that the certificate names, or make one that names this address",
+            ),
             FleetError::NoServer(_, why) if why.contains("certificate") => {
                 Some("NATS_CA=FILE names the certificate of your own authority")
             }
@@ -208,6 +214,9 @@ impl From<FleetError> for Error {
             ),
             FleetError::Rejected(..) => Some(
                 "set NATS_CREDS, NATS_NKEY, or NATS_USER with NATS_PASSWORD in the environment",
+            ),
+            FleetError::NotPermitted(..) => Some(
+                "give the user the permissions of its role; examples/fleet/server.conf has them",
             ),
             FleetError::NoJetStream(_) => {
                 Some("add `jetstream { }` to its configuration; docs/fleet.md has one")

@@ -25,6 +25,9 @@ pub enum FleetError {
     /// The server has no JetStream.
     #[error("the NATS server at {0} has no JetStream")]
     NoJetStream(String),
+    /// The server gives no answer on JetStream, as to a user who may not ask.
+    #[error("the NATS server at {0} does not answer this user on JetStream: {1}")]
+    NotPermitted(String, String),
     /// The server refused a request.
     #[error("the NATS server cannot {0}: {1}")]
     Refused(&'static str, String),

@@ -31,6 +31,9 @@ type Rosters = HashMap<String, Arc<Roster>>;
 /// How often to look who is present.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// How long an agent that has refused a run may take to be seen after it was started again.
+const RESTARTED: Duration = Duration::from_secs(3);
+
 /// How long a group may be without agents before that is said.
 const ALONE: Duration = Duration::from_secs(20);
 
@@ -190,11 +193,13 @@ fn first_ready(
     roster: &Roster,
     interrupted: &AtomicBool,
 ) -> Result<Option<MachineReport>> {
+    let began = Instant::now();
     while !interrupted.load(Ordering::Relaxed) {
         let members = roster.members();
         let mut reports = machine_reports(server, &card.run, &group.name, &members)?;
         let refused = reports.iter().filter(|report| report.machine.is_err()).count();
-        if refused == reports.len() && refused >= group.agents.len() {
+        if refused == reports.len() && refused >= group.agents.len() && began.elapsed() > RESTARTED
+        {
             let present = present(server)?;
             reports.retain(|report| !was_started_since(report, &present));
             if reports.len() >= group.agents.len() {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_nats::jetstream::Context;
-use async_nats::jetstream::context::PublishErrorKind;
+use async_nats::jetstream::context::{AccountErrorKind, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::Stream;
 use async_nats::{Client, ConnectErrorKind, Event};
@@ -138,7 +138,15 @@ impl Server {
     fn check_jetstream(&self) -> Result<()> {
         match self.runtime.block_on(self.jetstream.query_account()) {
             Ok(_) => Ok(()),
-            Err(_) => Err(FleetError::NoJetStream(self.address.to_string())),
+            // A server without JetStream says so. To who may not ask, it says nothing.
+            Err(error) => Err(match error.kind() {
+                AccountErrorKind::JetStreamUnavailable | AccountErrorKind::JetStream(_) => {
+                    FleetError::NoJetStream(self.address.to_string())
+                }
+                AccountErrorKind::TimedOut | AccountErrorKind::Other => {
+                    FleetError::NotPermitted(self.address.to_string(), error.to_string())
+                }
+            }),
         }
     }
 

@@ -81,6 +81,36 @@ fn tls_with_an_authority_of_its_own_is_used_and_checked() {
     assert!(said.contains("cannot read none.crt"), "{said}");
     let (code, said) = run(&world, ("NATS_CA", "ca.crt"));
     assert_eq!(code, Some(0), "{said}");
+    let mut elsewhere =
+        world.command(&["fleet", "status", &format!("tls://localhost:{}", world.port)]);
+    let said = words(&elsewhere.env("NATS_CA", "ca.crt").output().unwrap());
+    assert!(said.contains("use an address that the certificate names"), "{said}");
+}
+
+#[test]
+fn an_authority_that_is_shown_as_a_server_and_a_user_who_may_not_ask_are_named() {
+    let Some(world) = world() else { return };
+    if !certificates(world.path()) {
+        testing::skip("openssl is not installed");
+        return;
+    }
+    let file = |name: &str| world.path().join(name).display().to_string();
+    let tls =
+        format!("tls {{ cert_file: \"{}\", key_file: \"{}\" }}", file("ca.crt"), file("ca.key"));
+    let silent = "authorization { users: [ { user: u, password: p, permissions: { publish: [\"other\"] } } ] }";
+    for (extra, scheme, expected) in [
+        (tls.as_str(), "tls", "have the authority sign one for the server"),
+        (silent, "nats", "does not answer this user on JetStream"),
+    ] {
+        let Some(own) = self::world() else { return };
+        let mut own = own.configured(extra);
+        own.start_server();
+        let address = format!("{scheme}://127.0.0.1:{}", own.port);
+        let mut status = own.command(&["fleet", "status", &address]);
+        status.env("NATS_USER", "u").env("NATS_PASSWORD", "p").env("NATS_CA", file("ca.crt"));
+        let said = words(&status.output().unwrap());
+        assert!(said.contains(expected), "{said}");
+    }
 }
 
 #[test]

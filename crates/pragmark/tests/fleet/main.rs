@@ -2,6 +2,7 @@
 
 mod access;
 mod chaos;
+mod members;
 mod objects;
 mod raw;
 mod refusals;

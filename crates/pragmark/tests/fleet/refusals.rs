@@ -93,6 +93,9 @@ fn an_agent_with_a_full_disk_leaves_its_blocks_to_others() {
     let more = ["--per", "any", "--out", "fleet"];
     let mut coordinator = world.start("run.log", &world.run_arguments(&address, &more));
     world.until("the agent is in trouble", || world.log("full.log").contains("the disk is full"));
+    world.until("the coordinator says so", || {
+        world.log("run.log").contains("full waits: the disk is full")
+    });
     let _other = world.agent("other", &alike);
     assert_eq!(coordinator.exit_code(), 0, "{}", world.log("run.log"));
     let trials = world.trials("fleet/groups/all-machines");
@@ -166,7 +169,8 @@ fn an_agent_of_another_version_is_refused_with_both_versions() {
     let orders = ::fleet::StopSignals::default();
     let (address, cancelled) = (world.address(), orders.cancelled.clone());
     std::thread::scope(|scope| {
-        scope.spawn(|| ::fleet::serve(&server, card, &mut Idle, &orders, &|_| {}));
+        let signer = ::fleet::Signer::default();
+        scope.spawn(move || ::fleet::serve(&server, card, &signer, &mut Idle, &orders, &|_| {}));
         let (code, said) = run(&world, &address, &["--out", "fleet", "--wait", "5s"]);
         cancelled.store(true, std::sync::atomic::Ordering::Relaxed);
         assert_eq!(code, Some(3), "{said}");
