@@ -84,6 +84,8 @@ pub struct FleetVariant {
     pub above: Vec<usize>,
     /// Machines whose interval is below 1, where others are above.
     pub below: Vec<usize>,
+    /// Machines whose ratio the others of their kind do not show: by their indices.
+    pub apart: Vec<usize>,
     /// Attributes that correlate with the effect.
     pub explained: Vec<Explanation>,
 }
@@ -183,6 +185,7 @@ fn of_variant(name: &str, (experiment, variant): (usize, usize), all: &[Machine]
         machines: effects.iter().map(ratio).collect(),
         classes: BTreeMap::new(),
         summaries: summaries(&with_attributes),
+        apart: apart(&effects, all),
         explained: explained(&with_attributes),
         above,
         below,
@@ -200,6 +203,25 @@ fn directions(effects: &[(usize, MachineEffect)]) -> (Vec<usize>, Vec<usize>) {
     let (above, below) =
         (side(&|interval| interval.low > 0.0), side(&|interval| interval.high < 0.0));
     if above.is_empty() || below.is_empty() { (Vec::new(), Vec::new()) } else { (above, below) }
+}
+
+/// Returns the machines whose whole interval is outside the ratio that the others with their class and kind of disk predict. At
+/// least three others are needed for a prediction. Intervals are adjusted for the number of machines.
+fn apart(effects: &[(usize, MachineEffect)], all: &[Machine]) -> Vec<usize> {
+    let alpha = ALPHA / effects.len().max(1) as f64;
+    let kind = |machine: usize| {
+        let attributes = &all[machine].attributes;
+        (attributes.disk, &attributes.class)
+    };
+    let is_apart = |(machine, effect): &&(usize, MachineEffect)| {
+        let others = effects.iter().filter(|(other, _)| other != machine);
+        let alike = others.filter(|(other, _)| kind(*other) == kind(*machine));
+        let alike: Vec<MachineEffect> = alike.map(|(_, effect)| *effect).collect();
+        let predicted = RandomEffects::of(&alike, alpha).and_then(|others| others.prediction);
+        let own = effect.interval(alpha);
+        predicted.is_some_and(|predicted| own.low > predicted.high || own.high < predicted.low)
+    };
+    effects.iter().filter(is_apart).map(|(machine, _)| *machine).collect()
 }
 
 fn summaries(effects: &[(&Attributes, MachineEffect)]) -> Vec<DiskSummary> {
@@ -411,6 +433,20 @@ mod tests {
         assert_eq!(disks, [(Disk::Solid, 4), (Disk::Rotating, 3)]);
         assert!((variant.summaries[0].ratio.ratio - 0.7_f64.exp()).abs() < 1e-9);
         assert!((variant.summaries[1].ratio.ratio - 3.0_f64.exp()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_machine_whose_ratio_the_others_of_its_kind_do_not_show_is_named() {
+        let honest = |index: usize| machine("m", Disk::Solid, 0.5 + 0.01 * (index % 3) as f64);
+        let mut all: Vec<Machine> = (0..6).map(honest).collect();
+        assert!(of_variant("v", (0, 1), &all).apart.is_empty());
+        all.push(machine("rogue", Disk::Solid, 2.5));
+        all.push(machine("slow disk", Disk::Rotating, 2.5));
+        assert_eq!(of_variant("v", (0, 1), &all).apart, [6]);
+        all.truncate(3);
+        all.push(machine("rogue", Disk::Solid, 2.5));
+        all.remove(0);
+        assert!(of_variant("v", (0, 1), &all).apart.is_empty(), "two others predict nothing");
     }
 
     #[test]

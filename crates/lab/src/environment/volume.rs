@@ -30,9 +30,12 @@ pub struct Volume {
     pub device: Option<String>,
     /// Model of the disk that carries the device, from `device/model` of its sysfs directory.
     pub model: Option<String>,
-    /// Whether the disk says that it rotates (`queue/rotational`). Virtual disks often say so
-    /// whatever is underneath.
+    /// Whether the disk rotates, as it says (`queue/rotational`). `None` for a virtual disk that says so: it does so whatever is
+    /// underneath.
     pub rotational: Option<bool>,
+    /// Whether it is the disk of a virtual machine.
+    #[serde(default)]
+    pub is_virtual: bool,
     /// The kind of write cache the kernel reckons with (`queue/write_cache`).
     pub write_cache: Option<WriteCache>,
     /// Whether the disk can force a single write to the medium (`queue/fua`).

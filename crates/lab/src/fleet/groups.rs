@@ -133,6 +133,8 @@ pub enum Disk {
     Solid,
     /// It says that it rotates.
     Rotating,
+    /// A disk of a virtual machine that does not say what is underneath.
+    Virtual,
     /// Main memory.
     Memory,
     /// Across a network.
@@ -150,6 +152,7 @@ impl Disk {
             (VolumeKind::Network, _) => Disk::Network,
             (_, Some(true)) => Disk::Rotating,
             (_, Some(false)) => Disk::Solid,
+            (_, None) if volume.is_virtual => Disk::Virtual,
             (_, None) => Disk::Unknown,
         }
     }
@@ -160,6 +163,7 @@ impl std::fmt::Display for Disk {
         f.write_str(match self {
             Disk::Solid => "solid-state",
             Disk::Rotating => "rotating",
+            Disk::Virtual => "virtual",
             Disk::Memory => "memory",
             Disk::Network => "network",
             Disk::Unknown => "unknown",

@@ -1,5 +1,7 @@
 //! One run on many machines: where they disagree, the ratios on each and on all, claims by class, and the machines.
 
+use std::collections::BTreeMap;
+
 use lab::claims::Verdict;
 use lab::comparison::{
     Agreement, DiskSummary, Explanation, FleetAnalysis, FleetClaim, FleetExperiment, FleetVariant,
@@ -76,6 +78,7 @@ fn highlights(analysis: &FleetAnalysis) -> Vec<Block> {
         items
             .extend(disagreeing.map(|disagreeing| disagreement(experiment, disagreeing, analysis)));
     }
+    items.extend(apart(analysis));
     for experiment in &analysis.experiments {
         let claims = experiment.claims.iter().filter(|claim| claim.overall == Agreement::Differ);
         items.extend(claims.map(|claim| divided(experiment, claim)));
@@ -94,6 +97,30 @@ fn highlights(analysis: &FleetAnalysis) -> Vec<Block> {
         items.push(Item::new(nothing_found(analysis)));
     }
     Block::list(items).into_iter().collect()
+}
+
+/// Returns one item for each machine whose ratios the others of its kind do not show, with the first of these ratios.
+fn apart(analysis: &FleetAnalysis) -> Vec<Item> {
+    let mut of_machine: BTreeMap<usize, Vec<Sentence>> = BTreeMap::new();
+    for experiment in &analysis.experiments {
+        for variant in &experiment.variants {
+            let apart = variant.machines.iter().filter(|one| variant.apart.contains(&one.machine));
+            for one in apart {
+                let text = named(experiment, variant).words(" ").figure(measured(one.ratio));
+                of_machine.entry(one.machine).or_default().push(text);
+            }
+        }
+    }
+    let item = |(machine, mut ratios): (usize, Vec<Sentence>)| {
+        let text = format!(
+            "{}: the other machines of its kind predict other ratios of {}. Check it before you trust its figures.",
+            analysis.machines[machine].agent,
+            counted(ratios.len(), "variant")
+        );
+        ratios.truncate(3);
+        Item { below: ratios, ..Item::doubt(Some("does not agree"), Sentence::from(text)) }
+    };
+    of_machine.into_iter().map(item).collect()
 }
 
 /// Returns the item of a group without a whole answer.

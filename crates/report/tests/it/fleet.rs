@@ -58,6 +58,7 @@ fn variant(name: &str, centre: f64) -> FleetVariant {
         summaries: vec![summary(Disk::Solid, 667), summary(Disk::Rotating, 333)],
         above: Vec::new(),
         below: Vec::new(),
+        apart: Vec::new(),
         explained: Vec::new(),
     }
 }

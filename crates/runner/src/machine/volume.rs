@@ -54,6 +54,7 @@ fn on_mount(root: &Path, mount: Option<&Mount>) -> Volume {
             device: Some(device.name),
             model: device.model,
             rotational: device.rotational,
+            is_virtual: device.is_virtual,
             write_cache: device.write_cache,
             fua: device.fua,
             ..volume
@@ -68,6 +69,7 @@ pub(super) struct BlockDevice {
     pub(super) name: String,
     pub(super) model: Option<String>,
     pub(super) rotational: Option<bool>,
+    pub(super) is_virtual: bool,
     pub(super) write_cache: Option<WriteCache>,
     pub(super) fua: Option<bool>,
 }
@@ -81,11 +83,12 @@ impl BlockDevice {
         let disk =
             if directory.join("partition").exists() { directory.parent()? } else { &directory };
         let model = read_trimmed(&disk.join("device/model"));
+        let is_virtual = is_virtual(disk, model.as_deref());
         let rotational = read_flag(&disk.join("queue/rotational"));
         Some(Self {
             // A virtual disk says that it rotates where its host says nothing.
-            rotational: rotational
-                .filter(|rotates| !rotates || !is_virtual(disk, model.as_deref())),
+            rotational: rotational.filter(|rotates| !rotates || !is_virtual),
+            is_virtual,
             name,
             model,
             write_cache: read_write_cache(&disk.join("queue/write_cache")),
@@ -220,6 +223,7 @@ mod tests {
                 name: "nvme0n1p2".into(),
                 model: Some("FAST 9000".into()),
                 rotational: Some(false),
+                is_virtual: false,
                 write_cache: Some(WriteCache::WriteThrough),
                 fua: Some(true),
             })
