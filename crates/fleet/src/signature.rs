@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::read;
 use crate::error::{FleetError, Result};
-use crate::objects::Object;
 
 /// Who vouches for an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,15 +57,10 @@ impl Signer {
         self.0.public_key()
     }
 
-    /// Returns the signature of an object.
+    /// Returns the signature of these bytes.
     ///
     /// # Errors
     /// When the key cannot sign.
-    pub(crate) fn sign_object(&self, object: &Object) -> Result<Signature> {
-        self.sign(&statement(object))
-    }
-
-    /// Returns the signature of these bytes.
     pub(crate) fn sign(&self, bytes: &[u8]) -> Result<Signature> {
         let signed = self.0.sign(bytes);
         let signed = signed.map_err(|error| FleetError::NoKey(error.to_string()))?;
@@ -85,10 +79,9 @@ impl FromStr for Trusted {
 }
 
 impl Trusted {
-    /// Returns whether this key has signed an object, with what it is for.
-    pub fn has_signed(&self, object: &Object) -> bool {
-        let Some(signature) = &object.signature else { return false };
-        signature.key == self.0.public_key() && signature.is_of(&statement(object))
+    /// Returns whether this key has signed these bytes.
+    pub(crate) fn has_signed(&self, bytes: &[u8], signature: &Signature) -> bool {
+        signature.key == self.0.public_key() && signature.is_of(bytes)
     }
 }
 
@@ -101,43 +94,9 @@ impl Signature {
     }
 }
 
-/// Returns the signed bytes: the content's hash and its purpose.
-fn statement(object: &Object) -> Vec<u8> {
-    let Object { name, file, sha256, content, .. } = object;
-    let parts = ("pragmark object 1", name, file, sha256, content);
-    serde_json::to_vec(&parts).expect("texts are JSON")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::objects::Content;
-
-    fn signed(signer: &Signer) -> Object {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let content = Content::Engine { target: "x".to_owned() };
-        Object::of_file("3.46.0", file.path(), "libsqlite3.so", content, Some(signer)).unwrap()
-    }
-
-    #[test]
-    fn only_what_a_trusted_key_has_signed_for_this_use_is_trusted() {
-        let own = Signer(KeyPair::new_user());
-        let trusted: Trusted = own.0.public_key().parse().unwrap();
-        let other: Trusted = KeyPair::new_user().public_key().parse().unwrap();
-        let object = signed(&own);
-        assert!(trusted.has_signed(&object) && !other.has_signed(&object));
-        let changes: [fn(&mut Object); 4] = [
-            |it| it.sha256 = "0".repeat(64),
-            |it| it.name = "default".to_owned(),
-            |it| it.content = Content::Driver { is_program: true },
-            |it| it.signature = None,
-        ];
-        for change in changes {
-            let mut object = object.clone();
-            change(&mut object);
-            assert!(!trusted.has_signed(&object), "{object:?}");
-        }
-    }
 
     #[test]
     fn what_is_no_key_is_refused() {

@@ -24,7 +24,7 @@ pub(super) struct Acceptance {
 impl Acceptance {
     /// Whether an object may be used here.
     fn accepts(&self, object: &Object) -> bool {
-        !object.is_code() || self.all || self.trusted.iter().any(|key| key.has_signed(object))
+        !object.is_code() || self.all || self.trusted.iter().any(|key| object.is_signed_by(key))
     }
 }
 

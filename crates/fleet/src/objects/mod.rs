@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::{FleetError, Result};
-use crate::signature::{Signature, Signer};
+use crate::signature::{Signature, Signer, Trusted};
 
 pub use cache::ObjectCache;
 
@@ -84,8 +84,22 @@ impl Object {
             content,
             signature: None,
         };
-        object.signature = signer.map(|signer| signer.sign_object(&object)).transpose()?;
+        object.signature = signer.map(|signer| signer.sign(&object.statement())).transpose()?;
         Ok(object)
+    }
+
+    /// Returns whether this key has signed it, with what it is for.
+    pub fn is_signed_by(&self, key: &Trusted) -> bool {
+        self.signature
+            .as_ref()
+            .is_some_and(|signature| key.has_signed(&self.statement(), signature))
+    }
+
+    /// Returns the signed bytes: the content's hash and its purpose.
+    fn statement(&self) -> Vec<u8> {
+        let Object { name, file, sha256, content, .. } = self;
+        let parts = ("pragmark object 1", name, file, sha256, content);
+        serde_json::to_vec(&parts).expect("texts are JSON")
     }
 
     /// Returns whether it is executed or loaded.
@@ -161,6 +175,32 @@ fn digits(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn signed(signer: &Signer) -> Object {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let content = Content::Engine { target: "x".to_owned() };
+        Object::of_file("3.46.0", file.path(), "libsqlite3.so", content, Some(signer)).unwrap()
+    }
+
+    #[test]
+    fn only_what_a_trusted_key_has_signed_for_this_use_is_trusted() {
+        let own = Signer::default();
+        let trusted: Trusted = own.key().parse().unwrap();
+        let other: Trusted = Signer::default().key().parse().unwrap();
+        let object = signed(&own);
+        assert!(object.is_signed_by(&trusted) && !object.is_signed_by(&other));
+        let changes: [fn(&mut Object); 4] = [
+            |it| it.sha256 = "0".repeat(64),
+            |it| it.name = "default".to_owned(),
+            |it| it.content = Content::Driver { is_program: true },
+            |it| it.signature = None,
+        ];
+        for change in changes {
+            let mut object = object.clone();
+            change(&mut object);
+            assert!(!object.is_signed_by(&trusted), "{object:?}");
+        }
+    }
 
     #[test]
     fn no_object_has_a_name_that_leaves_its_folder() {
