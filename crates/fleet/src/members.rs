@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The agent of each process that belongs to a group, by the public key of the process.
 pub type Members = BTreeMap<String, String>;
 
-/// What the coordinator of a run knows of a group at the moment.
+/// The group of a run as its coordinator knows it at the moment.
 #[derive(Default)]
 pub struct Roster {
     present: AtomicUsize,
@@ -16,7 +16,7 @@ pub struct Roster {
 }
 
 impl Roster {
-    /// Returns what is known of a group with these members, before anybody was seen.
+    /// Returns a group with these members, before anybody was seen.
     pub fn new(members: Members) -> Roster {
         let roster = Roster { present: AtomicUsize::new(members.len()), ..Roster::default() };
         roster.set_members(members);

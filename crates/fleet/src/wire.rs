@@ -70,7 +70,7 @@ pub struct RunPart {
     pub environment: EnvironmentFile,
 }
 
-/// What an agent says, signed by the process that says it together with the subject, so that nobody can use it elsewhere.
+/// A message of an agent, signed by its process together with the subject, so that nobody can use it elsewhere.
 #[derive(Serialize, Deserialize)]
 struct Signed {
     signature: Signature,

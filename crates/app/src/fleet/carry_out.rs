@@ -25,7 +25,7 @@ use crate::run::tiers;
 /// The file with what the machines of a group said of themselves.
 pub(super) const MACHINES: &str = "machines.json";
 
-/// What is known of each group at the moment, by its name.
+/// The groups as they are at the moment, by name.
 type Rosters = HashMap<String, Arc<Roster>>;
 
 /// How often to look who is present.
