@@ -4,6 +4,7 @@
 //! `PROPTEST_CASES=5000 cargo test -p pragmark-report --test it agreement` looks at more of them.
 
 mod checks;
+mod counters;
 mod crashes;
 mod plan;
 mod reading;

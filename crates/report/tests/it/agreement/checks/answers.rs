@@ -197,12 +197,13 @@ fn confirmed(chapter: &Chapter<'_>) -> Option<String> {
     (!is_shown).then(|| format!("no confirmation run shows it: {sentence}"))
 }
 
-/// The A/A check is said to have failed where it did.
+/// The A/A check is said to have failed where it did, and to have passed where it did and variants are compared.
 fn aa_check(chapter: &Chapter<'_>) -> Option<String> {
     let sentences = chapter.sentences();
     let is_said = |words: &str| sentences.iter().any(|sentence| sentence.contains(words));
     let said = (is_said("A/A check failed"), is_said("A/A check passed"));
     let is_alarm = chapter.experiment.aa_check_alarm();
-    let is_passed = chapter.experiment.aa_check.is_some() && !is_alarm;
+    let is_compared = chapter.experiment.variants.len() > 1;
+    let is_passed = is_compared && chapter.experiment.aa_check.is_some() && !is_alarm;
     (said != (is_alarm, is_passed)).then(|| format!("A/A check: {said:?}"))
 }
