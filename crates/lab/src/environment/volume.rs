@@ -30,8 +30,8 @@ pub struct Volume {
     pub device: Option<String>,
     /// Model of the disk that carries the device, from `device/model` of its sysfs directory.
     pub model: Option<String>,
-    /// Whether the disk rotates, as it says (`queue/rotational`). `None` for a virtual disk that says so: it does so whatever is
-    /// underneath.
+    /// Whether the disk says that it rotates (`queue/rotational`). Virtual disks often say so
+    /// whatever is underneath.
     pub rotational: Option<bool>,
     /// Whether it is the disk of a virtual machine.
     #[serde(default)]

@@ -150,9 +150,10 @@ impl Disk {
         match (volume.kind, volume.rotational) {
             (VolumeKind::Memory, _) => Disk::Memory,
             (VolumeKind::Network, _) => Disk::Network,
-            (_, Some(true)) => Disk::Rotating,
             (_, Some(false)) => Disk::Solid,
-            (_, None) if volume.is_virtual => Disk::Virtual,
+            // It says that it rotates where its host says nothing.
+            _ if volume.is_virtual => Disk::Virtual,
+            (_, Some(true)) => Disk::Rotating,
             (_, None) => Disk::Unknown,
         }
     }

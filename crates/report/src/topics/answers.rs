@@ -172,11 +172,10 @@ fn tiers(subject: &Subject<'_>, classes: &[(Class, usize)]) -> Sentence {
     let alike = grouped(classes.iter().map(|(class, n)| (words(class), *n)));
     let classes = alike.into_iter().map(|(words, numbers)| {
         let all: usize = numbers.into_iter().sum();
-        format!("{words}: {}", figures::count(all))
+        format!("{words} ({} of {})", figures::count(all), plural(variants, "variant", "variants"))
     });
     format!(
-        "Of {}, within what SQLite assumes of hardware, so many lose when the process dies / in a power cut: {}.",
-        plural(variants, "variant", "variants"),
+        "Data loss when the process dies / in a power cut, if the hardware does what SQLite assumes: {}.",
         classes.collect::<Vec<_>>().join("; ")
     )
     .into()

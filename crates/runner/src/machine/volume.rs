@@ -83,12 +83,9 @@ impl BlockDevice {
         let disk =
             if directory.join("partition").exists() { directory.parent()? } else { &directory };
         let model = read_trimmed(&disk.join("device/model"));
-        let is_virtual = is_virtual(disk, model.as_deref());
-        let rotational = read_flag(&disk.join("queue/rotational"));
         Some(Self {
-            // A virtual disk says that it rotates where its host says nothing.
-            rotational: rotational.filter(|rotates| !rotates || !is_virtual),
-            is_virtual,
+            rotational: read_flag(&disk.join("queue/rotational")),
+            is_virtual: is_virtual(disk, model.as_deref()),
             name,
             model,
             write_cache: read_write_cache(&disk.join("queue/write_cache")),
@@ -231,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_virtual_disk_does_not_rotate_because_it_says_so() {
+    fn a_virtual_disk_is_known_by_its_driver_or_its_model() {
         let physical = Path::new("/sys/devices/pci0000:00/ata1/host0/block/sda");
         assert!(is_virtual(Path::new("/sys/devices/pci0000:00/virtio2/block/vda"), None));
         assert!(is_virtual(Path::new("/sys/devices/vbd-51712/block/xvda"), None));
