@@ -4,6 +4,8 @@
 //! with thousands of databases would otherwise fail in its middle, with an error of some call that
 //! does not name the limit. Reading the limits is I/O and lives with the side that starts trials.
 
+use crate::text::grouped;
+
 use std::fmt;
 
 /// Resources that one trial needs at the same time.
@@ -135,7 +137,8 @@ impl Shortfall {
 
 impl fmt::Display for Shortfall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [needed, at, used] = [self.needed, self.limit.at, self.limit.used].map(grouped);
+        let [needed, at, used] = [self.needed, self.limit.at, self.limit.used]
+            .map(|number| grouped(&number.to_string()));
         let gigabytes = |bytes: u64| bytes as f64 / 1e9;
         match self.limit.bound {
             Bound::DiskBytes => write!(
@@ -176,19 +179,6 @@ impl Bound {
             Bound::DiskFiles => "free inodes",
         }
     }
-}
-
-/// Returns the number with its thousands set apart.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]
@@ -246,13 +236,6 @@ mod tests {
             let needs = Needs { mappings: needed, ..Needs::default() };
             let short = shortfalls(&needs, &[limit(Bound::Mappings, at, used)]);
             prop_assert_eq!(short.is_empty(), needed <= at.saturating_sub(used));
-        }
-    }
-
-    #[test]
-    fn numbers_are_grouped_by_thousands() {
-        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
-            assert_eq!(grouped(number), text);
         }
     }
 }

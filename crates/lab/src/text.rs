@@ -51,6 +51,24 @@ fn with_breaks(text: &str, breaks: impl Fn(char) -> char) -> Cow<'_, str> {
     Cow::Owned(text.replace("\r\n", "\n").chars().map(drawn).collect())
 }
 
+/// Returns a decimal number with its thousands set apart: `12,345.6`.
+pub fn grouped(number: &str) -> String {
+    let (whole, fraction) = number.split_once('.').map_or((number, None), |(w, f)| (w, Some(f)));
+    let (sign, digits) = whole.strip_prefix('-').map_or(("", whole), |digits| ("-", digits));
+    let mut text = String::from(sign);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if let Some(fraction) = fraction {
+        text.push('.');
+        text.push_str(fraction);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +95,14 @@ mod tests {
             assert!(!one_line(&text).contains(is_active), "{text:?}");
             let left = lines(&text);
             assert!(!left.replace(['\n', '\t'], "").contains(is_active), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        let numbers = ["0", "999", "1,000", "1,234,567", "-1,000", "12,345.67", "-0.25"];
+        for text in numbers {
+            assert_eq!(grouped(&text.replace(',', "")), text);
         }
     }
 }

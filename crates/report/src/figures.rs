@@ -7,6 +7,7 @@
 use lab::claims::{Form, Judged};
 use lab::metric::{self, Unit};
 use lab::stats::Interval;
+use lab::text::grouped;
 
 /// The figure of a metric with its unit; a name that is not in the catalogue of metrics has none.
 pub fn figure(value: f64, metric: &str) -> String {
@@ -344,23 +345,6 @@ fn trimmed(value: f64) -> String {
     } else {
         text
     }
-}
-
-fn grouped(number: &str) -> String {
-    let (whole, fraction) = number.split_once('.').map_or((number, None), |(w, f)| (w, Some(f)));
-    let (sign, digits) = whole.strip_prefix('-').map_or(("", whole), |digits| ("-", digits));
-    let mut text = String::from(sign);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    if let Some(fraction) = fraction {
-        text.push('.');
-        text.push_str(fraction);
-    }
-    text
 }
 
 // The figures of a claim are written in one form, so that they can be compared at a glance: as a ratio, for a spread, which is

@@ -11,6 +11,7 @@ use crate::comparison::{
     Unmatched, is_exact,
 };
 use crate::stats::Interval;
+use crate::text::grouped;
 
 /// One thing that is checked.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -348,10 +349,10 @@ fn bounded(name: &str, allowed: &str, status: Status, figure: &Figure) -> Check 
 
 /// Writes a whole number as it is, a mean with one decimal.
 fn written(value: f64) -> String {
-    match value.fract() {
+    grouped(&match value.fract() {
         0.0 => format!("{value}"),
         _ => format!("{value:.1}"),
-    }
+    })
 }
 
 #[cfg(test)]

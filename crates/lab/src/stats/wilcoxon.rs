@@ -24,6 +24,10 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use super::interval::Interval;
 use super::interval::{SampleError, check_sample};
 
+/// The largest remainder of differences that cancel, such as ln(2/3) + ln(3/2): an average so near to the value tested is a tie with
+/// it.
+const REMAINDER: f64 = 1e-12;
+
 /// Paired differences prepared for many questions: they are sorted once, after which an interval, the centre or a p-value
 /// takes time in proportion to their number.
 #[derive(Clone, Debug)]
@@ -77,8 +81,8 @@ impl PairedSample {
     /// agrees with [`interval`](Self::interval): a finite `null` lies in the interval at `alpha`
     /// exactly when its p-value is greater than `alpha`.
     pub fn p_value(&self, null: f64) -> f64 {
-        let at_most = self.count(|average| average <= null);
-        let below = self.count(|average| average < null);
+        let at_most = self.count(|average| average <= null + REMAINDER);
+        let below = self.count(|average| average < null - REMAINDER);
         self.null.two_sided(at_most.min(self.averages() - below))
     }
 
@@ -359,6 +363,22 @@ mod tests {
             counts[statistic] += 1;
         }
         counts
+    }
+
+    #[test]
+    fn ratios_that_cancel_are_no_difference() {
+        // Sizes of one to three bytes: an average of two such logarithms is a remainder instead of 0.
+        let ratios = [2.0, 3.0, 1.5, 2.0 / 3.0, 1.0 / 3.0, 0.5].map(f64::ln);
+        for one in ratios {
+            for other in ratios {
+                let sample = PairedSample::new(&[one, other, -one, -other, 0.0, 0.0]).unwrap();
+                assert_eq!(sample.p_value(0.0), 1.0, "{one} {other}");
+            }
+        }
+        let diffs = [-0.1, -0.2, -0.3, -0.15, -0.25, 2.0_f64.ln() + 1.5_f64.ln() - 3.0_f64.ln()];
+        let sample = PairedSample::new(&diffs).unwrap();
+        let at_zero = PairedSample::new(&[-0.1, -0.2, -0.3, -0.15, -0.25, 0.0]).unwrap();
+        assert_eq!(sample.p_value(0.0), at_zero.p_value(0.0));
     }
 
     #[test]
