@@ -397,7 +397,7 @@ fn name_paths(experiment: &mut Experiment) {
 }
 
 /// Returns the shortest end of a path that is the end of none of the others.
-fn short_name(path: &str, all: &[String]) -> String {
+pub(crate) fn short_name(path: &str, all: &[String]) -> String {
     let mut starts = path.match_indices('/').map(|(at, _)| &path[at + 1..]);
     let is_own =
         |end: &&str| all.iter().filter(|other| other.ends_with(&format!("/{end}"))).count() == 1;

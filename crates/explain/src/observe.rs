@@ -1,6 +1,7 @@
 //! The work of one execution of a statement, loop by loop.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
 use engine::{
@@ -66,8 +67,27 @@ impl Cost {
     }
 }
 
+/// The rows of an answer, as sums that tell other rows and another order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The number of rows.
+    pub count: u64,
+    /// A sum of their values that is the same in every order.
+    pub rows: u64,
+    /// A sum of their values in their order.
+    pub order: u64,
+}
+
+impl Answer {
+    fn add(&mut self, row: u64) {
+        self.count += 1;
+        self.rows = self.rows.wrapping_add(row);
+        self.order = self.order.wrapping_mul(31).wrapping_add(row);
+    }
+}
+
 /// A node of a plan with its work.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Node {
     /// Its depth in the tree, from 0.
     pub depth: usize,
@@ -124,6 +144,27 @@ impl Subject {
         Ok(observation)
     }
 
+    /// Executes a statement and returns its answer. Its writes are undone.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn answer(&self, query: &Query) -> Result<Answer, EngineError> {
+        let connection = self.connect()?;
+        connection.execute("BEGIN")?;
+        connection.limit_steps(MOST_STEPS)?;
+        let mut statement = connection.prepare(&query.sql)?;
+        bind(&mut statement, query.values.first().map_or(&[][..], Vec::as_slice))?;
+        let mut answer = Answer::default();
+        while statement.step()? == Step::Row {
+            let mut row = DefaultHasher::new();
+            for column in 0..statement.column_count() {
+                format!("{:?}", statement.column_value(column)).hash(&mut row);
+            }
+            answer.add(row.finish());
+        }
+        Ok(answer)
+    }
+
     fn execute(
         &self,
         connection: &Connection,
@@ -156,9 +197,14 @@ impl Subject {
         let (rows, is_partial) = count(&mut statement)?;
         let time = start.elapsed();
         let pages = accesses_since(connection, accesses)?;
-        let cycles = statement.cycles();
-        let program = connection.program(&statement)?;
-        let nodes = tree(&statement.scan_nodes()?, cycles, &program);
+        let nodes = match statement.scan_nodes() {
+            Ok(nodes) if has(connection, "ENABLE_BYTECODE_VTAB")? => {
+                tree(&nodes, statement.cycles(), &connection.program(&statement)?)
+            }
+            Ok(nodes) => tree(&nodes, statement.cycles(), &[]),
+            Err(EngineError::Unsupported(..)) => planned(&connection.query_plan_with(sql, values)?),
+            Err(error) => return Err(error),
+        };
         let sorting = nodes.iter().filter(|node| node.sorts_for_order());
         let sorted = sorting.filter_map(|node| node.visited).max();
         let counter = |counter| statement.counter(counter);
@@ -216,11 +262,17 @@ impl Subject {
     }
 }
 
+/// Returns whether an engine was compiled with an option.
+fn has(connection: &Connection, option: &str) -> Result<bool, EngineError> {
+    Ok(connection.query_i64(&format!("SELECT sqlite_compileoption_used('{option}')"))? == 1)
+}
+
 /// Returns how many of the places of the file that were read belong to each table and index; all under an empty name for a
-/// large database.
+/// large database, and where the engine cannot tell.
 fn pages(connection: &Connection, read: &BTreeSet<i64>) -> Result<Vec<(String, u64)>, EngineError> {
     let size = connection.query_i64("PRAGMA page_size")?;
-    if connection.query_i64("PRAGMA page_count")? > MOST_PAGES {
+    let is_large = connection.query_i64("PRAGMA page_count")? > MOST_PAGES;
+    if is_large || !has(connection, "ENABLE_DBSTAT_VTAB")? {
         return Ok(vec![(String::new(), read.len() as u64)]);
     }
     let mut pages: BTreeMap<String, u64> = BTreeMap::new();
@@ -267,6 +319,16 @@ const TAKING: [&str; 10] = [
     "ResultRow", "SorterInsert", "Sequence", "AggStep", "AggStep1", "IdxInsert", "RowSetAdd",
     "Delete", "Insert", "Yield",
 ];
+
+/// Returns the nodes of a plan whose work was not counted.
+fn planned(plan: &[String]) -> Vec<Node> {
+    let node = |line: &String| {
+        let detail = line.trim_start();
+        let depth = (line.len() - detail.len()) / 2;
+        Node { depth, detail: detail.to_owned(), ..Node::default() }
+    };
+    plan.iter().map(node).collect()
+}
 
 fn tree(nodes: &[ScanNode], cycles: Option<i64>, program: &[Instruction]) -> Vec<Node> {
     let depth = |node: &ScanNode| {

@@ -38,7 +38,19 @@ impl Subject {
     /// # Errors
     /// The copy is not a database, or an extension cannot be loaded.
     pub fn open(copy: &Path, extensions: &[PathBuf]) -> Result<Subject, EngineError> {
-        let library = Arc::new(Library::load(&Source::Explaining)?);
+        Subject::with_engine(&Source::Explaining, copy, extensions)
+    }
+
+    /// As [`Subject::open`], with an engine that may count less.
+    ///
+    /// # Errors
+    /// As [`Subject::open`], and if the engine cannot be loaded.
+    pub fn with_engine(
+        engine: &Source,
+        copy: &Path,
+        extensions: &[PathBuf],
+    ) -> Result<Subject, EngineError> {
+        let library = Arc::new(Library::load(engine)?);
         let observer = Arc::new(PageReads::default());
         let vfs = ObservedVfs::register(&library, None, "pragmark-pages", observer)?;
         let mut subject = Subject {
@@ -65,7 +77,8 @@ impl Subject {
         Ok(connection)
     }
 
-    pub(crate) fn library(&self) -> &Arc<Library> {
+    /// Returns the engine.
+    pub fn library(&self) -> &Arc<Library> {
         &self.library
     }
 

@@ -1,7 +1,6 @@
 //! Explanations as a document.
 
-use std::path::Path;
-
+use ::explain::Query;
 use ::explain::advisor::{Advice, Change};
 use ::explain::faults::{Cause, Fault, Remedy};
 use ::explain::observe::{Cost, Node, Observation};
@@ -13,7 +12,7 @@ use report::document::{
 };
 use report::figures::{percent, significant, with_unit};
 
-use super::{Explained, file_name};
+use super::Explained;
 use crate::trace::time;
 use crate::words::{grouped, plural};
 
@@ -21,7 +20,7 @@ use crate::words::{grouped, plural};
 const LONG: usize = 40;
 
 /// Returns the explanations, after what helps.
-pub(super) fn document(of: &Path, all: &[Explained], advice: &Advice) -> Document {
+pub(super) fn document(of: &str, all: &[Explained], advice: &Advice) -> Document {
     let sections = match all {
         [only] => {
             vec![answer(only, advice), section("plan", "What it does", Kind::Chapter, work(only))]
@@ -45,8 +44,8 @@ pub(super) fn document(of: &Path, all: &[Explained], advice: &Advice) -> Documen
     };
     Document {
         title: match all {
-            [only] => format!("{} on {}", only.query.name, file_name(of)),
-            several => format!("{} statements on {}", several.len(), file_name(of)),
+            [only] => format!("{} on {of}", only.query.name),
+            several => format!("{} statements on {of}", several.len()),
         },
         about: vec![
             "Executed on a copy with pragmark's own SQLite, first with an empty cache; what a statement writes is undone."
@@ -109,7 +108,7 @@ fn faults(it: &Explained, advice: &Advice) -> Vec<Block> {
 /// Returns the text of a statement, its values and its plan.
 fn work(it: &Explained) -> Vec<Block> {
     let mut blocks = vec![Block::Code(Code { language: "sql", text: it.query.sql.clone() })];
-    blocks.extend(values(it));
+    blocks.extend(values(&it.query, &it.parameters));
     blocks.extend(plan(&it.observation));
     blocks.extend(remarks(&it.observation).into_iter().map(Block::small));
     blocks
@@ -226,9 +225,9 @@ fn summary(seen: &Observation) -> Block {
 }
 
 /// Returns the values with which it was executed.
-fn values(it: &Explained) -> Option<Block> {
-    let values = it.query.values.first()?;
-    let shown = it.parameters.iter().zip(values).map(|(name, value)| {
+pub(super) fn values(query: &Query, parameters: &[String]) -> Option<Block> {
+    let values = query.values.first()?;
+    let shown = parameters.iter().zip(values).map(|(name, value)| {
         let text = match value {
             Value::Text(text) => format!("'{text}'"),
             other => other.to_string(),
@@ -284,8 +283,8 @@ fn plan(seen: &Observation) -> Option<Block> {
     Some(Block::Depth { brief: vec![table.clone()], full: vec![table, Block::chart(chart)] })
 }
 
-/// Returns what the plan does not show.
-fn remarks(seen: &Observation) -> Vec<String> {
+/// Returns the facts that the plan does not show.
+pub(super) fn remarks(seen: &Observation) -> Vec<String> {
     let mut remarks = Vec::new();
     let pages = seen.pages.iter().filter(|(name, _)| !name.is_empty()).take(4);
     let pages: Vec<String> =

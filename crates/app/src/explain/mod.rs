@@ -1,7 +1,9 @@
 //! Explanations of statements: the work of each loop, what is wrong, and what helps, tried on a copy.
 
+mod difference;
 pub(crate) mod document;
 pub(crate) mod recorded;
+mod sides;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -16,6 +18,8 @@ use script::{Form, Names, parse};
 
 use crate::error::Error;
 use crate::files::{built_in_library, read_text, work_folder};
+use crate::interface::Interface;
+use crate::measure::Vary;
 
 /// The largest file of statements.
 const MOST_TEXT: u64 = 16 << 20;
@@ -32,6 +36,10 @@ fn tried(statements: usize) -> Duration {
 pub struct ExplainRequest {
     /// The statements.
     pub what: What,
+    /// Their databases, unless a trace has one; several are compared.
+    pub databases: Vec<PathBuf>,
+    /// Engines and statistics to compare.
+    pub vary: Vec<Vary>,
     /// Values of parameters by their names; others are taken from the database.
     pub values: Vec<(String, String)>,
     /// Extensions that the database needs.
@@ -40,13 +48,13 @@ pub struct ExplainRequest {
     pub directory: PathBuf,
 }
 
-/// Statements and their database.
+/// Statements.
 #[derive(Clone, Debug)]
 pub enum What {
     /// Texts.
-    Statements(Vec<String>, PathBuf),
+    Statements(Vec<String>),
     /// Files of statements.
-    Files(Vec<PathBuf>, PathBuf),
+    Files(Vec<PathBuf>),
     /// Statements of a trace with their recorded values: all, or the one of this number in the table of statements.
     Trace(PathBuf, Option<usize>),
 }
@@ -60,21 +68,16 @@ pub(crate) struct Explained {
     faults: Vec<Fault>,
 }
 
-/// Explains statements. The advice is for all of them together.
+/// Explains statements. The advice is for all of them together. A comparison has plans side by side instead of advice.
 ///
 /// # Errors
 /// The database or the trace cannot be used, a statement is invalid, or a parameter has no value.
-pub fn explain(request: &ExplainRequest) -> Result<Document, Error> {
+pub fn explain(request: &ExplainRequest, ui: &dyn Interface) -> Result<Document, Error> {
     let folder = work_folder(&request.directory)?;
     let copy = folder.path.join("copy.db");
-    let (title, statements) = match &request.what {
-        What::Statements(texts, database) => (database, named(texts)?),
-        What::Files(files, database) => (database, of_files(files)?),
-        What::Trace(trace, number) => (trace, recorded::statements(trace, *number, &copy)?),
-    };
-    if let What::Statements(_, database) | What::Files(_, database) = &request.what {
-        let copied = bench::copy_database(&built_in_library()?, database, &copy);
-        copied.map_err(Error::unusable)?;
+    let statements = statements(request, &copy)?;
+    if request.databases.len() > 1 || !request.vary.is_empty() {
+        return sides::compared(request, &copy, statements, ui);
     }
     let subject = Subject::open(&copy, &request.extensions).map_err(of_engine)?;
     let is_recording = matches!(request.what, What::Trace(_, None));
@@ -84,7 +87,29 @@ pub fn explain(request: &ExplainRequest) -> Result<Document, Error> {
     for it in &mut all {
         it.faults = faults(&subject, &it.query, &it.observation, &advice).map_err(of_engine)?;
     }
-    Ok(document::document(title, &all, &advice))
+    Ok(document::document(&title(request), &all, &advice))
+}
+
+/// Returns the name of the file that the statements belong to.
+fn title(request: &ExplainRequest) -> String {
+    match &request.what {
+        What::Trace(trace, _) => file_name(trace),
+        _ => request.databases.first().map_or(String::new(), |database| file_name(database)),
+    }
+}
+
+/// Returns the statements, and makes a copy of their database.
+fn statements(request: &ExplainRequest, copy: &Path) -> Result<Vec<Statement>, Error> {
+    let statements = match &request.what {
+        What::Trace(trace, number) => return recorded::statements(trace, *number, copy),
+        What::Statements(texts) => named(texts)?,
+        What::Files(files) => of_files(files)?,
+    };
+    let [database, ..] = request.databases.as_slice() else {
+        return Err(Error::mistake("name the database with --db, or a trace instead of SQL"));
+    };
+    bench::copy_database(&built_in_library()?, database, copy).map_err(Error::unusable)?;
+    Ok(statements)
 }
 
 /// Names of statements that cannot be executed here, each with the reason.

@@ -68,7 +68,7 @@ pub(super) fn statements(
         };
         let message = format!("{}: {recorded}", path.display());
         return Err(Error::unusable(message).hint(
-            "choose a statement by its number with --statement, or name one database and its statements: `pragmark explain --db app.db queries.sql`",
+            "choose a statement by its number, `pragmark explain FILE NUMBER`, or name one database and its statements: `pragmark explain --db app.db queries.sql`",
         ));
     };
     trace.grow(database, copy, Instant::now() + GROWN)?;

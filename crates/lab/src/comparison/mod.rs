@@ -34,7 +34,7 @@ pub use machines::{
     Agreement, DiskSummary, FleetAnalysis, FleetClaim, FleetExperiment, FleetVariant, GroupAnswer,
     Machine, MachineCollector, MachineRatio, Unanswered, summarise,
 };
-pub use plans::{PlanChange, same_plan};
+pub use plans::{PlanChange, normalised, same_plan};
 pub use runs::{ExperimentComparison, Incomparable, RatioChange, RunComparison, VariantComparison};
 pub(crate) use statement::OF_STATEMENT;
 pub use statement::{Severity, StatementComparison};

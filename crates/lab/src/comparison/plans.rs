@@ -72,7 +72,7 @@ fn more(these: &BTreeMap<String, usize>, those: &BTreeMap<String, usize>) -> Vec
 
 /// Returns the nodes of a plan in the words of SQLite 3.36 and later, without depth, with subqueries by alias or else
 /// numbered in their order.
-fn normalised(plan: &[String]) -> Vec<String> {
+pub fn normalised(plan: &[String]) -> Vec<String> {
     let mut numbers = Numbers {
         aliases: plan.iter().filter_map(|node| alias(node)).collect(),
         known: BTreeMap::new(),

@@ -6,9 +6,10 @@ use app::Error;
 use app::explain::{ExplainRequest, What, explain};
 use clap::Args;
 
-use super::values::settings;
+use super::values::{settings, varied};
 use crate::exit::Exit;
 use crate::output::{self, Output};
+use crate::terminal::Terminal;
 
 /// Options of `explain`.
 #[derive(Debug, Args)]
@@ -17,17 +18,24 @@ Examples:
   pragmark explain --db app.db 'SELECT * FROM orders WHERE customer_id = 7'
   pragmark explain --db app.db queries.sql            each query, and indexes for all of them together
   pragmark explain --db app.db queries.sql --set id=5 choose the value of a parameter
-  pragmark explain app.trace --statement 3            a recorded statement with its values")]
+  pragmark explain app.trace 3                        a recorded statement with its values
+  pragmark explain --db app.db queries.sql --vary engine=default,system
+                                                      plans of two engines side by side
+  pragmark explain --db app.db queries.sql --vary analyze=false,true
+                                                      plans without and with new statistics")]
 pub struct ExplainArgs {
-    /// SQL, files of SQL, or a trace that `pragmark record` has written.
+    /// SQL, files of SQL, or a trace that `pragmark record` has written; after a trace the number of one of its
+    /// statements in the table of `pragmark trace`.
     #[arg(required = true, value_name = "SQL|FILE")]
     pub what: Vec<String>,
-    /// Database whose copy in the directory for temporary files (TMPDIR) is used; only read.
-    #[arg(long, value_name = "FILE")]
-    pub db: Option<PathBuf>,
-    /// Explain only the statement of this number in the table of `pragmark trace`.
-    #[arg(long, value_name = "NUMBER", conflicts_with = "db")]
-    pub statement: Option<usize>,
+    /// Database whose copy in the directory for temporary files (TMPDIR) is used; only read. Repeat it to compare the
+    /// plans on several.
+    #[arg(long = "db", value_name = "FILE")]
+    pub dbs: Vec<PathBuf>,
+    /// Engines (engine=default,system) or statistics (analyze=false,true) to compare the plans with. The first is the
+    /// baseline.
+    #[arg(long, value_name = "NAME=VALUE,…")]
+    pub vary: Vec<String>,
     /// Value of a parameter, such as `id=5`; others are taken from the columns they are compared with.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
@@ -42,37 +50,36 @@ impl ExplainArgs {
     /// Explains the statements.
     pub fn execute(self) -> Result<Exit, Error> {
         let request = ExplainRequest {
-            what: what(self.what, self.db, self.statement)?,
+            what: what(self.what, !self.dbs.is_empty())?,
+            databases: self.dbs,
+            vary: varied(&self.vary)?,
             values: settings(&self.set, "--set")?,
             extensions: self.load_extension,
             directory: std::env::temp_dir(),
         };
-        output::write_document(&self.output, &explain(&request)?, &())
+        output::write_document(&self.output, &explain(&request, &Terminal::lines())?, &())
     }
 }
 
 /// Returns what the arguments mean: files if all of them exist, else SQL.
-fn what(
-    arguments: Vec<String>,
-    database: Option<PathBuf>,
-    statement: Option<usize>,
-) -> Result<What, Error> {
-    let files: Vec<PathBuf> = arguments.iter().map(PathBuf::from).collect();
-    let are_files = files.iter().all(|file| file.is_file());
-    match (database, &files[..]) {
-        (Some(database), _) if are_files => Ok(What::Files(files, database)),
-        (Some(database), _) => {
-            let missing = arguments.iter().find(|argument| looks_like_file(argument));
-            match missing {
-                Some(file) => Err(Error::mistake(format!("{file}: no such file"))),
-                None => Ok(What::Statements(arguments, database)),
-            }
+fn what(arguments: Vec<String>, has_database: bool) -> Result<What, Error> {
+    let file = |argument: &String| Path::new(argument).is_file();
+    let are_files = arguments.iter().all(file);
+    let files = || arguments.iter().map(PathBuf::from).collect();
+    match (has_database, &arguments[..]) {
+        (true, _) if are_files => Ok(What::Files(files())),
+        (false, [trace]) if are_files => Ok(What::Trace(trace.into(), None)),
+        (false, [trace, number]) if file(trace) => {
+            let number = number.parse().map_err(|_| {
+                Error::mistake(format!("{number} is not the number of a statement"))
+                    .hint("name the database with --db to explain SQL")
+            })?;
+            Ok(What::Trace(trace.into(), Some(number)))
         }
-        (None, [trace]) if are_files => Ok(What::Trace(trace.clone(), statement)),
-        (None, [file]) if looks_like_file(&arguments[0]) => {
-            Err(Error::mistake(format!("{}: no such file", file.display())))
-        }
-        (None, _) => Err(Error::mistake("name the database with --db, or a trace instead of SQL")),
+        _ => match arguments.iter().find(|argument| looks_like_file(argument) && !file(argument)) {
+            Some(file) => Err(Error::mistake(format!("{file}: no such file"))),
+            None => Ok(What::Statements(arguments)),
+        },
     }
 }
 

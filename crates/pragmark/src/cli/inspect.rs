@@ -45,7 +45,9 @@ impl InspectArgs {
     /// Examines the database.
     pub fn execute(self) -> Result<Exit> {
         let explained = (!self.queries.is_empty()).then(|| ExplainRequest {
-            what: What::Files(self.queries, self.database.clone()),
+            what: What::Files(self.queries),
+            databases: vec![self.database.clone()],
+            vary: Vec::new(),
             values: Vec::new(),
             extensions: Vec::new(),
             directory: self.dir.clone(),

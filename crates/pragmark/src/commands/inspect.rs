@@ -45,7 +45,7 @@ pub fn execute(
     }
     if let Some(explained) = explained {
         let output = Output { format: Format::Terminal, out: None };
-        output::write_document(&output, &explain(explained)?, &())?;
+        output::write_document(&output, &explain(explained, &Terminal::lines())?, &())?;
     }
     let is_sound = |integrity: &Integrity| integrity.problems.is_empty();
     let is_sound = examination.integrity.as_ref().is_none_or(is_sound);

@@ -84,7 +84,7 @@ fn a_trace_that_began_with_an_empty_database_gets_the_index_that_extends_the_one
         "SELECT own(deck) FROM cards was left out: no such function: own",
     ]);
     laboratory
-        .pragmark(&["explain", "app.trace", "--statement", "1"])
+        .pragmark(&["explain", "app.trace", "1"])
         .exits(0)
         .says(&["cards(deck, queue, due, ord)"]);
 }
@@ -107,8 +107,45 @@ fn a_recorded_statement_is_explained_with_its_values() {
         .pragmark(&["explain", "app.trace"])
         .exits(0)
         .says(&["orders(user_id, day)", "statement 1", "With ?1 = 4.", "With ?1 = 'xxxxx"]);
-    let one = ["explain", "app.trace", "--statement", "99"];
+    let one = ["explain", "app.trace", "99"];
     laboratory.pragmark(&one).exits(2).complains(&["2 statements, numbered from 1"]);
+}
+
+#[test]
+fn two_plans_stand_side_by_side_with_what_changed_in_one_sentence() {
+    let laboratory = Laboratory::new();
+    shop(&laboratory);
+    let of = |name: &str, sql: &str| {
+        let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+        let path = laboratory.path().join(name);
+        std::fs::copy(laboratory.path().join("app.db"), &path).unwrap();
+        let connection = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();
+        connection.execute(sql).unwrap();
+        connection.close().unwrap();
+    };
+    of("indexed.db", "CREATE INDEX by_user ON orders(user_id, day)");
+    of("less.db", "DELETE FROM orders WHERE user_id = 7 AND id > 4000");
+    let on = |more: &[&str]| {
+        let always = ["explain", "--db", "app.db", SLOW, "--set", "user_id=7"];
+        laboratory.pragmark(&[&always[..], more].concat())
+    };
+    on(&["--db", "indexed.db"]).exits(0).says(&[
+        "With indexed.db, orders is searched by by_user instead of scanned; ORDER BY needs no sort",
+        // Several orders have one day.
+        "The same rows come in another order.",
+        "SCAN orders",
+        "SEARCH orders USING INDEX by_user (user_id=?)",
+    ]);
+    on(&["--db", "less.db"])
+        .exits(0)
+        .says(&["With less.db, the plan is the same: ", "The answers differ: "]);
+    on(&["--db", "indexed.db", "--format", "markdown"]).exits(0).says(&["| ≠ |"]);
+    on(&["--vary", "analyze=none,true"]).exits(0).says(&["With ANALYZE, the plan is the same"]);
+    if Library::load(&Source::System).is_ok() {
+        on(&["--vary", "engine=default,system"]).exits(0).says(&["Times are left out"]);
+    }
+    on(&["--vary", "cache_size=1,2"]).exits(2).complains(&["engine=… and analyze=…"]);
+    on(&["--vary", "analyze=false,perhaps"]).exits(2).complains(&["analyze=perhaps"]);
 }
 
 #[test]

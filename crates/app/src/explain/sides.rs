@@ -1,0 +1,416 @@
+//! Plans of the same statements side by side: on several databases, with several engines, without and with statistics.
+
+use std::path::Path;
+
+use ::explain::observe::{Answer, Node, Observation};
+use ::explain::{Query, Subject};
+use engine::{EngineError, Source};
+use lab::comparison::normalised;
+use report::document::{
+    Block, Cell, Code, Column, Document, Item, Kind, Row, Section, Sentence, Table, Tone,
+};
+use report::figures::percent;
+
+use super::difference::{SAME_PLAN, changes, pairs, sentence};
+use super::document::{remarks, values};
+use super::{ExplainRequest, Statement, in_statement, of_engine, title, with_values};
+use crate::engine::BUILT_IN;
+use crate::error::Error;
+use crate::files::built_in_library;
+use crate::interface::Interface;
+use crate::measure::{Vary, short_name};
+use crate::trace::time;
+use crate::words::grouped;
+
+/// A count that changes by less than this part is not marked.
+const CHANGE: f64 = 0.1;
+
+/// The words for equal answers.
+const SAME_ANSWER: &str = "The answer is the same.";
+
+/// The statistics of the planner on a side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Statistics {
+    /// Those of the database.
+    Found,
+    /// None.
+    Removed,
+    /// New ones.
+    Collected,
+}
+
+/// A side of the comparison.
+#[derive(Clone, Debug)]
+struct Side {
+    name: String,
+    database: usize,
+    engine: String,
+    statistics: Statistics,
+}
+
+/// A statement on a side.
+struct Seen {
+    observation: Observation,
+    /// Its answer, unless it was stopped.
+    answer: Option<Answer>,
+    /// Whether a second execution answers the same.
+    is_repeatable: bool,
+}
+
+/// A statement with its values, and for each side its observation or the error.
+struct Compared {
+    query: Query,
+    parameters: Vec<String>,
+    sides: Vec<Result<Seen, String>>,
+}
+
+/// Executes the statements on all sides, and shows how they differ from the first one. The copy is of the first database.
+pub(super) fn compared(
+    request: &ExplainRequest,
+    copy: &Path,
+    statements: Vec<Statement>,
+    ui: &dyn Interface,
+) -> Result<Document, Error> {
+    let mut sides = sides(request)?;
+    let subject = Subject::open(copy, &request.extensions).map_err(of_engine)?;
+    let mut all = Vec::new();
+    for statement in statements {
+        let (query, parameters) = with_values(&subject, statement, &request.values)?;
+        all.push(Compared { query, parameters, sides: Vec::new() });
+    }
+    drop(subject);
+    for (number, side) in sides.iter_mut().enumerate() {
+        let own = copy.with_extension(format!("{number}.db"));
+        let path = match (side.database, side.statistics) {
+            (0, Statistics::Found) => copy,
+            (database, _) => {
+                let from = if database == 0 { copy } else { &request.databases[database] };
+                bench::copy_database(&built_in_library()?, from, &own).map_err(Error::unusable)?;
+                &own
+            }
+        };
+        observe(request, side, path, &mut all, ui)?;
+    }
+    Ok(document(&title(request), &sides, &all))
+}
+
+/// Returns the sides: the first level of everything that is compared, then one change at a time.
+fn sides(request: &ExplainRequest) -> Result<Vec<Side>, Error> {
+    let levels = |name: &str| request.vary.iter().find(|vary| vary.name == name);
+    if let Some(Vary { name, .. }) =
+        request.vary.iter().find(|vary| !["engine", "analyze"].contains(&vary.name.as_str()))
+    {
+        let message = format!("--vary {name}: `explain` compares engine=… and analyze=…");
+        return Err(Error::mistake(message)
+            .hint("`pragmark measure --vary` compares the values of settings"));
+    }
+    let paths: Vec<String> =
+        request.databases.iter().map(|path| path.display().to_string()).collect();
+    let databases =
+        paths.iter().enumerate().map(|(number, path)| (number, short_name(path, &paths)));
+    let databases: Vec<(usize, String)> = databases.collect();
+    let engines = levels("engine").map_or(&[][..], |vary| &vary.values);
+    let statistics = levels("analyze").map_or(&[][..], |vary| &vary.values);
+    let statistics: Vec<(Statistics, String)> =
+        statistics.iter().map(|level| statistics_of(level)).collect::<Result<_, Error>>()?;
+    let several = |names: Vec<&String>| names.first().filter(|_| names.len() > 1).cloned().cloned();
+    let firsts = [
+        several(databases.iter().map(|(_, name)| name).collect()),
+        several(engines.iter().collect()),
+        several(statistics.iter().map(|(_, name)| name).collect()),
+    ];
+    let baseline = Side {
+        name: firsts.into_iter().flatten().collect::<Vec<String>>().join(", "),
+        database: 0,
+        engine: engines.first().cloned().unwrap_or_else(|| BUILT_IN.to_owned()),
+        statistics: statistics.first().map_or(Statistics::Found, |(statistics, _)| *statistics),
+    };
+    let of = |name: &String| Side { name: name.clone(), ..baseline.clone() };
+    let other_databases =
+        databases.iter().skip(1).map(|(number, name)| Side { database: *number, ..of(name) });
+    let other_engines =
+        engines.iter().skip(1).map(|engine| Side { engine: engine.clone(), ..of(engine) });
+    let other_statistics = statistics
+        .iter()
+        .skip(1)
+        .map(|(statistics, name)| Side { statistics: *statistics, ..of(name) });
+    let others = other_databases.chain(other_engines).chain(other_statistics);
+    Ok(std::iter::once(baseline.clone()).chain(others).collect())
+}
+
+fn statistics_of(level: &str) -> Result<(Statistics, String), Error> {
+    let (statistics, name) = match level {
+        "false" | "off" => (Statistics::Found, "statistics as they are"),
+        "true" | "on" => (Statistics::Collected, "ANALYZE"),
+        "none" => (Statistics::Removed, "no statistics"),
+        _ => {
+            return Err(Error::mistake(format!("analyze={level} is unknown")).hint(
+                "false leaves the statistics as they are, true collects new ones, none removes them",
+            ));
+        }
+    };
+    Ok((statistics, name.to_owned()))
+}
+
+/// Executes all statements on a side, and adds the version of its engine to its name.
+fn observe(
+    request: &ExplainRequest,
+    side: &mut Side,
+    copy: &Path,
+    all: &mut [Compared],
+    ui: &dyn Interface,
+) -> Result<(), Error> {
+    let source = match side.engine.as_str() {
+        BUILT_IN => Source::Explaining,
+        other => crate::engine::source(other, ui)?,
+    };
+    let subject = Subject::with_engine(&source, copy, &request.extensions).map_err(of_engine)?;
+    let identity = subject.library().identity();
+    let has_samples = identity.compile_options.iter().any(|option| option == "ENABLE_STAT4");
+    prepare(&subject, side.statistics).map_err(of_engine)?;
+    if side.statistics == Statistics::Collected && has_samples {
+        side.name = side.name.replace("ANALYZE", "ANALYZE with STAT4");
+    }
+    if request.vary.iter().any(|vary| vary.name == "engine") && side.name.contains(&side.engine) {
+        let version = format!("{} {}", side.engine, identity.version);
+        if !side.engine.contains(&identity.version) {
+            side.name = side.name.replace(&side.engine, &version);
+        }
+    }
+    for compared in all {
+        let seen = seen(&subject, &compared.query);
+        compared.sides.push(match seen {
+            Ok(seen) => Ok(seen),
+            // An error of one side is a difference.
+            Err(error) if !compared.sides.is_empty() && error.as_sqlite().is_some() => {
+                Err(error.to_string())
+            }
+            Err(error) => return Err(in_statement(&compared.query.name, error)),
+        });
+    }
+    Ok(())
+}
+
+/// Gives the copy of a side its statistics.
+fn prepare(subject: &Subject, statistics: Statistics) -> Result<(), EngineError> {
+    let connection = subject.connect()?;
+    match statistics {
+        Statistics::Found => Ok(()),
+        Statistics::Collected => connection.execute("ANALYZE"),
+        Statistics::Removed => {
+            let tables =
+                "SELECT name FROM sqlite_schema WHERE name IN ('sqlite_stat1', 'sqlite_stat4')";
+            for row in connection.query_all(tables)? {
+                connection.execute(&format!("DELETE FROM {}", row[0]))?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn seen(subject: &Subject, query: &Query) -> Result<Seen, EngineError> {
+    let observation = subject.observe(query)?;
+    let is_whole = !observation.is_partial;
+    let answer = is_whole.then(|| subject.answer(query)).transpose()?;
+    let again = is_whole.then(|| subject.answer(query)).transpose()?;
+    Ok(Seen { is_repeatable: answer == again, observation, answer })
+}
+
+fn document(of: &str, sides: &[Side], all: &[Compared]) -> Document {
+    let is_equal = |compared: &&Compared| {
+        let differs = |said: &String| !(said.contains(SAME_PLAN) && said.ends_with(SAME_ANSWER));
+        all.len() > 1 && !sentences(sides, compared).iter().any(differs)
+    };
+    let (equal, different): (Vec<&Compared>, Vec<&Compared>) = all.iter().partition(is_equal);
+    let sections = different.iter().enumerate().map(|(number, compared)| {
+        let title = if all.len() == 1 { "What changes" } else { &compared.query.name };
+        let blocks = blocks(sides, compared);
+        Section::new(&format!("statement-{}", number + 1), Kind::Chapter, title, blocks)
+    });
+    let equal = equal.iter().flat_map(|compared| {
+        let said = sentences(sides, compared).into_iter();
+        said.map(|said| Item::new(Sentence::code(&compared.query.name).words(format!(": {said}"))))
+    });
+    let equal = Block::list(equal).into_iter().collect();
+    let equal = Section::chapter("equal", "The same plan and the same answer", equal);
+    let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
+    let mut about = vec![Sentence::from(
+        "Executed on copies, first with an empty cache; what a statement writes is undone.",
+    )];
+    if !is_timed(sides) {
+        about.push("Times are left out: the engine that counts loops is slower for that.".into());
+    }
+    Document {
+        title: match all {
+            [only] => format!("{} on {of}: {}", only.query.name, names.join(" | ")),
+            several => format!("{} statements on {of}: {}", several.len(), names.join(" | ")),
+        },
+        about,
+        sections: sections.chain(equal).collect(),
+        ..Document::default()
+    }
+}
+
+/// Returns whether the sides have the same engine, so that their times can be compared.
+fn is_timed(sides: &[Side]) -> bool {
+    sides.iter().all(|side| side.engine == sides[0].engine)
+}
+
+fn blocks(sides: &[Side], compared: &Compared) -> Vec<Block> {
+    let Some(Ok(base)) = compared.sides.first() else { return Vec::new() };
+    let said = sentences(sides, compared).into_iter();
+    let mut blocks: Vec<Block> =
+        said.map(|said| Block::paragraph(Sentence::marked(&said))).collect();
+    blocks.push(Block::Code(Code { language: "sql", text: compared.query.sql.clone() }));
+    blocks.extend(values(&compared.query, &compared.parameters));
+    blocks.push(totals(sides, compared));
+    for (side, other) in sides.iter().zip(&compared.sides).skip(1) {
+        if let Ok(other) = other {
+            blocks.extend(both_plans((&sides[0], base), (side, other)));
+        }
+    }
+    for (side, seen) in sides.iter().zip(&compared.sides) {
+        let remarks = seen.iter().flat_map(|seen| remarks(&seen.observation));
+        blocks.extend(remarks.map(|remark| Block::small(format!("{}: {remark}", side.name))));
+    }
+    blocks
+}
+
+/// Returns the changes on each side but the first.
+fn sentences(sides: &[Side], compared: &Compared) -> Vec<String> {
+    let Some(Ok(base)) = compared.sides.first() else { return Vec::new() };
+    let others = sides.iter().zip(&compared.sides).skip(1);
+    let sentence = |(side, other): (&Side, &Result<Seen, String>)| match other {
+        Ok(other) => {
+            let changes = changes(&plan(base), &plan(other));
+            let said = sentence(&changes, &side.name, steps(base).zip(steps(other)));
+            format!("{said} {}", answers(base, other, &compared.query.sql))
+        }
+        Err(why) => format!("With {}, it fails: {why}.", side.name),
+    };
+    others.map(sentence).collect()
+}
+
+fn plan(seen: &Seen) -> Vec<String> {
+    seen.observation.nodes.iter().map(|node| node.detail.clone()).collect()
+}
+
+/// Returns the steps of an execution that came to its end.
+fn steps(seen: &Seen) -> Option<i64> {
+    (!seen.observation.is_partial).then_some(seen.observation.cost.steps)
+}
+
+/// Compares the answers.
+fn answers(one: &Seen, other: &Seen, sql: &str) -> String {
+    let (Some(before), Some(after)) = (one.answer, other.answer) else {
+        return "The answers are not compared, because not both came to their ends.".to_owned();
+    };
+    let is_random = !(one.is_repeatable && other.is_repeatable);
+    let changed = one.observation.changes != other.observation.changes;
+    let has_limit = script::tokens(sql).any(|token| token.is("limit"));
+    match () {
+        () if changed => "Another number of rows is changed.".to_owned(),
+        () if before == after => SAME_ANSWER.to_owned(),
+        () if is_random => {
+            "It answers differently each time, so the answers are not compared.".to_owned()
+        }
+        () if before.count != after.count => {
+            format!(
+                "The answers differ: {} and {} rows.",
+                grouped(before.count),
+                grouped(after.count)
+            )
+        }
+        () if before.rows == after.rows => "The same rows come in another order.".to_owned(),
+        () if has_limit => {
+            "The rows differ: LIMIT takes any rows that the ORDER BY leaves equal.".to_owned()
+        }
+        () => "The rows differ.".to_owned(),
+    }
+}
+
+/// Returns a cell with a count, which is marked if it differs from that of the first side.
+fn count(value: Option<i64>, base: Option<i64>) -> Cell {
+    let cell = Cell::figure(value.map(|value| value as f64), |value| grouped(value as u64));
+    let (Some(value), Some(base)) = (value, base) else { return cell };
+    let change = (value - base) as f64 / base.max(1) as f64;
+    match change {
+        change if change > CHANGE => cell.signed("▲", Tone::Worse),
+        change if change < -CHANGE => cell.signed("▼", Tone::Better),
+        _ => cell,
+    }
+}
+
+/// Returns the counts of all sides.
+fn totals(sides: &[Side], compared: &Compared) -> Block {
+    let base = compared.sides.first().and_then(|seen| seen.as_ref().ok());
+    let rows = sides.iter().zip(&compared.sides).map(|(side, seen)| {
+        let seen = seen.as_ref().ok();
+        let figure = |of: &dyn Fn(&Observation) -> i64| {
+            count(seen.map(|seen| of(&seen.observation)), base.map(|seen| of(&seen.observation)))
+        };
+        let timed = seen.map(|seen| seen.observation.time.as_nanos() as f64);
+        Row::new([
+            Cell::new(side.name.clone()),
+            if is_timed(sides) { Cell::figure(timed, time) } else { Cell::default() },
+            Cell::figure(seen.map(|seen| seen.observation.rows as f64), |rows| {
+                grouped(rows as u64)
+            }),
+            figure(&|seen| seen.cost.steps),
+            figure(&|seen| seen.cost.pages),
+            figure(&|seen| seen.pages.iter().map(|(_, count)| *count as i64).sum()),
+        ])
+    });
+    let columns = [
+        Column::left(""),
+        Column::right("time"),
+        Column::right("rows"),
+        Column::right("steps"),
+        Column::right("pages asked for"),
+        Column::right("pages from the file"),
+    ];
+    Block::table(Table::new("work on each side", columns, rows))
+}
+
+/// Returns two plans side by side, node by node, with a sign where they differ; none for a statement without a plan, such as
+/// an INSERT of values. A narrow window has them below one another.
+fn both_plans((side, base): (&Side, &Seen), (other_side, other): (&Side, &Seen)) -> Option<Block> {
+    let (one, two) = (normalised(&plan(base)), normalised(&plan(other)));
+    let (nodes, others) = (&base.observation.nodes, &other.observation.nodes);
+    let name = |node: Option<&Node>| match node {
+        Some(node) => Cell::code(format!("{}{}", "\u{a0}\u{a0}".repeat(node.depth), node.detail)),
+        None => Cell::default(),
+    };
+    let figures = |node: Option<&Node>, base: Option<&Node>| match node {
+        Some(node) => [
+            Cell::figure(node.share, percent),
+            count(node.visited, base.and_then(|base| base.visited)),
+        ],
+        None => [Cell::default(), Cell::default()],
+    };
+    let rows = pairs(&one, &two).into_iter().map(|(a, b)| {
+        let is_same = a.map(|a| &one[a]) == b.map(|b| &two[b]);
+        let (a, b) = (a.map(|a| &nodes[a]), b.map(|b| &others[b]));
+        let mark = if is_same { Cell::default() } else { Cell::new("≠") };
+        let cells = [
+            vec![mark],
+            figures(a, None).into(),
+            vec![name(a)],
+            figures(b, a).into(),
+            vec![name(b)],
+        ];
+        Row::new(cells.concat())
+    });
+    // Figures stand before the plans, so that the names of one side do not belong to the other's figures.
+    let columns = [
+        Column::left(""),
+        Column::right("time").full_only(),
+        Column::right("rows read"),
+        Column::left(side.name.clone()),
+        Column::right("time").full_only(),
+        Column::right("rows read"),
+        Column::left(other_side.name.clone()),
+    ];
+    let table = Table::new("both plans", columns, rows);
+    (!table.rows.is_empty()).then(|| Block::table(table.dense()))
+}
