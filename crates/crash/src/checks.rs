@@ -21,17 +21,20 @@ pub(crate) fn not_plain(script: &Script, name: &str) -> CrashError {
 
 /// Returns the error of a statement.
 pub(crate) fn failed(script: &Script, line: usize, sql: &str, error: EngineError) -> CrashError {
+    let Some(path) = &script.path else { return of_workload(sql, error) };
     let reason = message(&error);
-    let Some(path) = &script.path else {
-        return match is_damage(&error) {
-            true => CrashError::Damaged(format!("{reason}, in: {sql}")),
-            false => CrashError::Workload(format!(
-                "the engine does not carry out the workload: {reason} in: {sql}"
-            )),
-        };
-    };
     let what = format!("{}:{line}: {reason}", path.display());
     if is_damage(&error) { CrashError::DamagedDatabase(what) } else { CrashError::Script(what) }
+}
+
+/// Returns the error of a part of the built-in workload.
+pub(crate) fn of_workload(what: &str, error: EngineError) -> CrashError {
+    let said = format!("{} in: {what}", message(&error));
+    if is_damage(&error) {
+        CrashError::Damaged(said)
+    } else {
+        CrashError::Workload(format!("the engine does not carry out the workload: {said}"))
+    }
 }
 
 /// Returns an error of SQLite in the built-in workload that reports damage as what it is.
@@ -56,9 +59,9 @@ pub(crate) fn check_kept(action: &Action, is_new: bool) -> Result<()> {
             "the content is as it was before".to_owned(),
             &format!("after a value was overwritten by a handle: {}", action.location()),
         )),
-        Action::Reopen if is_new => Err(damaged(
+        Action::Reopen | Action::Kill if is_new => Err(damaged(
             "the content is another one".to_owned(),
-            "after the connection was closed and opened again",
+            &format!("after {}", action.location()),
         )),
         Action::Sql { sql, line: 0 } if sql.trim_end().ends_with("COMMIT") && !is_new => {
             Err(damaged("the content is as it was before".to_owned(), &format!("after: {sql}")))
@@ -129,6 +132,17 @@ pub(crate) fn unlike_recorded(
     let path = script.path.as_deref().unwrap_or(Path::new("")).display();
     let (location, reason) = (&execution.location, message(error));
     CrashError::Failed(format!("{path}: {location}: {reason}, which it did not before"))
+}
+
+/// Adds the situation of the built-in workload to an error.
+pub(crate) fn in_situation(name: &str, error: CrashError) -> CrashError {
+    match as_damage(error) {
+        CrashError::Damaged(reason) => damaged(reason, &format!("in the situation {name}")),
+        CrashError::Workload(reason) => {
+            CrashError::Workload(format!("{reason}, in the situation {name}"))
+        }
+        other => other,
+    }
 }
 
 /// Adds the action after which damage showed.

@@ -60,6 +60,31 @@ impl ImageCounts {
         }
     }
 
+    /// Adds the counts of another recording.
+    pub(crate) fn add(&mut self, other: ImageCounts) {
+        self.visited += other.visited;
+        self.all_states &= other.all_states;
+        self.images += other.images;
+        self.second_crashes += other.second_crashes;
+        self.unopenable += other.unopenable;
+        self.corrupt += other.corrupt;
+        self.impossible += other.impossible;
+        self.split += other.split;
+        self.split_unpromised += other.split_unpromised;
+        self.losing += other.losing;
+        self.most_lost = self.most_lost.max(other.most_lost);
+        self.ordinary = self.ordinary.plus(other.ordinary);
+        self.losing_on_events += other.losing_on_events;
+        for (event, counts) in other.events {
+            let known = self.events.entry(event).or_default();
+            *known = known.plus(counts);
+        }
+        for (promise, counts) in other.by_promise {
+            let known = self.by_promise.entry(promise).or_default();
+            *known = known.plus(counts);
+        }
+    }
+
     /// Images that should never have been.
     pub fn violations(&self) -> u64 {
         self.unopenable + self.corrupt + self.impossible + self.split
@@ -125,6 +150,8 @@ pub struct Witness {
     pub violation: Option<Violation>,
     /// Whether it took a second crash, during recovery from the first.
     pub second_crash: bool,
+    /// The situation in which it crashed; `None` for the workload itself.
+    pub situation: Option<&'static str>,
     /// The rare events that its crash touches.
     pub events: RareEvents,
     /// The documented promise for the settings in force.
@@ -135,6 +162,11 @@ pub struct Witness {
 }
 
 impl Witness {
+    /// Returns whether it shows something worse than another.
+    pub(crate) fn shows_more_than(&self, other: &Witness) -> bool {
+        (self.violation.is_some(), self.lost) > (other.violation.is_some(), other.lost)
+    }
+
     /// `crash after step 214, 12 commits acknowledged, 1 fault: …`.
     pub(crate) fn describe(&self) -> String {
         let plural = |count: usize, one: &str| match count {
@@ -146,7 +178,8 @@ impl Witness {
             None => format!("{} missing", plural(self.lost, "commit")),
         };
         format!(
-            "crash after step {}{}, {} acknowledged, {}: {what}",
+            "{}crash after step {}{}, {} acknowledged, {}: {what}",
+            self.situation.map_or(String::new(), |name| format!("in the situation {name}, ")),
             self.cut,
             if self.second_crash { " and again during recovery" } else { "" },
             plural(self.acknowledged, "commit"),
@@ -185,6 +218,7 @@ impl Crash<'_> {
             files,
             violation: None,
             second_crash: false,
+            situation: None,
             events: self.touched,
             promise: self.promise,
             committed: Vec::new(),

@@ -154,6 +154,20 @@ impl Harness {
         self.recording.position()
     }
 
+    /// Closes connections as the end of their process does: files stay as they are, whatever closing does to them.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn kill(&self, connections: impl IntoIterator<Item = Connection>) -> Result<()> {
+        let (files, position) = (self.memory.files(), self.position());
+        for connection in connections {
+            connection.close()?;
+        }
+        self.memory.load(files);
+        self.recording.forget_since(position);
+        Ok(())
+    }
+
     /// Takes the record.
     pub fn take_calls(&self) -> Vec<Call> {
         self.recording.take()

@@ -8,6 +8,9 @@ use std::sync::Arc;
 /// The database that a workload opens.
 pub const MAIN: &str = "main.db";
 
+/// The database that a backup writes.
+pub(crate) const COPY: &str = "copy.db";
+
 /// The bytes that a recording may write: all of them are kept in memory.
 pub(crate) const MOST_WRITTEN: u64 = 256 << 20;
 

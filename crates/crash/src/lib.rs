@@ -30,6 +30,7 @@ mod record;
 pub mod schedule;
 mod script;
 mod settings;
+mod situations;
 mod states;
 mod survey;
 pub mod syncs;

@@ -3,7 +3,7 @@
 //! A task is a variant under some models. Each has its own recording and its own seeds, so the tables do not
 //! depend on which thread does which task in which order.
 
-use crate::checks::as_damage;
+use crate::checks::{as_damage, in_situation};
 use crate::counts::{ImageCounts, Witness, Witnesses};
 use crate::documented::{cause_of_breach, cause_of_more_safety, documented};
 use crate::error::{CrashError, Result};
@@ -16,6 +16,7 @@ use crate::rare::RareEvent;
 use crate::record::{NotMeasured, Performed, Recording};
 use crate::script::Script;
 use crate::settings::CrashSettings;
+use crate::situations::Situation;
 use crate::states::{Visited, visit};
 use crate::survey::{Findings, Survey};
 use engine::Source;
@@ -23,6 +24,7 @@ use lab::seed::Seed;
 use lab::tier::{Counts, Loss, ModelSafety, OnOccasion, Promise, UnderSettings};
 use serde::Serialize;
 use std::borrow::Cow;
+use std::collections::btree_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -337,26 +339,70 @@ struct Done {
     own: Option<ScriptSummary>,
 }
 
-fn run(plan: &Plan, task: &Task, harness: &mut Harness, progress: &Progress) -> Result<Done> {
-    let settings = &task.variant;
+/// What is crashed: the workload, or a situation.
+struct Recorded {
+    recording: Recording,
+    /// The name of the situation.
+    situation: Option<&'static str>,
+    /// Images to sample.
+    images: usize,
+    /// Whether each of them is too large to spend any on models that decide nothing.
+    is_large: bool,
+    seed: Seed,
+}
+
+/// Records the workload of a plan, and the situations with company of the built-in one.
+fn record(
+    plan: &Plan,
+    settings: &CrashSettings,
+    harness: &mut Harness,
+) -> Result<Result<Vec<Recorded>, NotMeasured>> {
     let seed = plan.seed.child(&settings.to_string());
     let script = match &plan.script {
         Some(script) => Cow::Borrowed(script),
         None => Cow::Owned(Script::built_in(settings)),
     };
-    let initial = plan.initial.as_ref();
-    let recording = Recording::make(harness, settings, &script, initial, seed);
-    let recording =
-        if plan.script.is_some() { recording? } else { recording.map_err(as_damage)? };
+    let made = Recording::make(harness, settings, &script, plan.initial.as_ref(), seed);
+    let recording = match made? {
+        Ok(recording) => recording,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    let images = plan.images_of(&recording);
+    let mut all = vec![Recorded { recording, situation: None, images, is_large: false, seed }];
+    let is_built_in = plan.script.is_none() && plan.initial.is_none();
+    let situations = if is_built_in { Situation::of(settings) } else { Vec::new() };
+    for situation in situations {
+        let seed = seed.child(situation.name);
+        let made = Recording::make(harness, &situation.settings, &situation.script, None, seed);
+        match made.map_err(|error| in_situation(situation.name, error))? {
+            Ok(recording) => all.push(Recorded {
+                recording,
+                situation: Some(situation.name),
+                images: situation.images_of(images),
+                is_large: situation.is_large,
+                seed,
+            }),
+            Err(NotMeasured(why)) => {
+                return Ok(Err(NotMeasured(format!("situation {}: {why}", situation.name))));
+            }
+        }
+    }
+    Ok(Ok(all))
+}
+
+fn run(plan: &Plan, task: &Task, harness: &mut Harness, progress: &Progress) -> Result<Done> {
+    let settings = &task.variant;
+    let recorded = record(plan, settings, harness);
+    let recorded = if plan.script.is_some() { recorded? } else { recorded.map_err(as_damage)? };
     let mut judge = Judge::new(harness);
     let mut cells = Vec::new();
     for model in &task.models {
-        let cell = match &recording {
+        let cell = match &recorded {
             Err(NotMeasured(why)) => Cell::not_measured(settings, &[], *model, why),
-            Ok(recording) => {
-                let in_force = judged_by(&recording.spans, settings);
+            Ok(recorded) => {
+                let in_force = judged_by(&recorded[0].recording.spans, settings);
                 let cell = Cell::not_measured(settings, &in_force, *model, "stopped");
-                match measure_cell(plan, cell, recording, &mut judge, seed, progress)? {
+                match measure_cell(plan, cell, recorded, &mut judge, progress)? {
                     Some(cell) => cell,
                     None => break,
                 }
@@ -368,11 +414,12 @@ fn run(plan: &Plan, task: &Task, harness: &mut Harness, progress: &Progress) -> 
         progress.cells.fetch_add(1, Ordering::Relaxed);
         cells.push(cell);
     }
+    let recording = recorded.as_ref().ok().map(|recorded| &recorded[0].recording);
     Ok(Done {
         task: task.number,
         cells,
         recoveries: judge.recoveries,
-        own: recording.as_ref().ok().map(|recording| ScriptSummary {
+        own: recording.map(|recording| ScriptSummary {
             performed: recording.performed,
             in_force: recording.in_force.clone(),
             left_open: recording.left_open.clone(),
@@ -393,11 +440,52 @@ enum Ended {
 fn measure_cell(
     plan: &Plan,
     cell: Cell,
-    recording: &Recording,
+    all: &[Recorded],
     judge: &mut Judge<'_>,
-    seed: Seed,
     progress: &Progress,
 ) -> Result<Option<Cell>> {
+    let (mut counts, mut witnesses) = (None::<ImageCounts>, Witnesses::new());
+    let is_assumed = cell.model.is_within_assumptions();
+    for recorded in all.iter().filter(|recorded| is_assumed || !recorded.is_large) {
+        let Some((own, shown)) = survey(plan, &cell, recorded, judge, progress)? else {
+            return Ok(None);
+        };
+        let ended = judge.engine_ended();
+        match &mut counts {
+            None => counts = Some(own),
+            Some(counts) => counts.add(own),
+        }
+        for (place, witness) in shown {
+            let witness = Witness { situation: recorded.situation, ..witness };
+            match witnesses.entry(place) {
+                Entry::Vacant(entry) => drop(entry.insert(witness)),
+                Entry::Occupied(mut entry) if witness.shows_more_than(entry.get()) => {
+                    entry.insert(witness);
+                }
+                Entry::Occupied(_) => {}
+            }
+        }
+        if ended {
+            break;
+        }
+    }
+    let counts = counts.unwrap_or_default();
+    if judge.engine_ended() && counts.violations() == 0 {
+        return Err(CrashError::defect(
+            "the engine ended its process in a recovery that it had done before",
+        ));
+    }
+    Ok(Some(cell.measured(counts, witnesses)))
+}
+
+/// Judges the images of a recording under the model of a cell; `None` if it was stopped.
+fn survey(
+    plan: &Plan,
+    cell: &Cell,
+    Recorded { recording, images, seed, .. }: &Recorded,
+    judge: &mut Judge<'_>,
+    progress: &Progress,
+) -> Result<Option<(ImageCounts, Witnesses)>> {
     let seed = seed.child(cell.model.name());
     let mut survey = Survey {
         recording,
@@ -413,30 +501,17 @@ fn measure_cell(
         images: &progress.images,
         findings: Findings::default(),
     };
-    let states = seed.child("states");
-    let visited =
-        visit(&recording.trace, cell.model, plan.images_of(recording), states, |candidate| {
-            if progress.stop.load(Ordering::Relaxed) {
-                Err(Ended::Stopped)
-            } else {
-                survey.judge(candidate).map_err(Ended::Failed)?;
-                if survey.judge.engine_ended() { Err(Ended::Engine) } else { Ok(()) }
-            }
-        });
+    let visited = visit(&recording.trace, cell.model, *images, seed.child("states"), |candidate| {
+        if progress.stop.load(Ordering::Relaxed) {
+            Err(Ended::Stopped)
+        } else {
+            survey.judge(candidate).map_err(Ended::Failed)?;
+            if survey.judge.engine_ended() { Err(Ended::Engine) } else { Ok(()) }
+        }
+    });
     match visited {
-        Ok(visited) => {
-            let (counts, witnesses) = survey.finish(visited);
-            Ok(Some(cell.measured(counts, witnesses)))
-        }
-        Err(Ended::Engine) => {
-            let (counts, witnesses) = survey.finish(Visited::default());
-            match counts.violations() {
-                0 => Err(CrashError::defect(
-                    "the engine ended its process in a recovery that it had done before",
-                )),
-                _ => Ok(Some(cell.measured(counts, witnesses))),
-            }
-        }
+        Ok(visited) => Ok(Some(survey.finish(visited))),
+        Err(Ended::Engine) => Ok(Some(survey.finish(Visited::default()))),
         Err(Ended::Stopped) => Ok(None),
         Err(Ended::Failed(error)) => Err(error),
     }

@@ -2,14 +2,14 @@
 
 use crate::checks::{
     check_kept, check_readable, check_sound, check_undamaged, damaged_after, failed, not_plain,
-    read_content, unlike_recorded,
+    of_workload, read_content, unlike_recorded,
 };
 use crate::content::Content;
 use crate::disk::Disk;
 use crate::error::{CrashError, Result};
 use crate::harness::Harness;
 use crate::in_force::{Now, SettingsInForce, Span, Watch, databases, journal_modes, read_all};
-use crate::initial::{InitialDatabases, MAIN, MOST_WRITTEN};
+use crate::initial::{COPY, InitialDatabases, MAIN, MOST_WRITTEN};
 use crate::model::Model;
 use crate::pages;
 use crate::rare::{MarkedAction, RareEvent, shrinking};
@@ -93,6 +93,7 @@ impl Recording {
             Ok(connection) => connection,
             Err(reason) => return Ok(Err(reason)),
         };
+        let mut others = BTreeMap::new();
         let mut recorder = Recorder { initial, ..Recorder::default() };
         recorder.note(harness, &connection, None)?;
         recorder.read_settings(harness, &connection, script, (None, settings))?;
@@ -102,13 +103,21 @@ impl Recording {
                 break;
             }
             match action {
-                Action::Reopen => {
-                    connection.close()?;
+                Action::Reopen | Action::Kill => {
+                    match action {
+                        Action::Kill => harness
+                            .kill(std::mem::take(&mut others).into_values().chain([connection]))?,
+                        _ => connection.close()?,
+                    }
                     connection = match open(harness, settings)? {
                         Ok(connection) => connection,
                         Err(reason) => return Ok(Err(reason)),
                     };
                 }
+                Action::Other { who, sql } => {
+                    act(harness, settings, &mut others, (*who, sql.as_deref()))?;
+                }
+                Action::Backup => back_up(harness, settings, &connection)?,
                 action => recorder.differing += usize::from(!perform(action, &connection, script)?),
             }
             recorder.end_action(harness, &connection)?;
@@ -128,6 +137,9 @@ impl Recording {
             // Each image is to be read within the limit.
             Some(path) if initial.is_none() => check_readable(&connection, path)?,
             Some(_) => {}
+        }
+        for (_, other) in others {
+            other.close()?;
         }
         connection.close()?;
         let recording = recorder.finish(harness, script)?;
@@ -163,7 +175,7 @@ pub(crate) fn is_plain(name: &str) -> bool {
 /// Executes an action. Returns whether it did the same as in the recording that it comes from, if any.
 fn perform(action: &Action, connection: &Connection, script: &Script) -> Result<bool> {
     match action {
-        Action::Reopen => Ok(true),
+        Action::Reopen | Action::Kill | Action::Other { .. } | Action::Backup => Ok(true),
         Action::Sql { sql, line } => {
             let executed = connection.execute(sql);
             executed.map_err(|error| failed(script, *line, sql, error))?;
@@ -183,10 +195,49 @@ fn perform(action: &Action, connection: &Connection, script: &Script) -> Result<
     }
 }
 
-/// Opens a database under these settings, or returns the setting that the engine refuses.
+/// Executes statements on another connection, which is opened where it is not open, or closes it.
+fn act(
+    harness: &Harness,
+    settings: &CrashSettings,
+    others: &mut BTreeMap<u8, Connection>,
+    (who, sql): (u8, Option<&str>),
+) -> Result<()> {
+    let Some(sql) = sql else {
+        return others.remove(&who).map_or(Ok(()), |other| Ok(other.close()?));
+    };
+    let other = match others.remove(&who) {
+        Some(other) => other,
+        None => accepted(open(harness, settings)?)?,
+    };
+    other.execute(sql).map_err(|error| of_workload(&format!("connection {who}: {sql}"), error))?;
+    others.insert(who, other);
+    Ok(())
+}
+
+/// Copies the database over another one, which is opened with the same settings.
+fn back_up(harness: &Harness, settings: &CrashSettings, connection: &Connection) -> Result<()> {
+    let copy = accepted(open_as(harness, settings, COPY)?)?;
+    connection.copy_by_pages(&copy).map_err(|error| of_workload("a backup", error))?;
+    Ok(copy.close()?)
+}
+
+/// Returns a connection with settings that the first one has as well.
+fn accepted(opened: Result<Connection, NotMeasured>) -> Result<Connection> {
+    opened.map_err(|NotMeasured(why)| CrashError::Workload(why))
+}
+
+/// Opens the database under these settings, or returns the setting that the engine refuses.
 fn open(harness: &Harness, settings: &CrashSettings) -> Result<Result<Connection, NotMeasured>> {
-    let is_new = harness.size(MAIN) == 0;
-    let connection = harness.open(MAIN)?;
+    open_as(harness, settings, MAIN)
+}
+
+fn open_as(
+    harness: &Harness,
+    settings: &CrashSettings,
+    name: &str,
+) -> Result<Result<Connection, NotMeasured>> {
+    let is_new = harness.size(name) == 0;
+    let connection = harness.open(name)?;
     // Exclusive locking comes before the journal mode: a write-ahead log then needs no shared memory.
     let wanted = [
         ("page_size", settings.page_size.to_string()),
@@ -453,13 +504,14 @@ fn same(one: &HashMap<String, Content>, other: &HashMap<String, Content>) -> boo
     one.keys().chain(other.keys()).all(|name| content_of(one, name) == content_of(other, name))
 }
 
-/// Returns the largest size of all databases together, sampled every 16 steps.
+/// Returns the largest size of all databases together, sampled every 16 steps, or 256 times where there are more.
 fn largest(trace: &Trace, databases: &[String]) -> usize {
+    let every = (trace.steps.len() / 256).max(16);
     let mut disk = Disk::new(trace, Model::Kill);
     let mut largest = 0;
     while disk.taken < trace.steps.len() {
         disk.step();
-        if disk.taken.is_multiple_of(16) || disk.taken == trace.steps.len() {
+        if disk.taken.is_multiple_of(every) || disk.taken == trace.steps.len() {
             disk.write_back(disk.taken);
             let files = disk.durable_files().into_iter();
             let databases = files.filter(|(name, _)| databases.contains(name));

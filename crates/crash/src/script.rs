@@ -17,6 +17,17 @@ pub enum Action {
     },
     /// Closes the connection and opens another one, with the same settings.
     Reopen,
+    /// Ends the process in the middle of its work: files stay as they are, and a connection of another one opens them.
+    Kill,
+    /// Runs statements on another connection to the same database, which is opened with the same settings first.
+    Other {
+        /// Its number.
+        who: u8,
+        /// The statements; `None` closes the connection.
+        sql: Option<String>,
+    },
+    /// Copies the database page by page over `copy.db`.
+    Backup,
     /// Executes a recorded statement with its values.
     Execution(Execution),
     /// Overwrites bytes of a value through a handle, without a statement.
@@ -37,7 +48,7 @@ pub enum Action {
 impl Action {
     /// Returns whether it is one of the built-in workload.
     pub(crate) fn is_built_in(&self) -> bool {
-        matches!(self, Action::Sql { line: 0, .. } | Action::Reopen | Action::Blob { .. })
+        !matches!(self, Action::Sql { line: 1.., .. } | Action::Execution(_))
     }
 
     /// Where it is in its script or trace.
@@ -46,6 +57,11 @@ impl Action {
             Action::Sql { line, .. } => format!("line {line}"),
             Action::Execution(execution) => execution.location.clone(),
             Action::Reopen => "reopening".to_owned(),
+            Action::Kill => "the end of the process".to_owned(),
+            Action::Backup => "a backup".to_owned(),
+            Action::Other { who, sql } => {
+                format!("connection {who}: {}", sql.as_deref().unwrap_or("closing"))
+            }
             Action::Blob { table, row, .. } => format!("row {row} of {table}"),
         }
     }

@@ -7,12 +7,18 @@
 
 use crate::disk::{Damage, Disk, State, Units};
 use crate::model::{LYING_WINDOW, Model};
-use crate::trace::{File, Trace};
+use crate::trace::{File, Step, Trace};
 use lab::seed::{Seed, SplitMix64};
 
 /// The most operations of one file that stay pending without a sync: systems write back in time, and
 /// images of a workload that never syncs would otherwise all be near its beginning.
 const WRITE_BACK: usize = 256;
+
+/// The most prefixes of a workload without initial databases that are all visited.
+const ALL_PREFIXES: usize = 1 << 14;
+
+/// How much more often a crash right after a rare operation is drawn than one after any other.
+const RARE_SHARES: usize = 8;
 
 /// A state that a crash may leave, and how it came about.
 pub struct Candidate<'a> {
@@ -118,7 +124,8 @@ fn visit_prefixes<E>(
     look: &mut impl FnMut(Candidate<'_>) -> Result<(), E>,
 ) -> Result<bool, E> {
     let all = trace.steps.len() + 1;
-    let wanted = if trace.initial.is_empty() { all } else { all.min(budget.max(1)) };
+    let is_small = trace.initial.is_empty() && all <= ALL_PREFIXES;
+    let wanted = if is_small { all } else { all.min(budget.max(1)) };
     let mut disk = Disk::new(trace, model);
     loop {
         let there = disk.taken;
@@ -188,6 +195,21 @@ impl<'t> Walk<'t> {
     }
 }
 
+/// Returns the shares of the sample for a crash at this cut. A few operations decide what recovery believes: a name that
+/// comes or goes, a truncation, a header. There are few of them, so an even sample would draw few of them.
+fn shares(trace: &Trace, cut: usize) -> usize {
+    let is_rare = cut > 0
+        && match &trace.steps[cut - 1] {
+            Step::Create { .. } | Step::Unlink { .. } | Step::Truncate { .. } => true,
+            // A journal's header begins a sector, and a count in it is as long as its magic number and itself.
+            Step::Write { offset, bytes, .. } => {
+                *offset == 0 || (offset.is_multiple_of(512) && bytes.len() == 12)
+            }
+            Step::Sync { .. } | Step::SyncDirectory { .. } => false,
+        };
+    if is_rare { RARE_SHARES } else { 1 }
+}
+
 /// Visits the states of a model that chooses; whether these were all.
 fn visit_states<E>(
     trace: &Trace,
@@ -198,19 +220,17 @@ fn visit_states<E>(
 ) -> Result<bool, E> {
     let (taken_whole, visited) = enumerate(trace, model, budget, look)?;
     let left = budget.saturating_sub(visited);
-    let to_sample = taken_whole.iter().filter(|whole| !**whole).count();
+    let shares = |cut: usize| if taken_whole[cut] { 0 } else { shares(trace, cut) };
+    let to_sample: usize = (0..taken_whole.len()).map(shares).sum();
     let mut random = seed.generator();
     let mut walk = Walk::new(trace, model);
-    let (mut sampled, mut cuts) = (0, 0);
-    for (cut, whole) in taken_whole.iter().enumerate() {
+    let (mut sampled, mut passed) = (0, 0);
+    for cut in 0..taken_whole.len() {
         if cut > 0 {
             walk.step();
         }
-        if *whole {
-            continue;
-        }
-        cuts += 1;
-        let due = left * cuts / to_sample;
+        passed += shares(cut);
+        let due = left * passed / to_sample.max(1);
         if due == sampled {
             continue;
         }
@@ -250,7 +270,8 @@ fn enumerate<E>(
     let end = trace.steps.len();
     let is_last = |cut: usize| cut == end || trace.steps[cut].is_sync();
     let syncs = (0..=end).filter(|cut| is_last(*cut)).count();
-    let few = (budget / (2 * syncs)).max(16) as u64;
+    // At most half of the budget, since the states that are few come early.
+    let few = (budget / (2 * syncs)).max(2) as u64;
     let mut whole = vec![false; end + 1];
     let mut walk = Walk::new(trace, model);
     let (mut visited, mut since) = (0, 0);
@@ -262,7 +283,7 @@ fn enumerate<E>(
             continue;
         }
         let units = walk.disk.units();
-        if units.states().is_some_and(|states| states <= few) && visited < budget {
+        if units.states().is_some_and(|states| states <= few) && visited < budget / 2 {
             let mut state = State { versions: vec![0; units.len()], damage: Vec::new() };
             loop {
                 visited += 1;

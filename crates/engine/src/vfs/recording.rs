@@ -83,6 +83,11 @@ impl RecordingVfs {
         written.sum()
     }
 
+    /// Forgets the calls from this position on.
+    pub fn forget_since(&self, position: usize) {
+        self.0.observer().calls().truncate(position);
+    }
+
     /// Takes the record, which begins anew.
     pub fn take(&self) -> Vec<Call> {
         std::mem::take(&mut self.0.observer().calls())
