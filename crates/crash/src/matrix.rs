@@ -339,7 +339,7 @@ struct Done {
     own: Option<ScriptSummary>,
 }
 
-/// What is crashed: the workload, or a situation.
+/// The workload or a situation, ready to be crashed.
 struct Recorded {
     recording: Recording,
     /// The name of the situation.

@@ -120,17 +120,7 @@ impl Recording {
                 Action::Backup => back_up(harness, settings, &connection)?,
                 action => recorder.differing += usize::from(!perform(action, &connection, script)?),
             }
-            recorder.end_action(harness, &connection)?;
-            recorder.read_settings(harness, &connection, script, (Some(action), settings))?;
-            if connection.in_transaction() {
-                recorder.open_since.get_or_insert_with(|| action.location());
-            } else {
-                recorder.open_since = None;
-                let is_new = recorder.note(harness, &connection, Some((action, settings)));
-                let is_new = is_new.map_err(|error| damaged_after(action, error))?;
-                check_kept(action, is_new)?;
-            }
-            recorder.begin_action(harness, &connection)?;
+            recorder.take_action(harness, &connection, script, (action, settings))?;
         }
         match &script.path {
             None => check_undamaged(&connection, &databases(&connection)?)?,
@@ -362,6 +352,26 @@ impl Recorder<'_> {
             ..ActionRecord::default()
         });
         Ok(())
+    }
+
+    /// Ends an action, checks its results, and begins the next one.
+    fn take_action(
+        &mut self,
+        harness: &Harness,
+        connection: &Connection,
+        script: &Script,
+        (action, settings): (&Action, &CrashSettings),
+    ) -> Result<()> {
+        self.end_action(harness, connection)?;
+        self.read_settings(harness, connection, script, (Some(action), settings))?;
+        if connection.in_transaction() {
+            self.open_since.get_or_insert_with(|| action.location());
+        } else {
+            self.open_since = None;
+            let is_new = self.note(harness, connection, Some((action, settings)));
+            check_kept(action, is_new.map_err(|error| damaged_after(action, error))?)?;
+        }
+        self.begin_action(harness, connection)
     }
 
     fn end_action(&mut self, harness: &Harness, connection: &Connection) -> Result<()> {

@@ -19,7 +19,7 @@ pub(crate) struct Situation {
     pub(crate) name: &'static str,
     /// The settings, with the page size of the situation.
     pub(crate) settings: CrashSettings,
-    /// What is done.
+    /// The actions.
     pub(crate) script: Script,
     /// Whether it writes much, so that images are large.
     pub(crate) is_large: bool,

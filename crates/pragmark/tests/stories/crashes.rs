@@ -64,6 +64,32 @@ fn crashes_that_were_stopped_go_on_and_the_same_seed_gives_the_same_counts() {
     assert_eq!(models_of(&laboratory, "cut"), models_of(&laboratory, "whole"));
 }
 
+/// The marks of a quick look are read as proof if nothing beside them says how rare a loss they miss.
+#[test]
+fn a_quick_look_says_beside_its_marks_what_it_leaves_out() {
+    let laboratory = Laboratory::new();
+    let told = |options: &[&str]| {
+        let settings = ["crash", "--set", "journal_mode=wal", "--set", "synchronous=full"];
+        let model = ["--model", "reorder"];
+        let printed =
+            laboratory.pragmark(&[&settings[..], &model, options].concat()).exits(0).stdout();
+        printed.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let quick = told(&["--quick"]);
+    let marks = quick.find("● 0 of ").expect("a clean sample");
+    let images = quick[marks..].split(' ').nth(3).expect("the images of the sample");
+    let said = format!(
+        "--quick leaves out exclusive locking, schedules of two connections, most images: the smallest clean sample, {images} images, misses a loss in up to "
+    );
+    assert!(quick.contains(&said), "`{said}` is not in:\n{quick}");
+    let exclusive = told(&["--quick", "--set", "locking_mode=exclusive"]);
+    assert!(
+        exclusive.contains("--quick leaves out schedules of two connections, most"),
+        "{exclusive}"
+    );
+    assert!(!told(&["--images", "600"]).contains("leaves out"));
+}
+
 /// What an application never does is not held against its settings: it is told where the harm is done.
 #[test]
 fn harm_that_is_done_on_an_occasion_only_is_told_with_the_occasion_and_its_cause() {

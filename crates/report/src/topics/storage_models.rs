@@ -37,14 +37,16 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let matrix = Block::table(matrix(subject, &rows, &columns));
     let how = "The model kill decides what a dying process loses, the worst of the others what a power cut loses. Models marked * are outside what SQLite assumes of hardware and decide nothing. Counts are corrupt or losing images among the distinct crash images of ordinary commits; no number of clean images proves safety. The promise is that of SQLite’s documentation. The last column counts schedules of two connections, which need no crash.";
     let sampled = extent(&rows);
-    let explanation = format!("Lost: {}. {how}{sampled}", tier_legend());
+    let left_out = left_out(subject, &rows);
+    let explanation = format!("Lost: {}. {how}{sampled}{left_out}", tier_legend());
     let explanation = Block::small(explained(&explanation));
     let broken = Block::list(broken);
     let tries_crashes = subject.experiment.tries_crashes();
     let full = crashed(subject).into_iter().chain([explanation]).chain(broken.clone());
     let full = full.chain(safer(subject, &rows)).chain([matrix.clone()]);
     let heading = Block::Heading("Safety by storage model".to_owned());
-    let legend = Block::small(format!("Lost: {}; ! less safe than documented.", tier_legend()));
+    let legend = format!("Lost: {}; ! less safe than documented.{left_out}", tier_legend());
+    let legend = Block::small(legend);
     let has_answer = subject.current().is_some();
     let has_many_engines = versions::engines(subject.experiment).len() > versions::FEW;
     let brief = match (has_many_engines, has_answer) {
@@ -119,6 +121,28 @@ fn extent(rows: &[Alike<'_>]) -> String {
             whole.join(", ")
         )
     }
+}
+
+/// Returns the omissions of a quick look, and how rare a loss must be for its smallest clean sample to miss it.
+fn left_out(subject: &Subject<'_>, rows: &[Alike<'_>]) -> String {
+    if !subject.analysis.plan.quick {
+        return String::new();
+    }
+    let variants = subject.experiment.variants.iter();
+    let mut locking =
+        variants.filter_map(|variant| variant.settings.get("locking_mode")?.as_text());
+    let exclusive = (!locking.any(|mode| mode == "exclusive")).then_some("exclusive locking");
+    let is_alone = rows.iter().all(|(safety, _)| safety.schedules.is_none());
+    let schedules = is_alone.then_some("schedules of two connections");
+    let parts: Vec<&str> = exclusive.into_iter().chain(schedules).chain(["most images"]).collect();
+    let models = rows.iter().flat_map(|(safety, _)| &safety.models);
+    let sampled = models.filter(|model| model.assumed && !model.all_states);
+    let clean = sampled.filter_map(|model| model.ordinary.counts().filter(|it| it.damaged() == 0));
+    let rarest = clean.min_by_key(|counts| counts.images).map_or(String::new(), |counts| {
+        let (images, percent) = (count(counts.images), 100.0 * counts.bound_of_none());
+        format!(": the smallest clean sample, {images} images, misses a loss in up to {percent:.2} % of such images")
+    });
+    format!(" --quick leaves out {}{rarest}.", parts.join(", "))
 }
 
 fn matrix(subject: &Subject<'_>, rows: &[Alike<'_>], columns: &[(&str, bool)]) -> Table {

@@ -4,8 +4,8 @@
 use crash::schedule::Extent;
 use engine::{Library, Source};
 use lab::tier::Loss;
-use pragmark_proofs::{Crashes, Instrument, Mutants, look_for_alarms, noticed_by};
-use std::path::PathBuf;
+use pragmark_proofs::{Crashes, Instrument, Mutants, Worse, look_for_alarms, noticed_by};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -26,11 +26,7 @@ fn crashes_notice_a_missing_sync_a_missing_directory_sync_and_a_missing_check() 
         ("journal-delete-directory-sync", false),
         ("super-journal-missing", true),
     ] {
-        let mut all = mutants.mutations().iter();
-        let mut mutation = all.find(|mutation| mutation.id == id).unwrap().clone();
-        mutation.settings.truncate(1);
-        let mutant = Source::Path(mutants.write(Some(id), folder.path()).unwrap());
-        let worse = crashes.noticed(&mutation, &mutant).unwrap();
+        let worse = noticed(&mutants, &mut crashes, folder.path(), id);
         assert!(
             worse.iter().any(|worse| match worse.mutant.loss() {
                 Some(Loss::Corruption) => corrupts,
@@ -39,6 +35,34 @@ fn crashes_notice_a_missing_sync_a_missing_directory_sync_and_a_missing_check() 
             }),
             "{id}: {worse:?}"
         );
+    }
+}
+
+/// The cells in which a mutant fares worse under the first of its settings.
+fn noticed(mutants: &Mutants, crashes: &mut Crashes, folder: &Path, id: &str) -> Vec<Worse> {
+    let mut all = mutants.mutations().iter();
+    let mut mutation = all.find(|mutation| mutation.id == id).unwrap().clone();
+    mutation.settings.truncate(1);
+    let mutant = Source::Path(mutants.write(Some(id), folder).unwrap());
+    crashes.noticed(&mutation, &mutant).unwrap()
+}
+
+/// With the images of `--quick`.
+#[test]
+fn a_quick_look_notices_faults_that_show_with_company_in_long_logs_or_in_few_images() {
+    let (mutants, folder) = (Mutants::new().unwrap(), folder());
+    let sound = Source::Path(mutants.write(None, folder.path()).unwrap());
+    let mut crashes = Crashes::new(sound, 600, 1, 2);
+    for id in ["second-checkpoint-sync", "extra-means-normal", "log-of-several-regions"] {
+        let worse = noticed(&mutants, &mut crashes, folder.path(), id);
+        let corrupts = |worse: &Worse| worse.mutant.loss() == Some(Loss::Corruption);
+        let loses = |worse: &Worse| worse.mutant.loss() > Some(Loss::Nothing);
+        let shows = if id == "log-of-several-regions" {
+            worse.iter().any(loses)
+        } else {
+            worse.iter().any(corrupts)
+        };
+        assert!(shows, "{id}: {worse:?}");
     }
 }
 
