@@ -131,7 +131,7 @@ pub fn advise(
         }
     }
     let before = work.costs();
-    advice.analyzed = work.analyze()?;
+    advice.analyzed = work.analyze(&mut advice.failed)?;
     let planner = Planner::new(subject, &connection)?;
     // As long as a statement costs very much, trying anything else with it takes longest.
     let mut treated = BTreeSet::new();
@@ -249,9 +249,29 @@ impl Work<'_> {
 
     /// Collects statistics. Returns what that brings, if it is worth something; plans with statistics are the ones that
     /// indexes are compared with.
-    fn analyze(&mut self) -> Result<Option<Vec<Change>>, EngineError> {
+    /// A table with a collation that the connection lacks has none, and is named.
+    fn analyze(
+        &mut self,
+        failed: &mut Vec<(String, String)>,
+    ) -> Result<Option<Vec<Change>>, EngineError> {
         let before = self.costs();
-        self.connection.execute("ANALYZE")?;
+        let words = |error: &EngineError| {
+            error.as_sqlite().map_or(error.to_string(), |error| error.message().to_owned())
+        };
+        match self.connection.execute("ANALYZE") {
+            Err(error) if is_refused(&error) => {
+                for table in &self.subject.schema.tables {
+                    let sql = format!("ANALYZE {}", quoted(&table.name));
+                    match self.connection.execute(&sql) {
+                        Err(error) if is_refused(&error) => {
+                            failed.push((format!("ANALYZE of {}", table.name), words(&error)));
+                        }
+                        analyzed => analyzed?,
+                    }
+                }
+            }
+            analyzed => analyzed?,
+        }
         self.measure_again(self.costs_where(|_| true, false)?)?;
         let total = |costs: &[Cost]| costs.iter().map(Cost::total).sum::<i64>();
         let (old, new) = (total(&before), total(&self.costs()));

@@ -65,7 +65,7 @@ fn answer(it: &Explained, advice: &Advice) -> Section {
     let mut blocks = vec![summary(&it.observation)];
     blocks.extend(faults(it, advice));
     blocks.extend(to_paste(advice));
-    blocks.extend(untried(advice));
+    blocks.extend(not_tried(advice));
     section("helps", "What helps", Kind::Highlights, blocks)
 }
 

@@ -12,7 +12,7 @@ use ::explain::advisor::{Advice, advise};
 use ::explain::faults::{Fault, faults};
 use ::explain::observe::Observation;
 use ::explain::{Query, Subject, values};
-use engine::{EngineError, ErrorKind, Value};
+use engine::{EngineError, ErrorKind, SqliteError, Value};
 use report::document::Document;
 use script::{Form, Names, parse};
 
@@ -75,19 +75,41 @@ pub(crate) struct Explained {
 pub fn explain(request: &ExplainRequest, ui: &dyn Interface) -> Result<Document, Error> {
     let folder = work_folder(&request.directory)?;
     let copy = folder.path.join("copy.db");
-    let statements = statements(request, &copy)?;
+    let (statements, mut left_out) = planned(statements(request, &copy)?)?;
     if request.databases.len() > 1 || !request.vary.is_empty() {
         return sides::compared(request, &copy, statements, ui);
     }
     let subject = Subject::open(&copy, &request.extensions).map_err(of_engine)?;
     let is_recording = matches!(request.what, What::Trace(_, None));
-    let (mut all, left_out) = observe_each(&subject, statements, &request.values, is_recording)?;
+    let (mut all, failed) = observe_each(&subject, statements, &request.values, is_recording)?;
     let mut advice = advice_for(&subject, &all, Instant::now() + tried(all.len()))?;
+    left_out.extend(failed);
     advice.failed.extend(left_out);
     for it in &mut all {
         it.faults = faults(&subject, &it.query, &it.observation, &advice).map_err(of_engine)?;
     }
     Ok(document::document(&title(request), &all, &advice))
+}
+
+/// Separates statements with a plan from others. BEGIN and COMMIT are not needed, as the writes of each statement are undone,
+/// and ATTACH would reach another file than the copy.
+///
+/// # Errors
+/// None has a plan.
+fn planned(statements: Vec<Statement>) -> Result<(Vec<Statement>, LeftOut), Error> {
+    let first = |sql: &str| {
+        let word = script::tokens(sql).find(script::Token::counts);
+        word.map_or(String::new(), |word| word.text.to_uppercase())
+    };
+    let (planned, others): (Vec<Statement>, Vec<Statement>) =
+        statements.into_iter().partition(|it| trace::plans::is_planned(&first(&it.sql)));
+    let why = |it: &Statement| (it.name.clone(), format!("{} has no plan", first(&it.sql)));
+    let left_out: LeftOut = others.iter().map(why).collect();
+    match (planned.is_empty(), left_out.first()) {
+        (true, Some((name, why))) => Err(Error::mistake(format!("{name}: {why}"))
+            .hint("SELECT, INSERT, UPDATE and DELETE have one; `pragmark measure --index` measures an index")),
+        _ => Ok((planned, left_out)),
+    }
 }
 
 /// Returns the name of the file that the statements belong to.
@@ -188,13 +210,20 @@ impl Statement {
     }
 }
 
-/// Returns the statements of texts. One of them alone needs no name.
+/// The name of a statement without others.
+const ALONE: &str = "the statement";
+
+/// Returns the statements of texts.
 fn named(texts: &[String]) -> Result<Vec<Statement>, Error> {
     let mut all = Vec::new();
-    for (number, text) in texts.iter().enumerate() {
-        let name = format!("statement {}", number + 1);
-        let name = if texts.len() == 1 { "the statement" } else { &name };
-        all.extend(of_text(name, name, text)?);
+    for text in texts {
+        all.extend(of_text(ALONE, ALONE, text)?);
+    }
+    if all.len() > 1 {
+        let all = all.iter_mut().enumerate();
+        for (number, statement) in all.filter(|(_, it)| it.name.starts_with(ALONE)) {
+            statement.name = format!("statement {}", number + 1);
+        }
     }
     Ok(all)
 }
@@ -258,23 +287,33 @@ fn value_of(text: &str) -> Value {
 fn in_statement(name: &str, error: EngineError) -> Error {
     let Some(sqlite) = error.as_sqlite() else { return of_engine(error) };
     let message = sqlite.message().to_owned();
-    let lacks = |what: &str| message.starts_with(what);
-    let hint = if lacks("no such function") || lacks("no such collation") || lacks("no such module")
-    {
-        Some("if an extension has it, name the extension with --load-extension")
-    } else {
-        None
-    };
     match sqlite.kind() {
         ErrorKind::Other | ErrorKind::Constraint => {
-            Error::mistake(format!("{name}: {message}")).hint_if(hint)
+            Error::mistake(format!("{name}: {message}")).hint_if(hint(sqlite))
         }
-        _ => Error::unusable(format!("{name}: {message}")),
+        _ => Error::unusable(format!("{name}: {message}")).hint_if(hint(sqlite)),
+    }
+}
+
+/// Returns the way out of an error of SQLite.
+fn hint(error: &SqliteError) -> Option<&'static str> {
+    let lacks = ["no such function", "no such collation", "no such module"];
+    match error.kind() {
+        ErrorKind::Corrupt | ErrorKind::NotADatabase => {
+            Some("`pragmark inspect FILE --quick-check` lists the damage of a database")
+        }
+        _ if lacks.iter().any(|lack| error.message().starts_with(lack)) => {
+            Some("if an extension has it, name the extension with --load-extension")
+        }
+        _ => None,
     }
 }
 
 fn of_engine(error: EngineError) -> Error {
-    Error::unusable(error)
+    match error.as_sqlite() {
+        Some(sqlite) => Error::unusable(sqlite.message()).hint_if(hint(sqlite)),
+        None => Error::unusable(error),
+    }
 }
 
 /// Returns the last part of a path.

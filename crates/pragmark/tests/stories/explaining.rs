@@ -83,10 +83,7 @@ fn a_trace_that_began_with_an_empty_database_gets_the_index_that_extends_the_one
         "INSERT INTO cards(deck, queue, due,",
         "SELECT own(deck) FROM cards was left out: no such function: own",
     ]);
-    laboratory
-        .pragmark(&["explain", "app.trace", "1"])
-        .exits(0)
-        .says(&["cards(deck, queue, due, ord)"]);
+    laboratory.pragmark(&["explain", "app.trace"]).exits(0).says(&["cards(deck, queue, due, ord)"]);
 }
 
 const READS: &str = r#"
@@ -107,6 +104,10 @@ fn a_recorded_statement_is_explained_with_its_values() {
         .pragmark(&["explain", "app.trace"])
         .exits(0)
         .says(&["orders(user_id, day)", "statement 1", "With ?1 = 4.", "With ?1 = 'xxxxx"]);
+    laboratory
+        .pragmark(&["explain", "app.trace", "1"])
+        .exits(0)
+        .says(&["statement 1 on app.trace"]);
     let one = ["explain", "app.trace", "99"];
     laboratory.pragmark(&one).exits(2).complains(&["2 statements, numbered from 1"]);
 }
@@ -148,6 +149,45 @@ fn two_plans_stand_side_by_side_with_what_changed_in_one_sentence() {
     on(&["--vary", "analyze=false,perhaps"]).exits(2).complains(&["analyze=perhaps"]);
 }
 
+const COLLATED: &str = r#"
+import sqlite3
+c = sqlite3.connect("collated.db")
+c.create_collation("german", lambda a, b: (a > b) - (a < b))
+c.execute("CREATE TABLE words(id INTEGER PRIMARY KEY, word TEXT COLLATE german, length INT)")
+c.execute("CREATE INDEX by_word ON words(word)")
+c.executemany("INSERT INTO words(word, length) VALUES (?, ?)", [(str(i), i % 2000) for i in range(4000)])
+c.commit()
+"#;
+
+#[test]
+fn a_collation_that_is_missing_is_named_and_concerns_only_statements_that_need_it() {
+    let Some(laboratory) = with_program(COLLATED) else { return };
+    let mut program = std::process::Command::new("python3");
+    assert!(program.arg("app.py").current_dir(laboratory.path()).status().unwrap().success());
+    let explain = |sql: &str| laboratory.pragmark(&["explain", "--db", "collated.db", sql]);
+    explain("SELECT word FROM words WHERE length = 3")
+        .exits(0)
+        .says(&["SCAN words", "ANALYZE of words was left out: no such collation sequence: german"]);
+    explain("SELECT length FROM words WHERE word = '3'")
+        .exits(2)
+        .complains(&["no such collation sequence: german", "--load-extension"]);
+}
+
+#[test]
+fn a_damaged_database_is_named_with_the_command_that_lists_its_damage() {
+    let laboratory = Laboratory::new();
+    shop(&laboratory);
+    let path = laboratory.path().join("app.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let half = bytes.len() / 2;
+    bytes[half..].fill(0xff);
+    std::fs::write(&path, bytes).unwrap();
+    laboratory
+        .pragmark(&["explain", "--db", "app.db", SLOW, "--set", "user_id=7"])
+        .exits(3)
+        .complains(&["database disk image is malformed", "--quick-check"]);
+}
+
 #[test]
 fn a_mistake_names_what_is_wrong_and_what_to_do() {
     let laboratory = Laboratory::new();
@@ -159,6 +199,16 @@ fn a_mistake_names_what_is_wrong_and_what_to_do() {
         .exits(2)
         .complains(&["no such function", "--load-extension"]);
     explain("SELECT total + :x FROM orders").exits(2).complains(&["--set x="]);
+    let two = "BEGIN; UPDATE orders SET total = 1 WHERE id = 3; SELECT * FROM orders WHERE id = 3; COMMIT";
+    explain(two).exits(0).says(&[
+        "statement 2",
+        "statement 3",
+        "statement 4 was left out: COMMIT has no plan",
+    ]);
+    for (sql, word) in [("ATTACH 'other.db' AS o", "ATTACH"), ("/* so */ VACUUM", "VACUUM")] {
+        explain(sql).exits(2).complains(&[&format!("the statement: {word} has no plan")]);
+    }
+    assert!(!laboratory.path().join("other.db").exists());
     explain("queries.sql").exits(2).complains(&["no such file"]);
     laboratory
         .pragmark(&["explain", "gone.trace"])
