@@ -85,18 +85,18 @@ class Bench:
         if not (folder / "node_modules" / "better-sqlite3").exists():
             folder.mkdir(exist_ok=True)
             (folder / "package.json").write_text('{"name": "bindings", "private": true}')
-            run(["npm", "install", "--silent", "better-sqlite3"], folder)
-            # Where npm does not run scripts of packages by itself, the library is not there yet.
-            run(["npm", "rebuild", "--silent", "better-sqlite3"], folder)
+            run(["npm", "install", "--silent", *NPM], folder)
+            # Where npm does not run scripts of packages by itself, the libraries are not there yet.
+            run(["npm", "rebuild", "--silent", "better-sqlite3", "sqlite3"], folder)
         return folder
 
-    def go(self, module):
+    def go(self, *modules):
         need("go")
-        folder = self.work / ("go-" + module.split("/")[-1])
+        folder = self.work / ("go-" + modules[0].split("/")[-1])
         folder.mkdir(exist_ok=True)
         if not (folder / "go.mod").exists():
             run(["go", "mod", "init", "bindings"], folder)
-            run(["go", "get", module + "@latest"], folder)
+            run(["go", "get", *(module + "@latest" for module in modules)], folder)
         return folder
 
     def java(self):
@@ -118,6 +118,9 @@ class Bench:
         )
         return folder
 
+
+# Node itself is among them, because node:sqlite needs a newer one than distributions have.
+NPM = ["better-sqlite3", "bun", "drizzle-orm", "knex", "node@24", "sequelize@6", "sqlite3", "typeorm"]
 
 POM = """<project><modelVersion>4.0.0</modelVersion><groupId>b</groupId><artifactId>b</artifactId>
 <version>1</version><dependencies><dependency><groupId>org.xerial</groupId>
@@ -239,6 +242,99 @@ def better_sqlite3(bench, text, names, cwd):
     )
 
 
+def javascript(program, rows, module=False):
+    """A check by a program of node or bun: `rows` is an expression for the rows of a PRAGMA `n`."""
+
+    def check(bench, text, names, cwd):
+        folder = bench.node()
+        ask = (
+            f"const found = {{}};\nfor (const n of {json.dumps(names)}) "
+            f"{{ const rows = {rows}; found[n] = Object.values(rows[0])[0]; }}\n"
+            "console.log(JSON.stringify(found));\nprocess.exit(0);\n"
+        )
+        # Modules are found from the folder of the file, and await stands outside of functions in modules only.
+        main = folder / ("check.mjs" if module else "check.cjs")
+        main.write_text(text + ask if module else f"(async () => {{\n{text}{ask}}})();\n")
+        local = folder / "node_modules" / ".bin" / program
+        return last_json(run([need("node") if program == "system-node" else local, main], cwd))
+
+    return check
+
+
+def gorm(bench, text, names, cwd):
+    driver = "github.com/mattn/go-sqlite3"
+    folder = bench.go("gorm.io/gorm", "gorm.io/driver/sqlite", driver)
+    hooked = "sqlite3." in text
+    imports = ["encoding/json", "fmt", "gorm.io/driver/sqlite", "gorm.io/gorm"] + ["database/sql"] * hooked
+    program = (
+        "package main\nimport (\n"
+        + "".join(f'\t"{name}"\n' for name in imports)
+        + (f'\tsqlite3 "{driver}"\n' if hooked else "")
+        + f")\nfunc main() {{\n{text}\n\tif err != nil {{ panic(err) }}\n"
+        "\tpool, _ := db.DB()\n\tpool.SetMaxOpenConns(1)\n\tout := map[string]string{}\n"
+        f"\tfor _, n := range []string{{{', '.join(json.dumps(n) for n in names)}}} {{\n"
+        '\t\tvar v string\n\t\tif err := db.Raw("PRAGMA " + n).Scan(&v).Error; err != nil { panic(err) }\n'
+        "\t\tout[n] = v\n\t}\n\tb, _ := json.Marshal(out)\n\tfmt.Println(string(b))\n}\n"
+    )
+    (folder / "main.go").write_text(program)
+    run(["go", "mod", "tidy"], folder)
+    run(["go", "build", "-o", cwd / "check", "."], folder)
+    return last_json(run([cwd / "check"], cwd))
+
+
+def diesel(bench, text, names, cwd):
+    folder = bench.rust(
+        "diesel",
+        'diesel = { version = "2", features = ["sqlite", "r2d2", "returning_clauses_for_sqlite_3_35"] }\n'
+        'libsqlite3-sys = { version = "*", features = ["bundled"] }',
+    )
+    program = f"""
+use diesel::prelude::*;
+fn main() -> Result<(), Box<dyn std::error::Error>> {{
+{text}
+    let mut connection = pool.get()?;
+    for name in {json.dumps(names)} {{
+        let sql = diesel::dsl::sql::<diesel::sql_types::Text>(&format!("PRAGMA {{name}}"));
+        println!("{{name}} {{}}", sql.get_result::<String>(&mut connection)?);
+    }}
+    Ok(())
+}}
+"""
+    return cargo(folder, program, cwd)
+
+
+def seaorm(bench, text, names, cwd):
+    folder = bench.rust(
+        "seaorm",
+        'sea-orm = { version = "1", features = ["sqlx-sqlite", "runtime-tokio"] }\n'
+        'tokio = { version = "1", features = ["macros", "rt-multi-thread"] }',
+    )
+    program = f"""
+use sea_orm::{{ConnectionTrait, DbBackend, Statement}};
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {{
+{text}
+    for name in {json.dumps(names)} {{
+        let statement = Statement::from_string(DbBackend::Sqlite, format!("PRAGMA {{name}}"));
+        let row = db.query_one(statement).await?.expect("a row");
+        let number = row.try_get_by_index::<i64>(0).map(|value| value.to_string());
+        println!("{{name}} {{}}", number.or_else(|_| row.try_get_by_index::<String>(0))?);
+    }}
+    Ok(())
+}}
+"""
+    return cargo(folder, program, cwd)
+
+
+def elsewhere(what):
+    """A binding that no package of the registries used here brings."""
+
+    def check(*_):
+        raise Skip(f"it needs {what}")
+
+    return check
+
+
 def jdbc(bench, text, names, cwd):
     folder = bench.java()
     asks = "".join(
@@ -320,6 +416,24 @@ BINDINGS = {
     "jdbc": jdbc,
     "rusqlite": rusqlite,
     "sqlx": sqlx,
+    "node": javascript("node", "[db.prepare('PRAGMA ' + n).get()]"),
+    "bun": javascript("bun", "[db.query('PRAGMA ' + n).get()]", module=True),
+    "drizzle": javascript("system-node", "client.pragma(n)", module=True),
+    "knex": javascript("system-node", "await knex.raw('PRAGMA ' + n)"),
+    "sequelize": javascript("system-node", "await sequelize.query('PRAGMA ' + n, { type: 'SELECT', logging: false })"),
+    "typeorm": javascript("system-node", "await dataSource.query('PRAGMA ' + n)"),
+    "gorm": gorm,
+    "diesel": diesel,
+    "seaorm": seaorm,
+    "prisma": elsewhere("a project with generated models"),
+    "exposed": elsewhere("a Kotlin compiler"),
+    "room": elsewhere("Android"),
+    "grdb": elsewhere("Swift"),
+    "efcore": elsewhere(".NET"),
+    "laravel": elsewhere("a Laravel project"),
+    "doctrine": elsewhere("PHP with Composer"),
+    "ecto": elsewhere("Elixir"),
+    "expo": elsewhere("React Native"),
 }
 
 

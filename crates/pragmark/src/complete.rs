@@ -25,7 +25,7 @@ pub fn bindings(begun: &OsStr) -> Vec<CompletionCandidate> {
         let help = binding.title().to_owned();
         CompletionCandidate::new(binding.name()).help(Some(help.into()))
     };
-    let all = Binding::ALL.into_iter();
+    let all = Binding::ALL.iter().copied();
     all.filter(|binding| begun.to_str().is_some_and(|begun| binding.name().starts_with(begun)))
         .map(about)
         .collect()

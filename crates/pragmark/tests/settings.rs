@@ -39,7 +39,7 @@ fn pair(text: &str, separator: &str) -> Option<(String, String)> {
 /// The PRAGMAs that a text sets through statements and through keys of the binding.
 fn set_by(binding: Binding, text: &str) -> Values {
     let statement = |rest: &str| {
-        let end = rest.find([';', '"', '\n']).unwrap_or(rest.len());
+        let end = rest.find([';', '"', '\'', '\n']).unwrap_or(rest.len());
         pair(&rest[..end], " = ")
     };
     let statements = text.split("PRAGMA ").skip(1).filter_map(statement);
@@ -50,7 +50,16 @@ fn set_by(binding: Binding, text: &str) -> Values {
         words.collect::<Vec<String>>()
     };
     let keys: Vec<(String, String)> = match binding {
-        Binding::Shell => Vec::new(),
+        Binding::Shell
+        | Binding::Node
+        | Binding::Bun
+        | Binding::Knex
+        | Binding::Sequelize
+        | Binding::Diesel
+        | Binding::Room
+        | Binding::EfCore
+        | Binding::Doctrine
+        | Binding::Expo => Vec::new(),
         Binding::C => timeout(text, "sqlite3_busy_timeout(db, ", ")", 1.0),
         Binding::Python => timeout(text, "timeout=", ")", 1000.0),
         Binding::Django => timeout(text, "\"timeout\": ", ",", 1000.0),
@@ -60,7 +69,7 @@ fn set_by(binding: Binding, text: &str) -> Values {
             let entries = entries.filter_map(|line| pair(line, ": "));
             entries.chain(timeout(text, "  timeout: ", "\n", 1.0)).collect()
         }
-        Binding::Mattn => {
+        Binding::Mattn | Binding::Gorm => {
             let words = url().into_iter();
             let keys = words.filter_map(|word| pair(word.strip_prefix('_')?, "="));
             keys.filter(|(name, _)| name != "txlock" && name != "mutex").collect()
@@ -71,12 +80,28 @@ fn set_by(binding: Binding, text: &str) -> Values {
                 .filter_map(|word| pair(word.strip_prefix("_pragma=")?.trim_end_matches(')'), "("));
             keys.collect()
         }
-        Binding::BetterSqlite3 => {
-            let calls = between(text, "db.pragma('", "')").into_iter();
+        Binding::Prisma => timeout(text, "timeout: ", " }", 1.0),
+        Binding::TypeOrm => timeout(text, "timeout: ", ",", 1.0),
+        Binding::Grdb => timeout(text, ".timeout(", ")", 1000.0),
+        Binding::Laravel => {
+            let entries =
+                text.lines().filter_map(|line| pair(line.trim().strip_suffix(',')?, " => "));
+            let entries = entries.map(|(name, value)| (name.trim_matches('\'').to_owned(), value));
+            entries.filter(|(name, _)| pragma::find(name).is_some()).collect()
+        }
+        Binding::Ecto => {
+            let entries =
+                text.lines().filter_map(|line| pair(line.trim().trim_end_matches(','), ": "));
+            let entries =
+                entries.map(|(name, value)| (name, value.trim_start_matches(':').to_owned()));
+            entries.filter(|(name, _)| pragma::find(name).is_some()).collect()
+        }
+        Binding::BetterSqlite3 | Binding::Drizzle => {
+            let calls = between(text, ".pragma('", "')").into_iter();
             let calls = calls.filter_map(|call| pair(call, " = "));
             calls.chain(timeout(text, "timeout: ", " }", 1.0)).collect()
         }
-        Binding::Jdbc => {
+        Binding::Jdbc | Binding::Exposed => {
             let words = url().into_iter().filter_map(|word| pair(&word, "="));
             words.filter(|(name, _)| name != "transaction_mode" && name != "open_mode").collect()
         }
@@ -85,7 +110,7 @@ fn set_by(binding: Binding, text: &str) -> Values {
             let calls = calls.filter_map(|call| pair(call, ", "));
             calls.chain(timeout(text, "from_millis(", ")", 1.0)).collect()
         }
-        Binding::Sqlx => {
+        Binding::Sqlx | Binding::SeaOrm => {
             let calls = between(text, ".pragma(", ")").into_iter();
             let calls = calls.filter_map(|call| pair(call, ", "));
             calls.chain(timeout(text, "from_millis(", ")", 1.0)).collect()
@@ -123,7 +148,7 @@ fn expected(settings: &Settings) -> Values {
 fn take_effect(library: &Arc<Library>, settings: &Settings) {
     let chosen = Chosen::of(settings, |name| pragma::find(name).is_some()).unwrap();
     let wanted = expected(settings);
-    for binding in Binding::ALL {
+    for binding in Binding::ALL.iter().copied() {
         let text = binding.text(&chosen);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("app.db");

@@ -17,67 +17,61 @@ use askama::Template;
 use lab::level::{Level, Settings};
 use lab::text::one_line;
 
-/// A way to use SQLite from a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Binding {
-    /// The `sqlite3` shell.
-    Shell,
-    /// The C API.
-    C,
-    /// Python's `sqlite3` module.
-    Python,
-    /// Django 5.1 and newer.
-    Django,
-    /// SQLAlchemy 2.
-    SqlAlchemy,
-    /// Rails 7.2 and newer.
-    Rails,
-    /// Go, `github.com/mattn/go-sqlite3`.
-    Mattn,
-    /// Go, `modernc.org/sqlite`.
-    Modernc,
-    /// Node, better-sqlite3.
-    BetterSqlite3,
-    /// Java, sqlite-jdbc.
-    Jdbc,
-    /// Rust, rusqlite.
-    Rusqlite,
-    /// Rust, sqlx.
-    Sqlx,
+/// Defines the bindings: name, title, language, and what begins a comment.
+macro_rules! bindings {
+    ($($binding:ident: $name:literal, $title:literal, $language:literal, $comment:literal;)*) => {
+        /// A way to use SQLite from a program.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Binding {
+            $(#[doc = $title] $binding,)*
+        }
+
+        impl Binding {
+            /// Every binding, those that are shown unasked first.
+            pub const ALL: &[Binding] = &[$(Binding::$binding),*];
+
+            /// In the order of [`Binding::ALL`].
+            const ABOUT: &[(&str, &str, &str, &str)] = &[$(($name, $title, $language, $comment)),*];
+        }
+    };
+}
+
+bindings! {
+    Shell: "shell", "sqlite3 shell", "sql", "--";
+    C: "c", "C", "c", "//";
+    Python: "python", "Python, sqlite3", "python", "#";
+    Django: "django", "Python, Django 5.1+", "python", "#";
+    SqlAlchemy: "sqlalchemy", "Python, SQLAlchemy 2", "python", "#";
+    Rails: "rails", "Ruby, Rails 7.2+", "yaml", "#";
+    Mattn: "mattn", "Go, mattn/go-sqlite3", "go", "//";
+    Modernc: "modernc", "Go, modernc.org/sqlite", "go", "//";
+    BetterSqlite3: "better-sqlite3", "Node, better-sqlite3", "js", "//";
+    Jdbc: "jdbc", "Java, sqlite-jdbc", "java", "//";
+    Rusqlite: "rusqlite", "Rust, rusqlite", "rust", "//";
+    Sqlx: "sqlx", "Rust, sqlx", "rust", "//";
+    Node: "node", "Node, node:sqlite", "js", "//";
+    Bun: "bun", "Bun, bun:sqlite", "js", "//";
+    Drizzle: "drizzle", "Node, Drizzle with better-sqlite3", "js", "//";
+    Knex: "knex", "Node, Knex with better-sqlite3", "js", "//";
+    Prisma: "prisma", "Node, Prisma with better-sqlite3", "js", "//";
+    Sequelize: "sequelize", "Node, Sequelize 6", "js", "//";
+    TypeOrm: "typeorm", "Node, TypeORM with better-sqlite3", "js", "//";
+    Gorm: "gorm", "Go, GORM with mattn/go-sqlite3", "go", "//";
+    Diesel: "diesel", "Rust, Diesel 2", "rust", "//";
+    SeaOrm: "seaorm", "Rust, SeaORM", "rust", "//";
+    Exposed: "exposed", "Kotlin, Exposed", "kotlin", "//";
+    Room: "room", "Kotlin, Room", "kotlin", "//";
+    Grdb: "grdb", "Swift, GRDB", "swift", "//";
+    EfCore: "efcore", "C#, EF Core", "csharp", "//";
+    Laravel: "laravel", "PHP, Laravel 11+", "php", "//";
+    Doctrine: "doctrine", "PHP, Doctrine DBAL", "php", "//";
+    Ecto: "ecto", "Elixir, Ecto", "elixir", "#";
+    Expo: "expo", "React Native, expo-sqlite", "js", "//";
 }
 
 impl Binding {
-    /// Every binding, in the order in which they are shown.
-    pub const ALL: [Binding; 12] = [
-        Binding::Shell,
-        Binding::C,
-        Binding::Python,
-        Binding::Django,
-        Binding::SqlAlchemy,
-        Binding::Rails,
-        Binding::Mattn,
-        Binding::Modernc,
-        Binding::BetterSqlite3,
-        Binding::Jdbc,
-        Binding::Rusqlite,
-        Binding::Sqlx,
-    ];
-
-    /// Name, title, language, and what begins a comment: in the order of [`Binding::ALL`].
-    const ABOUT: [(&'static str, &'static str, &'static str, &'static str); 12] = [
-        ("shell", "sqlite3 shell", "sql", "--"),
-        ("c", "C", "c", "//"),
-        ("python", "Python, sqlite3", "python", "#"),
-        ("django", "Python, Django 5.1+", "python", "#"),
-        ("sqlalchemy", "Python, SQLAlchemy 2", "python", "#"),
-        ("rails", "Ruby, Rails 7.2+", "yaml", "#"),
-        ("mattn", "Go, mattn/go-sqlite3", "go", "//"),
-        ("modernc", "Go, modernc.org/sqlite", "go", "//"),
-        ("better-sqlite3", "Node, better-sqlite3", "js", "//"),
-        ("jdbc", "Java, sqlite-jdbc", "java", "//"),
-        ("rusqlite", "Rust, rusqlite", "rust", "//"),
-        ("sqlx", "Rust, sqlx", "rust", "//"),
-    ];
+    /// The bindings that pages and lists show; the others are printed on request.
+    pub const SHOWN: usize = 12;
 
     /// The name by which a command line selects it.
     pub fn name(self) -> &'static str {
@@ -86,7 +80,7 @@ impl Binding {
 
     /// The binding of this name.
     pub fn find(name: &str) -> Option<Binding> {
-        Binding::ALL.into_iter().find(|binding| binding.name() == name)
+        Binding::ALL.iter().copied().find(|binding| binding.name() == name)
     }
 
     /// Returns its name for readers.
@@ -118,20 +112,39 @@ impl Binding {
             Binding::Rails => Some(
                 "What is not named here stays as Rails sets it: foreign_keys = on, journal_mode = wal, synchronous = normal, mmap_size = 128 MiB, journal_size_limit = 64 MiB, cache_size = 2000 pages.",
             ),
-            Binding::Mattn => Some(
+            Binding::Mattn | Binding::Gorm => Some(
                 "By default the driver waits 5 seconds for locks, and with _journal_mode=WAL sets synchronous = normal.",
             ),
             Binding::Modernc => {
                 Some("The driver runs PRAGMAs in the order of their names, busy_timeout first.")
             }
-            Binding::BetterSqlite3 => Some(
+            Binding::BetterSqlite3 | Binding::Drizzle | Binding::Knex => Some(
                 "The driver waits 5 seconds for locks; its SQLite is compiled with foreign_keys = on, a cache of 16,000 KiB and, in WAL mode, synchronous = normal.",
             ),
-            Binding::Sqlx => {
+            Binding::Sqlx | Binding::SeaOrm => {
                 Some("sqlx waits 5 seconds for locks and sets foreign_keys = on itself.")
             }
             Binding::Python => Some("Python waits 5 seconds for locks by default."),
-            Binding::Jdbc => Some("sqlite-jdbc waits 3 seconds for locks by default."),
+            Binding::Jdbc | Binding::Exposed => {
+                Some("sqlite-jdbc waits 3 seconds for locks by default.")
+            }
+            Binding::Node => Some("node:sqlite sets foreign_keys = on itself."),
+            Binding::TypeOrm => {
+                Some("TypeORM sets foreign_keys = on itself and has one connection.")
+            }
+            Binding::Prisma => Some("The adapter has one connection."),
+            Binding::Room => Some(
+                "The callback reaches the connection that writes; the readers of the pool keep Android's settings.",
+            ),
+            Binding::Grdb => Some(
+                "A DatabasePool sets journal_mode = wal itself. GRDB 7 begins transactions that write with BEGIN IMMEDIATE.",
+            ),
+            Binding::EfCore => Some(
+                "EF Core creates databases with journal_mode = wal, and repeats locked statements until the command's timeout, 30 seconds.",
+            ),
+            Binding::Ecto => Some(
+                "What is not named here stays as Ecto sets it: journal_mode = wal, synchronous = normal, foreign_keys = on, cache_size = -64000; it waits 2 seconds for locks.",
+            ),
             _ => None,
         }
     }
@@ -147,19 +160,36 @@ impl Binding {
                 ("journal_size_limit", "67108864"),
                 ("cache_size", "2000"),
             ],
-            Binding::BetterSqlite3 if is_wal => {
-                vec![("synchronous", "normal"), ("cache_size", "-16000")]
+            Binding::BetterSqlite3
+            | Binding::Drizzle
+            | Binding::Knex
+            | Binding::Prisma
+            | Binding::TypeOrm => {
+                let synchronous = is_wal.then_some(("synchronous", "normal"));
+                synchronous.into_iter().chain([("cache_size", "-16000")]).collect()
             }
-            Binding::BetterSqlite3 => vec![("cache_size", "-16000")],
+            Binding::Ecto => {
+                vec![("journal_mode", "wal"), ("synchronous", "normal"), ("cache_size", "-64000")]
+            }
             _ => Vec::new(),
         }
     }
 
     /// Returns which of the settings the binding cannot set.
     pub fn cannot(self, chosen: &Chosen) -> Option<String> {
+        let is_fast = |pragma: &Pragma| pragma.is("secure_delete", "fast");
+        if self == Binding::Ecto && chosen.connection.iter().any(is_fast) {
+            return Some("Ecto sets secure_delete itself and knows no fast.".to_owned());
+        }
         let opens_with_flags = matches!(
             self,
-            Binding::C | Binding::Mattn | Binding::Jdbc | Binding::Rusqlite | Binding::Sqlx
+            Binding::C
+                | Binding::Mattn
+                | Binding::Gorm
+                | Binding::Jdbc
+                | Binding::Exposed
+                | Binding::Rusqlite
+                | Binding::Sqlx
         );
         let mutex = chosen.mutex.filter(|_| !opens_with_flags)?;
         Some(format!("It cannot open connections with {}.", mutex.flag()))
@@ -218,6 +248,11 @@ const RAILS_SETTERS: &str = "automatic_index cache_size cache_spill case_sensiti
     query_only read_uncommitted recursive_triggers reverse_unordered_selects secure_delete
     soft_heap_limit synchronous temp_store threads wal_autocheckpoint";
 
+/// The PRAGMAs for which exqlite has keys of the same name (`Exqlite.Connection`, version 0.36). It sets some of them unasked, and
+/// after `custom_pragmas`.
+const ECTO_KEYS: &str = "cache_size cache_spill case_sensitive_like foreign_keys journal_mode
+    journal_size_limit locking_mode secure_delete synchronous temp_store";
+
 /// The flags of `sqlite3_open_v2` for reading, writing and creating.
 const READ_WRITE_CREATE: u32 = 0x2 | 0x4;
 
@@ -240,8 +275,10 @@ fn form(binding: Binding, chosen: &Chosen) -> String {
     let pragmas = chosen.connection.iter();
     let (by_key, others): (Vec<&Pragma>, Vec<&Pragma>) =
         pragmas.partition(|pragma| match binding {
-            Binding::Mattn => is_among(MATTN_KEYS, pragma),
-            Binding::Jdbc => is_among(JDBC_PARAMETERS, pragma),
+            Binding::Mattn | Binding::Gorm => is_among(MATTN_KEYS, pragma),
+            Binding::Jdbc | Binding::Exposed => is_among(JDBC_PARAMETERS, pragma),
+            Binding::Ecto => is_among(ECTO_KEYS, pragma) && !pragma.is("secure_delete", "fast"),
+            Binding::Laravel => is_among("journal_mode synchronous", pragma),
             Binding::Rails => {
                 // Some setters know fewer values than SQLite does.
                 let unknown_to_setter = pragma.is("synchronous", "extra")
@@ -264,22 +301,24 @@ fn is_among(names: &str, pragma: &Pragma) -> bool {
 /// so the order there is for the reader only.
 fn parameters(binding: Binding, chosen: &Chosen, by_key: &[&Pragma]) -> String {
     let parameter = |name: &str, value: &str| match binding {
-        Binding::Mattn => format!("_{name}={value}"),
+        Binding::Mattn | Binding::Gorm => format!("_{name}={value}"),
         Binding::Modernc => format!("_pragma={name}({value})"),
         _ => format!("{name}={value}"),
     };
     let timeout = chosen.busy_timeout_ms.map(|ms| parameter("busy_timeout", &ms.to_string()));
     let pragmas = by_key.iter().map(|pragma| match binding {
-        Binding::Jdbc => parameter(&pragma.name, &jdbc_value(pragma)),
+        Binding::Jdbc | Binding::Exposed => parameter(&pragma.name, &jdbc_value(pragma)),
         _ => parameter(&pragma.name, &pragma.value),
     });
     let begin = chosen.begin.map(|begin| match binding {
-        Binding::Jdbc => format!("transaction_mode={}", begin.name().to_uppercase()),
+        Binding::Jdbc | Binding::Exposed => {
+            format!("transaction_mode={}", begin.name().to_uppercase())
+        }
         _ => format!("_txlock={}", begin.name()),
     });
     let mutex = chosen.mutex.and_then(|mutex| match binding {
-        Binding::Mattn => Some(format!("_mutex={}", mutex.name())),
-        Binding::Jdbc => Some(format!("open_mode={}", open_mode(mutex))),
+        Binding::Mattn | Binding::Gorm => Some(format!("_mutex={}", mutex.name())),
+        Binding::Jdbc | Binding::Exposed => Some(format!("open_mode={}", open_mode(mutex))),
         _ => None,
     });
     let all: Vec<String> = timeout.into_iter().chain(pragmas).chain(begin).chain(mutex).collect();
@@ -495,6 +534,17 @@ impl Chosen {
     /// How transactions begin, where that is not the default.
     fn unusual_begin(&self) -> Option<Begin> {
         self.begin.filter(|begin| *begin != Begin::Deferred)
+    }
+
+    /// Every statement for a connection, the time to wait for locks first.
+    fn statements(&self) -> Vec<String> {
+        let timeout = self.busy_timeout_ms.map(|ms| format!("PRAGMA {BUSY_TIMEOUT} = {ms}"));
+        timeout.into_iter().chain(self.connection.iter().map(Pragma::sql)).collect()
+    }
+
+    /// Whether foreign keys are switched off.
+    fn ignores_foreign_keys(&self) -> bool {
+        self.connection.iter().any(|pragma| pragma.is("foreign_keys", "off"))
     }
 
     /// How long a statement waits for a lock, in seconds as a program writes them: `5.0`, `0.25`.

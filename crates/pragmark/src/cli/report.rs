@@ -131,21 +131,20 @@ impl ReportArgs {
 
 /// Options of `settings`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = format!("\
 Examples:
-  pragmark settings                                of the latest run, for every binding
+  pragmark settings                                of the latest run, for common bindings
   pragmark settings --for django                   for Django's settings.py
   pragmark settings pragmark-runs/… pragma-journal-sync --may-lose recent
 
-Bindings: shell, c, python, django, sqlalchemy, rails, mattn, modernc, better-sqlite3, jdbc, rusqlite, sqlx. mattn and \
-modernc are two Go bindings.")]
+Bindings: {}. mattn and modernc are two Go bindings.", names_of_bindings()))]
 pub struct SettingsArgs {
     /// Folder of the run [default: the latest run below pragmark-runs].
     #[arg(add = ArgValueCompleter::new(complete::runs))]
     pub run: Option<PathBuf>,
     /// Experiment to take settings from: its key in the report [default: all].
     pub experiment: Option<String>,
-    /// Binding to print settings for [default: all].
+    /// Binding to print settings for [default: the common ones].
     #[arg(long = "for", value_name = "BINDING", value_parser = binding, add = ArgValueCompleter::new(complete::bindings))]
     pub binding: Option<Binding>,
     /// Accepted loss in a power cut. The rung above is named in a comment.
@@ -162,12 +161,15 @@ impl SettingsArgs {
     }
 }
 
+fn names_of_bindings() -> String {
+    Binding::ALL.iter().map(|binding| binding.name()).collect::<Vec<_>>().join(", ")
+}
+
 /// Reads the name of a binding.
 pub fn binding(name: &str) -> Result<Binding, String> {
-    let names = || Binding::ALL.into_iter().map(Binding::name);
     Binding::find(name).ok_or_else(|| {
-        let known = names().collect::<Vec<_>>().join(", ");
-        match nearest(name, names()) {
+        let known = names_of_bindings();
+        match nearest(name, Binding::ALL.iter().map(|binding| binding.name())) {
             Some(nearest) => format!("did you mean `{nearest}`? Bindings: {known}"),
             None => format!("bindings: {known}"),
         }

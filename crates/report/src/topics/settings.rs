@@ -107,9 +107,12 @@ fn body(advice: &Advice, binding: Option<Binding>) -> String {
             let section = |title: &str, text: &str| format!("\n## {title}\n\n{text}");
             let once =
                 once.map(|once| section("Once for each database file, with sqlite3 app.db", &once));
-            let forms =
-                Binding::ALL.map(|binding| section(binding.title(), &binding.text(&chosen)));
-            once.into_iter().chain(forms).collect()
+            let form = |binding: &Binding| section(binding.title(), &binding.text(&chosen));
+            let others = Binding::ALL[Binding::SHOWN..].iter().map(|binding| binding.name());
+            let others = others.collect::<Vec<_>>().join(", ");
+            let others = comment(mark_of(None), &format!("With --for also: {others}"));
+            let forms = Binding::ALL[..Binding::SHOWN].iter().map(form);
+            once.into_iter().chain(forms).chain([format!("\n{others}")]).collect()
         }
     }
 }
@@ -229,7 +232,7 @@ fn forms_of_bindings(chosen: &Chosen) -> Vec<Block> {
         let remarks = remarks(binding, chosen).into_iter().map(Block::small);
         Block::unprinted(binding.title(), [text].into_iter().chain(remarks).collect())
     };
-    Binding::ALL.map(form).into()
+    Binding::ALL[..Binding::SHOWN].iter().copied().map(form).collect()
 }
 
 fn code(language: &'static str, text: String) -> Block {

@@ -165,9 +165,9 @@ fn settings_to_paste_are_the_same_program_whatever_the_text_says() {
             let lines = text.lines().filter(|line| !line.starts_with(mark));
             lines.map(str::to_owned).collect::<Vec<_>>()
         };
-        let text = printed(analysis(), binding);
+        let text = printed(analysis(), *binding);
         assert!(text.contains("import os"), "{text}");
-        assert_eq!(program(&text), program(&printed(&plain, binding)), "{}", binding.name());
+        assert_eq!(program(&text), program(&printed(&plain, *binding)), "{}", binding.name());
         for comment in text.lines().filter(|line| line.starts_with(mark)) {
             assert_inactive(comment);
             let acted_on = ["\\", "<%", "coding:", "coding="];

@@ -8,7 +8,7 @@ fn forms(settings: &str) -> String {
     let settings: Settings = serde_json::from_str(settings).unwrap();
     let chosen = Chosen::of(&settings, |_| true).unwrap();
     let once = once(&chosen).map(|once| format!("== once\n{once}"));
-    let forms = Binding::ALL.map(|binding| {
+    let forms = Binding::ALL.iter().map(|binding| {
         let notes = binding.remark().map(str::to_owned).into_iter();
         let notes: Vec<String> = notes.chain(binding.cannot(&chosen)).collect();
         format!("== {}\n{}{}\n", binding.name(), binding.text(&chosen), notes.join("\n"))
@@ -48,7 +48,7 @@ fn what_a_binding_sets_by_itself_depends_on_the_journal_mode() {
 #[test]
 fn every_binding_is_found_by_its_name_and_no_other() {
     for binding in Binding::ALL {
-        assert_eq!(Binding::find(binding.name()), Some(binding));
+        assert_eq!(Binding::find(binding.name()), Some(*binding));
     }
     assert_eq!(Binding::find("Django"), None);
 }
