@@ -6,7 +6,8 @@ export function visibleHeadings() {
   return headings.filter((heading) => heading.getClientRects().length > 0).map((heading) => heading.textContent.trim());
 }
 
-/** Overflow, labels that overlap, words that are broken, small letters, contrast, headings, and pictures without words. */
+/** Overflow, labels that overlap, words that are broken, small letters and tap targets, contrast, headings, pictures without words, and a
+ * page without a title or language. */
 export function problemsOfLayout() {
   const problems = [];
   const shorten = (text) => text.trim().replace(/\s+/g, " ").slice(0, 40);
@@ -126,6 +127,36 @@ export function problemsOfLayout() {
     }
   };
 
-  [overflow, labels, words, sizes, contrast, headings, pictures].forEach((check) => check());
+  const head = () => {
+    if (!document.title.trim()) problems.push("the page has no title");
+    if (!document.documentElement.lang) problems.push("the page does not name its language");
+    if (!document.querySelector("meta[name=viewport]")) problems.push("the page has no viewport for phones");
+  };
+
+  // WCAG 2.5.8: 24 px, or a circle of 24 px around the target touches no other one. Links within a sentence are exempt.
+  const targets = () => {
+    if (innerWidth > 480) return;
+    const controls = [...document.querySelectorAll("a[href], button, select, summary, input:not([type=hidden]), [role=button]")];
+    const onPage = (box) => box.width > 0 && box.height > 0 && box.right > 0 && box.left < innerWidth;
+    const isWithinText = (link) => {
+      const words = link.closest("p, li, td, th, dd, figcaption, caption")?.textContent.trim() ?? "";
+      return link.tagName === "A" && getComputedStyle(link).display === "inline" && words.length > link.textContent.trim().length;
+    };
+    const boxes = controls.filter(isVisible).map((control) => [control, control.getBoundingClientRect()]).filter(([, box]) => onPage(box));
+    for (const [control, box] of boxes) {
+      if ((box.width >= 24 && box.height >= 24) || isWithinText(control)) continue;
+      const [x, y] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
+      const isNear = ([other, at]) => {
+        const [dx, dy] = [Math.max(at.left - x, 0, x - at.right), Math.max(at.top - y, 0, y - at.bottom)];
+        return !control.contains(other) && !other.contains(control) && Math.hypot(dx, dy) < 12;
+      };
+      if (boxes.some(isNear)) {
+        const name = shorten(control.textContent || control.getAttribute("aria-label") || control.id);
+        problems.push(`a tap target of ${box.width.toFixed(0)} × ${box.height.toFixed(0)} px is close to another: "${name}"`);
+      }
+    }
+  };
+
+  [overflow, labels, words, sizes, contrast, headings, pictures, head, targets].forEach((check) => check());
   return problems;
 }

@@ -92,11 +92,11 @@ fn row_hint(fault: &Fault) -> String {
         Fault::Encoding { .. } => "set the encoding with --encoding, such as windows-1252",
         Fault::UnknownKey { .. } => "declare such keys with --type KEY=TYPE",
         Fault::Fields { has_blanks: true, .. } => {
-            return "take blanks around fields and quotes away with --trim; nothing was loaded"
+            return "remove blanks around fields and quotes with --trim; nothing was loaded"
                 .to_owned();
         }
         Fault::Fields { found, expected, .. } if found < expected => {
-            "correct the row; if the last lines are no rows, leave them out with --skip-lines 0,LINES; or fill short rows with --lenient"
+            "correct the row, or fill short rows with --lenient; if the last lines are not rows, drop them with --skip-lines 0,LINES"
         }
         Fault::Fields { .. } => "correct the row, or load its further values with --lenient",
         Fault::Quote { is_tab: true, .. } => {

@@ -23,7 +23,7 @@ pub enum RunError {
     #[error("{} is damaged: {}", .0.display(), .1)]
     Damaged(PathBuf, String),
     /// The folder holds no run.
-    #[error("{} holds no run: there is no run.json in it", .0.display())]
+    #[error("{} is not the folder of a run: it has no run.json", .0.display())]
     NoRun(PathBuf),
     /// A file of the record is a link, a pipe or something else.
     #[error("{} is not a regular file; links are not followed", .0.display())]

@@ -82,7 +82,7 @@ pub fn tune(request: &TuneRequest, ui: &dyn Interface) -> Result<Ended, Error> {
     let mut subject = Subject::of(request, &catalogue, ui)?;
     for advice in &subject.indexes {
         if let Some(counted) = &advice.counted {
-            tell!(ui, "before any trial: {} would bring {counted}", advice.change);
+            tell!(ui, "before the search: {} would help ({counted})", advice.change);
         }
     }
     subject.experiment.base.extend(settings_of(&request.set));

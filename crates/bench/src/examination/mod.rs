@@ -33,7 +33,7 @@ pub struct Examination {
     pub database: PathBuf,
     /// Size of the database file in bytes, with what the WAL adds to it.
     pub bytes: i64,
-    /// `wal` or a rollback mode; the file does not say which of these.
+    /// `wal` or `rollback journal`; the file does not say which of these.
     pub journal_mode: String,
     /// Bytes of a page.
     pub page_bytes: i64,
@@ -136,7 +136,7 @@ fn read(connection: &Connection, database: &Path, check: bool) -> Result<Examina
         bytes: page_bytes * pages,
         journal_mode: match connection.query_text("PRAGMA journal_mode")?.as_str() {
             "wal" => "wal".to_owned(),
-            _ => "a rollback mode".to_owned(),
+            _ => "rollback journal".to_owned(),
         },
         page_bytes,
         pages,

@@ -72,10 +72,7 @@ fn elsewhere(error: &mut clap::Error) {
     });
     let having: Vec<String> = having.map(|command| format!("`{}`", command.get_name())).collect();
     if !having.is_empty() {
-        advise(
-            error,
-            format!("{} has an option of this name, `{name}` has not", having.join(", ")),
-        );
+        advise(error, format!("`{name}` lacks this option; these have it: {}", having.join(", ")));
     }
 }
 

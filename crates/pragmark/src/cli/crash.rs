@@ -99,14 +99,14 @@ pub struct CrashArgs {
     /// Measure the safety tiers that come with the program and write them to FILE.
     #[arg(long, value_name = "FILE", hide = true)]
     pub write_known: Option<PathBuf>,
-    /// Accidents that really happen.
+    /// Crashes and meetings of connections that pragmark causes.
     #[command(flatten)]
     pub accidents: AccidentArgs,
 }
 
 /// Accidents that are made to happen, instead of being derived from a recording.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Accidents that really happen")]
+#[command(next_help_heading = "Real crashes and concurrent connections")]
 pub struct AccidentArgs {
     /// Kill N processes while they write, at random moments on a real file system, and check what
     /// they leave. A thousand take about 30 s. Large numbers are rounded up to equal batches.

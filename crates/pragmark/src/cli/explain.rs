@@ -28,8 +28,8 @@ pub struct ExplainArgs {
     /// statements in the table of `pragmark trace`.
     #[arg(required = true, value_name = "SQL|FILE")]
     pub what: Vec<String>,
-    /// Database whose copy in the directory for temporary files (TMPDIR) is used; only read. Repeat it to compare the
-    /// plans on several.
+    /// Your database. pragmark works on a copy in the directory for temporary files (TMPDIR) and never changes the file.
+    /// Repeat it to compare the plans on several.
     #[arg(long = "db", value_name = "FILE")]
     pub dbs: Vec<PathBuf>,
     /// Engines (engine=default,system) or statistics (analyze=false,true) to compare the plans with. The first is the

@@ -29,8 +29,8 @@ The file pragmark-guard.toml names the work and the budgets.
 
 Exit codes: 0 every check passed; 3 a side cannot be measured; 4 a check failed; 5 undecided.")]
 pub struct GuardArgs {
-    /// Revision of this git repository to compare with, which is checked out elsewhere; or a directory, such as ../old: a
-    /// path that begins with `.` or `/`.
+    /// Revision of this git repository to compare with, or a directory, such as ../old (a path that begins with `.` or `/`).
+    /// pragmark checks the revision out elsewhere.
     #[arg(long, value_name = "REVISION")]
     pub base: Option<String>,
     /// Compare with nothing: fail if a statement scans more than 1,000 rows, builds an automatic index, or exceeds a limit of the

@@ -91,7 +91,7 @@ pub struct MeasureArgs {
     /// Where to measure and record.
     #[command(flatten)]
     pub record: RecordOptions,
-    /// Measure without safety tiers: of other engines than the built-in one, they take some seconds for each
+    /// Measure without safety tiers. Tiers of another engine than the built-in one take some seconds for each
     /// set of durability settings that no earlier run has measured.
     #[arg(long)]
     pub no_tiers: bool,

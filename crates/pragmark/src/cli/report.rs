@@ -147,7 +147,7 @@ pub struct SettingsArgs {
     /// Binding to print settings for [default: the common ones].
     #[arg(long = "for", value_name = "BINDING", value_parser = binding, add = ArgValueCompleter::new(complete::bindings))]
     pub binding: Option<Binding>,
-    /// Accepted loss in a power cut. The rung above is named in a comment.
+    /// Accepted loss in a power cut. A comment names the faster settings of the next level.
     #[arg(long, value_enum, default_value = "nothing")]
     pub may_lose: LossArg,
 }

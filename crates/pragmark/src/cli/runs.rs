@@ -26,7 +26,7 @@ pub struct RunsArgs {
     /// Command [default: list the runs].
     #[command(subcommand)]
     pub command: Option<RunsCommand>,
-    /// Folders below which runs are looked for.
+    /// Folders to search for runs.
     #[arg(default_value = app::library::RUNS)]
     pub folders: Vec<PathBuf>,
 }
@@ -34,7 +34,7 @@ pub struct RunsArgs {
 /// Work with runs other than listing them.
 #[derive(Debug, Subcommand)]
 pub enum RunsCommand {
-    /// Remove old runs, after a question. A folder that contains other files too is kept.
+    /// Remove old runs after asking. Folders that contain other files stay.
     Prune(PruneArgs),
     /// Show how figures changed over many runs, and where their level shifted.
     History(HistoryArgs),
@@ -49,7 +49,7 @@ Examples:
   pragmark runs prune --older-than 30d --keep 10     of all but the latest ten, those older than 30 days
   pragmark runs prune --older-than 30d --dry-run     only list them
 
-Runs in use, and folders that contain files that pragmark did not write, are kept and named.")]
+pragmark keeps and names runs in use, and folders with files that it did not write.")]
 pub struct PruneArgs {
     /// Keep this many of the latest runs, whatever their age.
     #[arg(long, value_name = "N")]
@@ -57,13 +57,13 @@ pub struct PruneArgs {
     /// Remove only runs older than this, such as 30d or 12h.
     #[arg(long, value_name = "AGE", value_parser = values::age)]
     pub older_than: Option<f64>,
-    /// Only list what would be removed.
+    /// Only list the runs that would be removed.
     #[arg(long)]
     pub dry_run: bool,
-    /// Remove without a question. Required where nobody can answer, as in scripts.
+    /// Do not ask. Required in scripts, where nobody can answer.
     #[arg(long)]
     pub yes: bool,
-    /// Folders below which runs are looked for.
+    /// Folders to search for runs.
     #[arg(default_value = app::library::RUNS)]
     pub folders: Vec<PathBuf>,
 }
@@ -78,7 +78,7 @@ Examples:
 
 A folder may contain runs and their JSON exports; an SQLite or Parquet export is named itself.")]
 pub struct HistoryArgs {
-    /// Folders below which runs and their JSON exports are looked for, or exports.
+    /// Folders to search for runs and their JSON exports, or exports.
     #[arg(default_value = app::library::RUNS)]
     pub folders: Vec<PathBuf>,
     /// Read the notes of this git repository with this name instead: each is the JSON export of a run.

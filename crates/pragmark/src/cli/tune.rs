@@ -52,7 +52,7 @@ pub struct TuneArgs {
     /// the setting of the trace or of the database file, or SQLite's.
     #[arg(long, value_name = "NAME=VALUE")]
     pub current: Vec<String>,
-    /// Binding of your application, such as django or rails, whose settings in force are the current ones unless --current names
+    /// Binding of your application, such as django or rails: its settings count as the current ones, unless --current names
     /// others.
     #[arg(long, value_name = "BINDING", value_parser = binding)]
     pub current_of: Option<Binding>,
@@ -63,7 +63,7 @@ pub struct TuneArgs {
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(bench::on_request()))]
     pub also: Vec<String>,
     /// SQLite library: `default`, `system`, a version, the path of a shared library, or any of them with option sets
-    /// (3.46.0+recommended). Repeat it to search among several, the one that your application has now first.
+    /// (3.46.0+recommended). Repeat it to search among several; begin with the one that your application uses now.
     #[arg(long, value_name = "ENGINE", default_value = "default")]
     pub engine: Vec<String>,
     /// The folder of an earlier search, for another data size, version or machine. The search tries its recommendation first, measures it

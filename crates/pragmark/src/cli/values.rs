@@ -118,8 +118,7 @@ pub(super) fn varied(given: &[String]) -> Result<Vec<Vary>> {
                 .hint("a comma between quotes or brackets does not separate values")
         })?;
         if values.len() < 2 {
-            let one =
-                format!("--vary {text} names one value, which there is nothing to compare with");
+            let one = format!("--vary {text} has only one value, so there is nothing to compare");
             let hint = format!("name two or more, or set one for all variants with --set {text}");
             return Err(Error::mistake(one).hint(hint));
         }

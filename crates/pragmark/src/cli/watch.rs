@@ -22,8 +22,8 @@ Examples:
   pragmark watch --openmetrics 127.0.0.1:9464 -- ./server  figures for Prometheus at /metrics
 
 Keys: t time, n executions, m mean, p p99, r rows, s full scans; 1 to 9 open a statement; space
-freezes; w writes the summary to a file; q ends the program. Where output is no terminal, as in
-`pragmark watch -- ./server | cat`, the summary at the end is all that is printed.")]
+freezes; w writes the summary to a file; q ends the program. If the output is not a terminal, as in
+`pragmark watch -- ./server | cat`, pragmark prints only the summary at the end.")]
 pub struct WatchArgs {
     /// Append a line of JSON with the plan for each slow statement.
     #[arg(long, value_name = "FILE")]

@@ -76,7 +76,7 @@ fn database_lines(examination: &Examination) -> String {
         examination.free_pages,
         match examination.journal_mode.as_str() {
             "wal" => "WAL mode",
-            _ => "a rollback mode",
+            _ => "rollback journal",
         },
         plural(examination.tables as u64, "table", "tables"),
         plural(examination.indexes as u64, "index", "indexes")
@@ -123,12 +123,12 @@ fn application_lines(examination: &Examination, application: &Application) -> St
 fn wal_reset_words(examination: &Examination, application: &Application) -> String {
     let words = match (&application.wal_reset, &application.engine) {
         (WalReset::Shown { schedule, what }, Some(engine)) => format!(
-            "present: a schedule of two connections damages a database ({what}); use SQLite 3.51.3 or newer; play it again with `pragmark crash --schedule {schedule} --engine {engine}`"
+            "present: two connections can damage a database ({what}); use SQLite 3.51.3 or newer; see it with `pragmark crash --schedule {schedule} --engine {engine}`"
         ),
         (WalReset::Shown { what, .. }, None) => format!("present: {what}"),
         (WalReset::NotShown { schedules }, _) => {
             format!(
-                "not present: {schedules} schedules, which are all of its scenario, do no damage"
+                "not present: none of the {schedules} schedules of its scenario does damage"
             )
         }
         (WalReset::NotPlayed { why }, _) => format!(
@@ -137,7 +137,7 @@ fn wal_reset_words(examination: &Examination, application: &Application) -> Stri
     };
     match examination.journal_mode.as_str() {
         "wal" => words,
-        _ => format!("not in reach, because the database is not in WAL mode ({words})"),
+        _ => format!("no danger as long as the database does not use WAL ({words})"),
     }
 }
 

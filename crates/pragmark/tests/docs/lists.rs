@@ -122,7 +122,7 @@ fn commands_of(help: &str) -> Vec<String> {
 
 /// The names on the first page of help, which has them in groups.
 fn grouped_commands_of(help: &str) -> Vec<String> {
-    let lines = help.lines().take_while(|line| *line != "Options:");
+    let lines = help.lines().take_while(|line| *line != "Options");
     let is_name = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
     let names = lines.filter(is_name).filter_map(|line| line.split_whitespace().next());
     names.map(str::to_owned).collect()

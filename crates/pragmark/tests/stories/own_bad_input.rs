@@ -204,7 +204,7 @@ fn a_database_is_no_place_for_an_answer_and_one_value_is_no_comparison() {
         "transactions=5",
     ];
     let one = [&measure[..], &["--vary", "journal_mode=wal"]].concat();
-    laboratory.pragmark(&one).exits(2).complains(&["names one value", "--set journal_mode=wal"]);
+    laboratory.pragmark(&one).exits(2).complains(&["only one value", "--set journal_mode=wal"]);
     laboratory.pragmark(&measure).exits(0);
     for command in
         [&["report", "run", "--format", "json"][..], &["report", "run", "--format", "html"]]

@@ -81,7 +81,7 @@ fn trials(analysis: &Analysis) -> String {
             &analysis.search_trials,
             "trial",
             "trials",
-            "of the search and of what its settings contribute",
+            "of the search and the gains of its settings",
         ),
         (&analysis.counting_trials, "trial", "trials", "in the counting pass"),
         (&analysis.tier_trials, "crash trial", "crash trials", "for safety tiers"),
@@ -89,7 +89,7 @@ fn trials(analysis: &Analysis) -> String {
             &analysis.confirmation_trials,
             "trial",
             "trials",
-            "in confirmation runs of what was chosen from many",
+            "in confirmation runs of the chosen variants",
         ),
     ];
     let later = later.iter().filter(|(counts, ..)| counts.total() > 0);
