@@ -11,10 +11,10 @@ Examples:
   pragmark anonymize app.db --out shared.db
   pragmark anonymize app.db --out shared.db --keep orders.status,countries.code
 
-Letters become other letters and digits other digits, word by word, with a random key that pragmark does not store.
-Lengths, punctuation and equality stay, so joins, searches and index statistics still work. Numbers, dates, times,
-names of tables and columns, and texts in the schema do not change. If a query compares a column with a text of its
-own, name that column in --keep.")]
+Letters become other letters and digits other digits, word by word, with a random key that
+pragmark does not store. Lengths, punctuation and equality stay, so joins, searches and index
+statistics still work. Numbers, dates, times, names of tables and columns, and texts in the schema
+do not change. If a query compares a column with a text of its own, name that column in --keep.")]
 pub struct AnonymizeArgs {
     /// The database; it is copied and never changed.
     pub database: PathBuf,
