@@ -102,7 +102,9 @@ pub(super) fn run(command: &mut Command, signals: &mut Signals) -> Result<ExitSt
 
 fn not_started(error: process::ProcessError) -> Error {
     let missing = error.is_missing_program();
-    Error::unusable(error).hint_if(missing.then_some("check the spelling; write the program as in a shell, after `--`"))
+    Error::unusable(error).hint_if(
+        missing.then_some("check the spelling; write the program as in a shell, after `--`"),
+    )
 }
 
 /// A process of this group that notes its signals; it ends with this process.

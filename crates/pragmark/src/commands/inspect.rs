@@ -127,9 +127,7 @@ fn wal_reset_words(examination: &Examination, application: &Application) -> Stri
         ),
         (WalReset::Shown { what, .. }, None) => format!("present: {what}"),
         (WalReset::NotShown { schedules }, _) => {
-            format!(
-                "not present: none of the {schedules} schedules of its scenario does damage"
-            )
+            format!("not present: none of the {schedules} schedules of its scenario does damage")
         }
         (WalReset::NotPlayed { why }, _) => format!(
             "not tried, because {why}; versions before 3.51.3 have it unless they got the correction later (https://sqlite.org/wal.html#walresetbug)"

@@ -77,12 +77,7 @@ fn trials(analysis: &Analysis) -> String {
         format!("{all}: {}", endings.join(", "))
     };
     let later = [
-        (
-            &analysis.search_trials,
-            "trial",
-            "trials",
-            "of the search and the gains of its settings",
-        ),
+        (&analysis.search_trials, "trial", "trials", "of the search and the gains of its settings"),
         (&analysis.counting_trials, "trial", "trials", "in the counting pass"),
         (&analysis.tier_trials, "crash trial", "crash trials", "for safety tiers"),
         (
