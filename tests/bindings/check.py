@@ -159,6 +159,8 @@ def python(bench, text, names, cwd):
 
 
 def django(bench, text, names, cwd):
+    if (cwd / "app.db").exists():
+        (cwd / "app.db").rename(cwd / "db.sqlite3")
     program = f"""
 import django, json, pathlib
 from django.conf import settings

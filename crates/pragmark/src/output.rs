@@ -71,6 +71,11 @@ pub fn display_json(value: &impl Serialize) -> Result<Exit> {
     display(&format!("{json}\n"))
 }
 
+/// Writes a document that is all that there is.
+pub fn write_answer(output: &Output, document: &Document) -> Result<Exit> {
+    write_document(output, document, &render::data(document))
+}
+
 /// Writes a document, or its data as JSON.
 pub fn write_document(output: &Output, document: &Document, data: &impl Serialize) -> Result<Exit> {
     let text = match output.format {

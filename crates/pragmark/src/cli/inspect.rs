@@ -21,7 +21,7 @@ pub struct InspectArgs {
     /// Database to examine. A copy is examined; the file, its WAL and its journal are only read.
     pub database: PathBuf,
     /// Also explain these queries and say which indexes help all of them together.
-    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    #[arg(long, value_name = "FILE")]
     pub queries: Vec<PathBuf>,
     /// Also run quick_check and foreign_key_check; exit code 3 if the database is damaged.
     #[arg(long)]

@@ -10,6 +10,7 @@ use bench::examination::{Examination, Finding, Integrity, Space, WalReset};
 use lab::metric::Unit;
 use lab::text::one_line;
 use report::figures::with_unit;
+use report::render;
 use serde_json::json;
 
 use crate::exit::Exit;
@@ -38,14 +39,18 @@ pub fn execute(
         );
     }
     let Inspection { examination, application } = inspect(request, &Terminal::lines())?;
-    if is_json {
-        output::display_json(&json!({ "database": examination, "application": application }))?;
-    } else {
+    if !is_json {
         output::display(&as_text(&examination, &application))?;
     }
-    if let Some(explained) = explained {
+    let explained = explained.map(|request| explain(request, &Terminal::lines())).transpose()?;
+    if is_json {
+        let statements = explained.as_ref().map(render::data);
+        output::display_json(&json!({
+            "database": examination, "application": application, "statements": statements
+        }))?;
+    } else if let Some(explained) = explained {
         let output = Output { format: Format::Terminal, out: None };
-        output::write_document(&output, &explain(explained, &Terminal::lines())?, &())?;
+        output::write_answer(&output, &explained)?;
     }
     let is_sound = |integrity: &Integrity| integrity.problems.is_empty();
     let is_sound = examination.integrity.as_ref().is_none_or(is_sound);

@@ -12,7 +12,7 @@ use crate::output::{self, Output};
 
 /// Summarises a trace.
 pub fn show(trace: &Path, output: &Output) -> Result<Exit> {
-    output::write_document(output, &describe(trace)?, &())
+    output::write_answer(output, &describe(trace)?)
 }
 
 /// Makes another trace or a file of traces.

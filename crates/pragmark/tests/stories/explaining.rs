@@ -38,6 +38,10 @@ fn a_slow_statement_gets_its_plan_its_fault_and_the_index_by_name() {
         .pragmark(&["explain", "--db", "app.db", SLOW, "--set", "user_id=-1"])
         .exits(0)
         .says(&["With :user_id = -1.", "for 0 rows"]);
+    let as_json = ["explain", "--db", "app.db", SLOW, "--format", "json"];
+    let answer = laboratory.pragmark(&as_json).exits(0).json();
+    let plan = answer["sections"].to_string();
+    assert!(plan.contains("\"rows read\":9000.0"), "{answer:#}");
 }
 
 #[test]
@@ -54,6 +58,11 @@ fn several_statements_get_indexes_for_all_of_them() {
         .pragmark(&["inspect", "app.db", "--queries", "queries.sql"])
         .exits(0)
         .says(&["orders(user_id, day)", "busy_timeout"]);
+    let inspected = ["inspect", "app.db", "--queries", "queries.sql", "--json"];
+    let answer = laboratory.pragmark(&inspected).exits(0).json();
+    let statements = answer["statements"].to_string();
+    assert!(statements.contains("orders(user_id, day)"), "{answer:#}");
+    assert!(answer["database"].is_object());
 }
 
 const CARDS: &str = r#"

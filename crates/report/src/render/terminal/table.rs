@@ -145,9 +145,9 @@ fn laid_out(table: &Table, columns: &[usize], widths: &[usize], width: usize) ->
     }
     let least = widths.iter().map(|width| Width::Fixed(u16::try_from(*width).unwrap_or(u16::MAX)));
     grid.set_constraints(least.map(ColumnConstraint::LowerBoundary));
-    let last = columns.len() - 1;
     for (index, column) in grid.column_iter_mut().enumerate() {
-        column.set_padding((0, if index == last { 0 } else { GAP as u16 }));
+        let is_last = index + 1 == columns.len();
+        column.set_padding((0, if is_last { 0 } else { GAP as u16 }));
     }
     grid.to_string()
 }
