@@ -88,6 +88,11 @@ pub struct Judge<'b> {
 }
 
 impl<'b> Judge<'b> {
+    /// Returns the harness that recovers images.
+    pub(crate) fn harness(&mut self) -> &mut Harness {
+        self.harness
+    }
+
     /// Returns a judge that has seen nothing.
     pub fn new(harness: &'b mut Harness) -> Judge<'b> {
         Judge { harness, groups: HashMap::new(), examined: HashMap::new(), recoveries: 0 }

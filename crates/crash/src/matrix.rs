@@ -351,12 +351,48 @@ struct Recorded {
     seed: Seed,
 }
 
-/// Records the workload of a plan, and the situations with company of the built-in one.
+/// The workload of a plan and the situations with company of the built-in one. Each situation is recorded when it is reached: an
+/// engine that ends its process in one of them has then been tried with all before it.
+struct Recordings {
+    all: Vec<Recorded>,
+    /// Situations to record, the next one last.
+    waiting: Vec<Situation>,
+}
+
+impl Recordings {
+    /// Returns one of them, recorded by now; `None` past the last.
+    fn get(
+        &mut self,
+        number: usize,
+        harness: &mut Harness,
+    ) -> Result<Result<Option<&Recorded>, NotMeasured>> {
+        while self.all.len() <= number {
+            let Some(situation) = self.waiting.pop() else { return Ok(Ok(None)) };
+            let seed = self.all[0].seed.child(situation.name);
+            let made = Recording::make(harness, &situation.settings, &situation.script, None, seed);
+            match made.map_err(|error| in_situation(situation.name, error))? {
+                Ok(recording) => self.all.push(Recorded {
+                    recording,
+                    situation: Some(situation.name),
+                    images: situation.images_of(self.all[0].images),
+                    is_large: situation.is_large,
+                    seed,
+                }),
+                Err(NotMeasured(why)) => {
+                    return Ok(Err(NotMeasured(format!("situation {}: {why}", situation.name))));
+                }
+            }
+        }
+        Ok(Ok(self.all.get(number)))
+    }
+}
+
+/// Records the workload of a plan.
 fn record(
     plan: &Plan,
     settings: &CrashSettings,
     harness: &mut Harness,
-) -> Result<Result<Vec<Recorded>, NotMeasured>> {
+) -> Result<Result<Recordings, NotMeasured>> {
     let seed = plan.seed.child(&settings.to_string());
     let script = match &plan.script {
         Some(script) => Cow::Borrowed(script),
@@ -368,39 +404,25 @@ fn record(
         Err(refused) => return Ok(Err(refused)),
     };
     let images = plan.images_of(&recording);
-    let mut all = vec![Recorded { recording, situation: None, images, is_large: false, seed }];
+    let all = vec![Recorded { recording, situation: None, images, is_large: false, seed }];
     let is_built_in = plan.script.is_none() && plan.initial.is_none();
-    let situations = if is_built_in { Situation::of(settings) } else { Vec::new() };
-    for situation in situations {
-        let seed = seed.child(situation.name);
-        let made = Recording::make(harness, &situation.settings, &situation.script, None, seed);
-        match made.map_err(|error| in_situation(situation.name, error))? {
-            Ok(recording) => all.push(Recorded {
-                recording,
-                situation: Some(situation.name),
-                images: situation.images_of(images),
-                is_large: situation.is_large,
-                seed,
-            }),
-            Err(NotMeasured(why)) => {
-                return Ok(Err(NotMeasured(format!("situation {}: {why}", situation.name))));
-            }
-        }
-    }
-    Ok(Ok(all))
+    let mut waiting = if is_built_in { Situation::of(settings) } else { Vec::new() };
+    waiting.reverse();
+    Ok(Ok(Recordings { all, waiting }))
 }
 
 fn run(plan: &Plan, task: &Task, harness: &mut Harness, progress: &Progress) -> Result<Done> {
     let settings = &task.variant;
     let recorded = record(plan, settings, harness);
-    let recorded = if plan.script.is_some() { recorded? } else { recorded.map_err(as_damage)? };
+    let mut recorded =
+        if plan.script.is_some() { recorded? } else { recorded.map_err(as_damage)? };
     let mut judge = Judge::new(harness);
     let mut cells = Vec::new();
     for model in &task.models {
-        let cell = match &recorded {
+        let cell = match &mut recorded {
             Err(NotMeasured(why)) => Cell::not_measured(settings, &[], *model, why),
             Ok(recorded) => {
-                let in_force = judged_by(&recorded[0].recording.spans, settings);
+                let in_force = judged_by(&recorded.all[0].recording.spans, settings);
                 let cell = Cell::not_measured(settings, &in_force, *model, "stopped");
                 match measure_cell(plan, cell, recorded, &mut judge, progress)? {
                     Some(cell) => cell,
@@ -414,7 +436,7 @@ fn run(plan: &Plan, task: &Task, harness: &mut Harness, progress: &Progress) -> 
         progress.cells.fetch_add(1, Ordering::Relaxed);
         cells.push(cell);
     }
-    let recording = recorded.as_ref().ok().map(|recorded| &recorded[0].recording);
+    let recording = recorded.as_ref().ok().map(|recorded| &recorded.all[0].recording);
     Ok(Done {
         task: task.number,
         cells,
@@ -440,13 +462,22 @@ enum Ended {
 fn measure_cell(
     plan: &Plan,
     cell: Cell,
-    all: &[Recorded],
+    recordings: &mut Recordings,
     judge: &mut Judge<'_>,
     progress: &Progress,
 ) -> Result<Option<Cell>> {
     let (mut counts, mut witnesses) = (None::<ImageCounts>, Witnesses::new());
     let is_assumed = cell.model.is_within_assumptions();
-    for recorded in all.iter().filter(|recorded| is_assumed || !recorded.is_large) {
+    for number in 0.. {
+        let recorded = match recordings.get(number, judge.harness())? {
+            Ok(Some(recorded)) if !is_assumed && recorded.is_large => continue,
+            Ok(Some(recorded)) => recorded,
+            Ok(None) => break,
+            Err(NotMeasured(why)) => {
+                let Cell { variant, in_force, model, .. } = &cell;
+                return Ok(Some(Cell::not_measured(variant, in_force, *model, &why)));
+            }
+        };
         let Some((own, shown)) = survey(plan, &cell, recorded, judge, progress)? else {
             return Ok(None);
         };
