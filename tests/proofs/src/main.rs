@@ -295,6 +295,7 @@ fn by_syncs(mutant: &Source) -> Result<Finding, Box<dyn Error>> {
             Ok(Finding::Noticed(how))
         }
         SyncCheck::Counted { .. } => Ok(Finding::Unnoticed),
+        SyncCheck::Faulty { fault } => Ok(Finding::Noticed(format!("it {fault}"))),
         SyncCheck::NotChecked { why } => Err(why.into()),
     }
 }

@@ -48,6 +48,11 @@ pub enum SyncCheck {
         /// System calls that sync a file.
         reached: u64,
     },
+    /// Files or folders were not synced in time.
+    Faulty {
+        /// The first fault.
+        fault: String,
+    },
     /// It could not be observed.
     NotChecked {
         /// Why.
@@ -59,7 +64,8 @@ impl EngineRecord {
     /// Returns why a power cut can take everything whatever the settings; none for an engine that syncs, as far as that
     /// is known.
     pub fn why_unsynced(&self) -> Option<String> {
-        match self.syncs {
+        match &self.syncs {
+            Some(SyncCheck::Faulty { fault }) => Some(format!("its own VFS {fault}")),
             Some(SyncCheck::Counted { requested, reached }) if reached < requested => {
                 Some(format!(
                     "its own VFS passes on {reached} of {requested} syncs that SQLite requests"
@@ -155,6 +161,8 @@ mod tests {
         assert_eq!(why(None, &["THREADSAFE=1"]), None);
         assert_eq!(why(counted(20, 23), &[]), None);
         assert!(why(counted(20, 19), &[]).unwrap().contains("19 of 20"));
+        let fault = "acknowledged a commit before it synced `wal`".to_owned();
+        assert!(why(Some(SyncCheck::Faulty { fault }), &[]).unwrap().contains("VFS acknowledged"));
         let unknown = Some(SyncCheck::NotChecked { why: String::new() });
         assert_eq!(why(unknown.clone(), &[]), None);
         for syncs in [None, unknown, counted(0, 0)] {

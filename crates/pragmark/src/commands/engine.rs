@@ -192,6 +192,7 @@ fn syncs_words(syncs: &SyncCheck) -> String {
         SyncCheck::Counted { requested, reached } => {
             format!("{reached} system calls for {requested} requests of SQLite, in a few commits")
         }
+        SyncCheck::Faulty { fault } => format!("faulty: it {fault}"),
         SyncCheck::NotChecked { why } => format!("not checked ({why})"),
     }
 }
