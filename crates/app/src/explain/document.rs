@@ -12,7 +12,7 @@ use report::document::{
 };
 use report::figures::{percent, significant, with_unit};
 
-use super::Explained;
+use super::{Explained, heading};
 use crate::trace::time;
 use crate::words::{grouped, plural};
 
@@ -44,7 +44,7 @@ pub(super) fn document(of: &str, all: &[Explained], advice: &Advice) -> Document
     };
     Document {
         title: match all {
-            [only] => format!("{} on {of}", only.query.name),
+            [only] => format!("{} on {of}", heading(&only.query.name)),
             several => format!("{} statements on {of}", several.len()),
         },
         about: vec![

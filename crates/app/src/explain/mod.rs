@@ -213,6 +213,11 @@ impl Statement {
 /// The name of a statement without others.
 const ALONE: &str = "the statement";
 
+/// Returns the name of a statement as a title begins with it.
+fn heading(name: &str) -> &str {
+    if name == ALONE { "The statement" } else { name }
+}
+
 /// Returns the statements of texts.
 fn named(texts: &[String]) -> Result<Vec<Statement>, Error> {
     let mut all = Vec::new();

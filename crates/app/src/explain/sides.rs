@@ -13,7 +13,7 @@ use report::figures::percent;
 
 use super::difference::{SAME_PLAN, changes, pairs, sentence};
 use super::document::{remarks, values};
-use super::{ExplainRequest, Statement, in_statement, of_engine, title, with_values};
+use super::{ExplainRequest, Statement, heading, in_statement, of_engine, title, with_values};
 use crate::engine::BUILT_IN;
 use crate::error::Error;
 use crate::files::built_in_library;
@@ -242,7 +242,7 @@ fn document(of: &str, sides: &[Side], all: &[Compared]) -> Document {
     }
     Document {
         title: match all {
-            [only] => format!("{} on {of}: {}", only.query.name, names.join(" | ")),
+            [only] => format!("{} on {of}: {}", heading(&only.query.name), names.join(" | ")),
             several => format!("{} statements on {of}: {}", several.len(), names.join(" | ")),
         },
         about,
@@ -406,10 +406,10 @@ fn both_plans((side, base): (&Side, &Seen), (other_side, other): (&Side, &Seen))
         Column::left(""),
         Column::right("time").full_only(),
         Column::right("rows read"),
-        Column::left(side.name.clone()),
+        Column::left(format!("plan with {}", side.name)),
         Column::right("time").full_only(),
         Column::right("rows read"),
-        Column::left(other_side.name.clone()),
+        Column::left(format!("plan with {}", other_side.name)),
     ];
     let table = Table::new("both plans", columns, rows);
     (!table.rows.is_empty()).then(|| Block::table(table.dense()))

@@ -208,10 +208,10 @@ impl Observer {
             | libc::SYS_writev
             | libc::SYS_pwritev
             | libc::SYS_pwritev2
-            | libc::SYS_ftruncate
-            | libc::SYS_fallocate
-            | libc::SYS_sendfile => self.wrote(pid, of[0])?,
-            libc::SYS_copy_file_range | libc::SYS_splice => self.wrote(pid, of[2])?,
+            | libc::SYS_sendfile => self.wrote(pid, of[0], true)?,
+            // `O_DSYNC` is about content: a new size may still be lost.
+            libc::SYS_ftruncate | libc::SYS_fallocate => self.wrote(pid, of[0], false)?,
+            libc::SYS_copy_file_range | libc::SYS_splice => self.wrote(pid, of[2], true)?,
             // Not `sync_file_range(2)`, which writes neither the metadata of the file nor the cache of the device.
             libc::SYS_fsync | libc::SYS_fdatasync => self.synced(pid, of[0])?,
             libc::SYS_sync | libc::SYS_syncfs => {
@@ -238,10 +238,14 @@ impl Observer {
         Ok(())
     }
 
-    fn wrote(&mut self, pid: Pid, descriptor: u64) -> std::io::Result<()> {
+    fn wrote(&mut self, pid: Pid, descriptor: u64, is_content: bool) -> std::io::Result<()> {
         if let Leads::File(name) = self.leads_to(pid, descriptor)? {
             let present = self.present()?;
             self.ledger.wrote(&name, &present);
+            if is_content && syncs_each_write(pid, descriptor) {
+                self.reached += 1;
+                self.ledger.synced(&name);
+            }
         }
         Ok(())
     }
@@ -282,6 +286,16 @@ impl Observer {
 /// Returns the path of an open descriptor of a process.
 fn opened(pid: Pid, descriptor: u64) -> PathBuf {
     PathBuf::from(format!("/proc/{pid}/fd/{descriptor}"))
+}
+
+/// Returns whether a file was opened with `O_DSYNC` or `O_SYNC`, so that each write to it is a sync as well.
+fn syncs_each_write(pid: Pid, descriptor: u64) -> bool {
+    let about = std::fs::read_to_string(format!("/proc/{pid}/fdinfo/{descriptor}"));
+    let flags = about.ok().and_then(|about| {
+        let flags = about.lines().find_map(|line| line.strip_prefix("flags:"))?;
+        libc::c_int::from_str_radix(flags.trim(), 8).ok()
+    });
+    flags.is_some_and(|flags| flags & libc::O_DSYNC != 0)
 }
 
 /// Returns whether these are the arguments of a mapping that writes a file.

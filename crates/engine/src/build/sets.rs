@@ -54,6 +54,7 @@ macro_rules! options {
 options! {
     NO_DQS = "SQLITE_DQS" = "0", "strings in double quotes are an error, as in the SQL standard";
     NO_THREADS = "SQLITE_THREADSAFE" = "0", "no mutexes: one thread and, in pragmark, one connection at a time";
+    STAT4 = "SQLITE_ENABLE_STAT4", "ANALYZE keeps samples of the keys of each index, which the planner compares with values";
     NO_MEMSTATUS = "SQLITE_DEFAULT_MEMSTATUS" = "0", "memory in use is not counted";
     WAL_NORMAL = "SQLITE_DEFAULT_WAL_SYNCHRONOUS" = "1",
         "synchronous is NORMAL in WAL mode unless set, which a crash of the system may cost commits";
@@ -113,6 +114,7 @@ pub static OPTION_SETS: &[OptionSet] = &[
         )
     },
     OptionSet { options: &[NO_THREADS], ..set("threadsafe0", "no mutexes and nothing else") },
+    OptionSet { options: &[STAT4], ..set("stat4", "ANALYZE keeps samples of each index") },
     OptionSet {
         flags: &["-O3", "-march=native"],
         ..set("native", "optimised further, and for the processor of this machine only")
