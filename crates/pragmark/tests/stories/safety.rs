@@ -140,7 +140,7 @@ stopping = { rounds = 2, max_rounds = 2 }
         assert!(!markdown.stdout().contains(praise), "{praise}");
     }
     markdown.says(&[
-        "can corrupt: ",
+        "can corrupt (2 of 4 variants)",
         "<summary>Safety by storage model</summary>",
         "| kill |",
         "pragmark crash --set journal_mode=delete --set synchronous=off",
