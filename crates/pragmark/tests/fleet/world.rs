@@ -5,6 +5,7 @@ use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -132,6 +133,20 @@ pub fn nats_server() -> Option<PathBuf> {
     named.or(built.is_file().then_some(built)).or(on_path)
 }
 
+/// A port that no other test gets: below those that the system gives to clients, and in a range of this process. A port that was
+/// only asked for and given back may be given to the server of another test as well.
+fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    loop {
+        let port = 20_000
+            + (std::process::id() % 100) as u16 * 100
+            + NEXT.fetch_add(1, Ordering::Relaxed) % 100;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
 /// A world, unless this machine has no server.
 pub fn world() -> Option<World> {
     let Some(program) = nats_server() else {
@@ -139,9 +154,7 @@ pub fn world() -> Option<World> {
         return None;
     };
     let directory = tempfile::tempdir().unwrap();
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = free.local_addr().unwrap().port();
-    drop(free);
+    let port = free_port();
     let world = World {
         directory,
         program,
