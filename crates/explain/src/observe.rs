@@ -1,11 +1,11 @@
 //! The work of one execution of a statement, loop by loop.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
 use engine::{
-    Connection, DbStatus, EngineError, Instruction, ScanNode, StatementCounter, Step, Value,
+    Connection, DbStatus, EngineError, Instruction, ScanNode, Statement, StatementCounter, Step,
+    Value,
 };
 
 use crate::subject::{Query, Subject, bind};
@@ -67,25 +67,6 @@ impl Cost {
     }
 }
 
-/// The rows of an answer, as sums that tell other rows and another order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
-    /// The number of rows.
-    pub count: u64,
-    /// A sum of their values that is the same in every order.
-    pub rows: u64,
-    /// A sum of their values in their order.
-    pub order: u64,
-}
-
-impl Answer {
-    fn add(&mut self, row: u64) {
-        self.count += 1;
-        self.rows = self.rows.wrapping_add(row);
-        self.order = self.order.wrapping_mul(31).wrapping_add(row);
-    }
-}
-
 /// A node of a plan with its work.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Node {
@@ -144,25 +125,21 @@ impl Subject {
         Ok(observation)
     }
 
-    /// Executes a statement and returns its answer. Its writes are undone.
+    /// Executes a statement by `execute`, which gets it bound, on a connection of its own. Its writes are undone.
     ///
     /// # Errors
     /// SQLite's.
-    pub fn answer(&self, query: &Query) -> Result<Answer, EngineError> {
+    pub fn execute_by<T>(
+        &self,
+        query: &Query,
+        execute: impl FnOnce(&Connection, &mut Statement<'_, '_>) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
         let connection = self.connect()?;
         connection.execute("BEGIN")?;
         connection.limit_steps(MOST_STEPS)?;
         let mut statement = connection.prepare(&query.sql)?;
         bind(&mut statement, query.values.first().map_or(&[][..], Vec::as_slice))?;
-        let mut answer = Answer::default();
-        while statement.step()? == Step::Row {
-            let mut row = DefaultHasher::new();
-            for column in 0..statement.column_count() {
-                format!("{:?}", statement.column_value(column)).hash(&mut row);
-            }
-            answer.add(row.finish());
-        }
-        Ok(answer)
+        execute(&connection, &mut statement)
     }
 
     fn execute(

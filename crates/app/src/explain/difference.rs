@@ -5,7 +5,7 @@ use lab::comparison::normalised;
 use crate::words::grouped;
 
 /// The words for plans of one meaning.
-pub(super) const SAME_PLAN: &str = "the plan is the same";
+const SAME_PLAN: &str = "the plan is the same";
 
 /// Returns the pairs of nodes that belong together, by their places; a node without a counterpart stands alone. Both plans
 /// keep their order, and as many nodes as possible that read the same table are paired.

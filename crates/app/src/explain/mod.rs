@@ -77,7 +77,7 @@ pub fn explain(request: &ExplainRequest, ui: &dyn Interface) -> Result<Document,
     let copy = folder.path.join("copy.db");
     let (statements, mut left_out) = planned(statements(request, &copy)?)?;
     if request.databases.len() > 1 || !request.vary.is_empty() {
-        return sides::compared(request, &copy, statements, ui);
+        return sides::compared(request, &copy, (statements, left_out), ui);
     }
     let subject = Subject::open(&copy, &request.extensions).map_err(of_engine)?;
     let is_recording = matches!(request.what, What::Trace(_, None));
@@ -101,9 +101,11 @@ fn planned(statements: Vec<Statement>) -> Result<(Vec<Statement>, LeftOut), Erro
         let word = script::tokens(sql).find(script::Token::counts);
         word.map_or(String::new(), |word| word.text.to_uppercase())
     };
-    let (planned, others): (Vec<Statement>, Vec<Statement>) =
-        statements.into_iter().partition(|it| trace::plans::is_planned(&first(&it.sql)));
-    let why = |it: &Statement| (it.name.clone(), format!("{} has no plan", first(&it.sql)));
+    let (planned, others): (Vec<Statement>, Vec<Statement>) = (statements.into_iter())
+        .partition(|statement| trace::plans::is_planned(&first(&statement.sql)));
+    let why = |statement: &Statement| {
+        (statement.name.clone(), format!("{} has no plan", first(&statement.sql)))
+    };
     let left_out: LeftOut = others.iter().map(why).collect();
     match (planned.is_empty(), left_out.first()) {
         (true, Some((name, why))) => Err(Error::mistake(format!("{name}: {why}"))
@@ -226,7 +228,7 @@ fn named(texts: &[String]) -> Result<Vec<Statement>, Error> {
     }
     if all.len() > 1 {
         let all = all.iter_mut().enumerate();
-        for (number, statement) in all.filter(|(_, it)| it.name.starts_with(ALONE)) {
+        for (number, statement) in all.filter(|(_, other)| other.name.starts_with(ALONE)) {
             statement.name = format!("statement {}", number + 1);
         }
     }

@@ -2,18 +2,21 @@
 
 use std::path::Path;
 
-use ::explain::observe::{Answer, Node, Observation};
+use ::explain::observe::{Node, Observation};
 use ::explain::{Query, Subject};
 use engine::{EngineError, Source};
-use lab::comparison::normalised;
+use lab::comparison::{AnswerChange, normalised};
+use lab::trial::StatementRecord;
 use report::document::{
     Block, Cell, Code, Column, Document, Item, Kind, Row, Section, Sentence, Table, Tone,
 };
 use report::figures::percent;
 
-use super::difference::{SAME_PLAN, changes, pairs, sentence};
+use super::difference::{changes, pairs, sentence};
 use super::document::{remarks, values};
-use super::{ExplainRequest, Statement, heading, in_statement, of_engine, title, with_values};
+use super::{
+    ExplainRequest, LeftOut, Statement, heading, in_statement, of_engine, title, with_values,
+};
 use crate::engine::BUILT_IN;
 use crate::error::Error;
 use crate::files::built_in_library;
@@ -24,9 +27,6 @@ use crate::words::grouped;
 
 /// A count that changes by less than this part is not marked.
 const CHANGE: f64 = 0.1;
-
-/// The words for equal answers.
-const SAME_ANSWER: &str = "The answer is the same.";
 
 /// The statistics of the planner on a side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,19 +42,34 @@ enum Statistics {
 /// A side of the comparison.
 #[derive(Clone, Debug)]
 struct Side {
-    name: String,
+    /// The names of the database, the engine and the statistics, where these tell it from others.
+    names: [Option<String>; 3],
     database: usize,
     engine: String,
     statistics: Statistics,
+    /// The version of the engine, once it is loaded.
+    version: String,
+}
+
+impl Side {
+    fn name(&self) -> String {
+        self.names.iter().flatten().map(String::as_str).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// A statement on a side.
 struct Seen {
     observation: Observation,
-    /// Its answer, unless it was stopped.
-    answer: Option<Answer>,
-    /// Whether a second execution answers the same.
-    is_repeatable: bool,
+    /// Its answers in two executions; none if it was stopped.
+    answers: Vec<StatementRecord>,
+}
+
+/// The difference between a statement on a side and on the first one.
+struct Change {
+    plan: Vec<String>,
+    /// The steps of both, if both came to their ends.
+    steps: Option<(i64, i64)>,
+    answer: AnswerChange,
 }
 
 /// A statement with its values, and for each side its observation or the error.
@@ -68,7 +83,7 @@ struct Compared {
 pub(super) fn compared(
     request: &ExplainRequest,
     copy: &Path,
-    statements: Vec<Statement>,
+    (statements, left_out): (Vec<Statement>, LeftOut),
     ui: &dyn Interface,
 ) -> Result<Document, Error> {
     let mut sides = sides(request)?;
@@ -91,7 +106,7 @@ pub(super) fn compared(
         };
         observe(request, side, path, &mut all, ui)?;
     }
-    Ok(document(&title(request), &sides, &all))
+    Ok(document(&title(request), &sides, &all, &left_out))
 }
 
 /// Returns the sides: the first level of everything that is compared, then one change at a time.
@@ -120,20 +135,27 @@ fn sides(request: &ExplainRequest) -> Result<Vec<Side>, Error> {
         several(statistics.iter().map(|(_, name)| name).collect()),
     ];
     let baseline = Side {
-        name: firsts.into_iter().flatten().collect::<Vec<String>>().join(", "),
+        names: firsts,
         database: 0,
         engine: engines.first().cloned().unwrap_or_else(|| BUILT_IN.to_owned()),
         statistics: statistics.first().map_or(Statistics::Found, |(statistics, _)| *statistics),
+        version: String::new(),
     };
-    let of = |name: &String| Side { name: name.clone(), ..baseline.clone() };
-    let other_databases =
-        databases.iter().skip(1).map(|(number, name)| Side { database: *number, ..of(name) });
-    let other_engines =
-        engines.iter().skip(1).map(|engine| Side { engine: engine.clone(), ..of(engine) });
-    let other_statistics = statistics
-        .iter()
-        .skip(1)
-        .map(|(statistics, name)| Side { statistics: *statistics, ..of(name) });
+    let other_databases = databases.iter().skip(1).map(|(number, name)| Side {
+        database: *number,
+        names: [Some(name.clone()), None, None],
+        ..baseline.clone()
+    });
+    let other_engines = engines.iter().skip(1).map(|engine| Side {
+        engine: engine.clone(),
+        names: [None, Some(engine.clone()), None],
+        ..baseline.clone()
+    });
+    let other_statistics = statistics.iter().skip(1).map(|(statistics, name)| Side {
+        statistics: *statistics,
+        names: [None, None, Some(name.clone())],
+        ..baseline.clone()
+    });
     let others = other_databases.chain(other_engines).chain(other_statistics);
     Ok(std::iter::once(baseline.clone()).chain(others).collect())
 }
@@ -168,14 +190,16 @@ fn observe(
     let identity = subject.library().identity();
     let has_samples = identity.compile_options.iter().any(|option| option == "ENABLE_STAT4");
     prepare(&subject, side.statistics).map_err(of_engine)?;
-    if side.statistics == Statistics::Collected && has_samples {
-        side.name = side.name.replace("ANALYZE", "ANALYZE with STAT4");
+    side.version.clone_from(&identity.version);
+    let [_, engine, statistics] = &mut side.names;
+    if let Some(name) = engine.as_mut().filter(|name| !name.contains(&identity.version)) {
+        *name = format!("{name} {}", identity.version);
     }
-    if request.vary.iter().any(|vary| vary.name == "engine") && side.name.contains(&side.engine) {
-        let version = format!("{} {}", side.engine, identity.version);
-        if !side.engine.contains(&identity.version) {
-            side.name = side.name.replace(&side.engine, &version);
-        }
+    if let Some(name) = statistics.as_mut()
+        && side.statistics == Statistics::Collected
+        && has_samples
+    {
+        name.push_str(" with STAT4");
     }
     for compared in all {
         let seen = seen(&subject, &compared.query);
@@ -210,16 +234,25 @@ fn prepare(subject: &Subject, statistics: Statistics) -> Result<(), EngineError>
 
 fn seen(subject: &Subject, query: &Query) -> Result<Seen, EngineError> {
     let observation = subject.observe(query)?;
-    let is_whole = !observation.is_partial;
-    let answer = is_whole.then(|| subject.answer(query)).transpose()?;
-    let again = is_whole.then(|| subject.answer(query)).transpose()?;
-    Ok(Seen { is_repeatable: answer == again, observation, answer })
+    let answer = |_| {
+        let answer = subject.execute_by(query, |connection, statement| {
+            bench::answer_of(connection, statement, &query.sql)
+        })?;
+        let (name, sql) = (query.name.clone(), query.sql.clone());
+        Ok(StatementRecord { name, sql, answer: Some(answer), ..StatementRecord::default() })
+    };
+    // The first side repeats its own answer, or it is not compared.
+    let executions = if observation.is_partial { 0..0 } else { 0..2 };
+    let answers = executions.map(answer).collect::<Result<_, EngineError>>()?;
+    Ok(Seen { observation, answers })
 }
 
-fn document(of: &str, sides: &[Side], all: &[Compared]) -> Document {
+fn document(of: &str, sides: &[Side], all: &[Compared], left_out: &LeftOut) -> Document {
     let is_equal = |compared: &&Compared| {
-        let differs = |said: &String| !(said.contains(SAME_PLAN) && said.ends_with(SAME_ANSWER));
-        all.len() > 1 && !sentences(sides, compared).iter().any(differs)
+        let is_same = |change: Result<Change, &String>| {
+            change.is_ok_and(|it| it.plan.is_empty() && it.answer == AnswerChange::Same)
+        };
+        all.len() > 1 && changes_of(sides, compared).all(|(_, change)| is_same(change))
     };
     let (equal, different): (Vec<&Compared>, Vec<&Compared>) = all.iter().partition(is_equal);
     let sections = different.iter().enumerate().map(|(number, compared)| {
@@ -233,7 +266,10 @@ fn document(of: &str, sides: &[Side], all: &[Compared]) -> Document {
     });
     let equal = Block::list(equal).into_iter().collect();
     let equal = Section::chapter("equal", "The same plan and the same answer", equal);
-    let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
+    let left_out = left_out.iter().map(|(name, why)| Item::doubt(None, format!("{name}: {why}")));
+    let left_out = Block::list(left_out).into_iter().collect();
+    let left_out = Section::chapter("left-out", "Statements that were left out", left_out);
+    let names: Vec<String> = sides.iter().map(Side::name).collect();
     let mut about = vec![Sentence::from(
         "Executed on copies, first with an empty cache; what a statement writes is undone.",
     )];
@@ -246,7 +282,7 @@ fn document(of: &str, sides: &[Side], all: &[Compared]) -> Document {
             several => format!("{} statements on {of}: {}", several.len(), names.join(" | ")),
         },
         about,
-        sections: sections.chain(equal).collect(),
+        sections: sections.chain(equal).chain(left_out).collect(),
         ..Document::default()
     }
 }
@@ -271,24 +307,44 @@ fn blocks(sides: &[Side], compared: &Compared) -> Vec<Block> {
     }
     for (side, seen) in sides.iter().zip(&compared.sides) {
         let remarks = seen.iter().flat_map(|seen| remarks(&seen.observation));
-        blocks.extend(remarks.map(|remark| Block::small(format!("{}: {remark}", side.name))));
+        blocks.extend(remarks.map(|remark| Block::small(format!("{}: {remark}", side.name()))));
     }
     blocks
 }
 
-/// Returns the changes on each side but the first.
-fn sentences(sides: &[Side], compared: &Compared) -> Vec<String> {
-    let Some(Ok(base)) = compared.sides.first() else { return Vec::new() };
+/// Returns the differences of each side but the first, or the error there.
+fn changes_of<'a>(
+    sides: &'a [Side],
+    compared: &'a Compared,
+) -> impl Iterator<Item = (&'a Side, Result<Change, &'a String>)> {
+    let base = compared.sides.first().and_then(|seen| seen.as_ref().ok());
     let others = sides.iter().zip(&compared.sides).skip(1);
-    let sentence = |(side, other): (&Side, &Result<Seen, String>)| match other {
-        Ok(other) => {
-            let changes = changes(&plan(base), &plan(other));
-            let said = sentence(&changes, &side.name, steps(base).zip(steps(other)));
-            format!("{said} {}", answers(base, other, &compared.query.sql))
+    others.filter_map(move |(side, other)| {
+        let base = base?;
+        let change = |other| change((&sides[0], base), (side, other));
+        Some((side, other.as_ref().map(change)))
+    })
+}
+
+fn change((side, base): (&Side, &Seen), (other_side, other): (&Side, &Seen)) -> Change {
+    let [one, two] = [base, other].map(|seen| seen.answers.iter().collect::<Vec<_>>());
+    Change {
+        plan: changes(&plan(base), &plan(other)),
+        steps: steps(base).zip(steps(other)),
+        answer: AnswerChange::between(&one, &two, [&side.version, &other_side.version]),
+    }
+}
+
+/// Returns the differences in words.
+fn sentences(sides: &[Side], compared: &Compared) -> Vec<String> {
+    let sentence = |(side, change): (&Side, Result<Change, &String>)| match change {
+        Ok(change) => {
+            let said = sentence(&change.plan, &side.name(), change.steps);
+            format!("{said} {}", answer(&change.answer))
         }
-        Err(why) => format!("With {}, it fails: {why}.", side.name),
+        Err(why) => format!("With {}, it fails: {why}.", side.name()),
     };
-    others.map(sentence).collect()
+    changes_of(sides, compared).map(sentence).collect()
 }
 
 fn plan(seen: &Seen) -> Vec<String> {
@@ -300,36 +356,21 @@ fn steps(seen: &Seen) -> Option<i64> {
     (!seen.observation.is_partial).then_some(seen.observation.cost.steps)
 }
 
-/// Compares the answers.
-fn answers(one: &Seen, other: &Seen, sql: &str) -> String {
-    let (Some(before), Some(after)) = (one.answer, other.answer) else {
-        return "The answers are not compared, because not both came to their ends.".to_owned();
-    };
-    let is_random = !(one.is_repeatable && other.is_repeatable);
-    let changed = one.observation.changes != other.observation.changes;
-    let has_limit = script::tokens(sql).any(|token| token.is("limit"));
-    match () {
-        () if changed => "Another number of rows is changed.".to_owned(),
-        () if before == after => SAME_ANSWER.to_owned(),
-        () if is_random => {
-            "It answers differently each time, so the answers are not compared.".to_owned()
+fn answer(change: &AnswerChange) -> String {
+    match change {
+        AnswerChange::Same => "The answer is the same.".to_owned(),
+        AnswerChange::SameNumber => {
+            "As many rows; their content depends on chance or on the time.".to_owned()
         }
-        () if before.count != after.count => {
-            format!(
-                "The answers differ: {} and {} rows.",
-                grouped(before.count),
-                grouped(after.count)
-            )
+        AnswerChange::Open { what } => format!("The answer differs; {what}."),
+        AnswerChange::Other { words } => format!("The answer differs: {words}."),
+        AnswerChange::NotCompared { why } => {
+            format!("The answers are not compared, because {why}.")
         }
-        () if before.rows == after.rows => "The same rows come in another order.".to_owned(),
-        () if has_limit => {
-            "The rows differ: LIMIT takes any rows that the ORDER BY leaves equal.".to_owned()
-        }
-        () => "The rows differ.".to_owned(),
     }
 }
 
-/// Returns a cell with a count, which is marked if it differs from that of the first side.
+/// Returns a count, marked if it is far from the count of the first side.
 fn count(value: Option<i64>, base: Option<i64>) -> Cell {
     let cell = Cell::figure(value.map(|value| value as f64), |value| grouped(value as u64));
     let (Some(value), Some(base)) = (value, base) else { return cell };
@@ -351,7 +392,7 @@ fn totals(sides: &[Side], compared: &Compared) -> Block {
         };
         let timed = seen.map(|seen| seen.observation.time.as_nanos() as f64);
         Row::new([
-            Cell::new(side.name.clone()),
+            Cell::new(side.name()),
             if is_timed(sides) { Cell::figure(timed, time) } else { Cell::default() },
             Cell::figure(seen.map(|seen| seen.observation.rows as f64), |rows| {
                 grouped(rows as u64)
@@ -406,10 +447,10 @@ fn both_plans((side, base): (&Side, &Seen), (other_side, other): (&Side, &Seen))
         Column::left(""),
         Column::right("time").full_only(),
         Column::right("rows read"),
-        Column::left(format!("plan with {}", side.name)),
+        Column::left(format!("plan with {}", side.name())),
         Column::right("time").full_only(),
         Column::right("rows read"),
-        Column::left(format!("plan with {}", other_side.name)),
+        Column::left(format!("plan with {}", other_side.name())),
     ];
     let table = Table::new("both plans", columns, rows);
     (!table.rows.is_empty()).then(|| Block::table(table.dense()))

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use engine::{Connection, Statement, Value};
+use engine::{Connection, EngineError, Statement, Step, Value};
 use lab::trial::{Answer, Facet};
+use script::effect::depends_on_chance;
 use script::{may_be_open, orders_rows};
 use twox_hash::XxHash3_64;
 
@@ -37,6 +38,23 @@ struct Column {
     sum: u64,
     order: u64,
     members: u64,
+}
+
+/// Executes a bound statement once, and returns its answer. What SQL leaves open in it is not tested.
+///
+/// # Errors
+/// SQLite's.
+pub fn answer_of(
+    connection: &Connection,
+    statement: &mut Statement<'_, '_>,
+    sql: &str,
+) -> Result<Answer, EngineError> {
+    let mut facets = Facets::of(sql, depends_on_chance(sql), None);
+    while statement.step()? == Step::Row {
+        facets.add_row(statement);
+    }
+    facets.end(connection, statement);
+    Ok(Answer { untested: may_be_open(sql), ..facets.answer() })
 }
 
 /// Digests a value: `exact` with its storage class; otherwise numbers to 12 digits and the bytes of texts in any order.

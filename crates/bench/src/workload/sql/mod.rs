@@ -9,7 +9,7 @@ mod answers;
 mod client;
 mod database;
 mod draw;
-mod facets;
+pub(crate) mod facets;
 mod figures;
 mod parameters;
 mod pgbench;
