@@ -89,8 +89,11 @@ pub(super) fn resume(
     let server = connect(&server, &card.run, interrupted, ui)?;
     server.make_streams()?;
     // Agents that came after the folder was written: their outcomes count as before.
-    if let Ok(known) = find(&server, &card.run) {
-        card.members = known.members;
+    match find(&server, &card.run) {
+        Ok(known) => card.members = known.members,
+        // A server with other storage knows none.
+        Err(FleetError::NoRun(_)) => {}
+        Err(error) => return Err(error.into()),
     }
     publish_all(&server, card)?;
     Ok((server, folder))

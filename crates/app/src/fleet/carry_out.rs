@@ -328,7 +328,7 @@ fn counted(
     Ok(changed)
 }
 
-/// Returns why an agent of the run, started again, is not the machine that it was: its figures would be those of another one.
+/// Returns the label by which an agent that was started again is another machine than before, in a sentence.
 fn other_machine(card: &RunCard, agent: &PresentAgent) -> Option<String> {
     const DECISIVE: [&str; 4] = [CLASS, "cpu", "disk", "fs"];
     let name = &agent.card.agent;
