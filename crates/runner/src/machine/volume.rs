@@ -96,7 +96,7 @@ impl BlockDevice {
 
 /// Returns whether a disk is one of a virtual machine, by its driver or its model.
 fn is_virtual(disk: &Path, model: Option<&str>) -> bool {
-    const DRIVERS: [&str; 4] = ["virtio", "vbd-", "xvd", "nbd"];
+    const DRIVERS: [&str; 3] = ["virtio", "vbd-", "xvd"];
     const MODELS: [&str; 4] = ["QEMU", "VBOX", "VMware", "Virtual"];
     let begins = |part: std::path::Component<'_>| {
         let part = part.as_os_str().to_string_lossy();
