@@ -251,7 +251,7 @@ impl Observer {
     }
 
     fn synced(&mut self, pid: Pid, descriptor: u64) -> std::io::Result<()> {
-        let is_folder = opened(pid, descriptor).metadata().is_ok_and(|it| it.is_dir());
+        let is_folder = opened(pid, descriptor).metadata().is_ok_and(|file| file.is_dir());
         self.reached += u64::from(!is_folder);
         match self.leads_to(pid, descriptor)? {
             Leads::Folder => self.ledger.synced_folder(self.present()?),
@@ -274,7 +274,7 @@ impl Observer {
             return Ok(Leads::Folder);
         }
         for name in self.present()? {
-            let is_same = |it: Metadata| identity(&it) == identity(&metadata);
+            let is_same = |other: Metadata| identity(&other) == identity(&metadata);
             if self.folder.join(&name).metadata().is_ok_and(is_same) {
                 return Ok(Leads::File(name));
             }
