@@ -92,8 +92,10 @@ fn set_by(binding: Binding, text: &str) -> Values {
         Binding::Ecto => {
             let entries =
                 text.lines().filter_map(|line| pair(line.trim().trim_end_matches(','), ": "));
-            let entries =
-                entries.map(|(name, value)| (name, value.trim_start_matches(':').to_owned()));
+            let entries = entries.map(|(name, value)| {
+                let name = name.replace("wal_auto_check_point", "wal_autocheckpoint");
+                (name, value.trim_start_matches(':').to_owned())
+            });
             entries.filter(|(name, _)| pragma::find(name).is_some()).collect()
         }
         Binding::BetterSqlite3 | Binding::Drizzle => {

@@ -10,8 +10,9 @@
 //! 2. what is set *on every connection* ([`Binding::text`]). `journal_mode = wal` stays with the file
 //!    and is also set on connections, where it costs nothing and cannot be forgotten.
 //!
-//! The forms are in `templates/settings.txt` and follow the sources of the bindings; `tests/bindings` applies them through the bindings
-//! themselves, `crates/pragmark/tests/settings.rs` the PRAGMAs in them with the embedded engine.
+//! The forms are in `templates/settings.txt` and follow the sources or the documents of the bindings. `tests/bindings` applies them
+//! through the bindings themselves, except those that [`Binding::is_executed`] names; `crates/pragmark/tests/settings.rs` applies the
+//! PRAGMAs in all of them with the embedded engine.
 
 use askama::Template;
 use lab::level::{Level, Settings};
@@ -175,6 +176,22 @@ impl Binding {
         }
     }
 
+    /// Returns whether `tests/bindings` executes its text. Others need a device, a compiler or a project that no registry has.
+    pub fn is_executed(self) -> bool {
+        !matches!(
+            self,
+            Binding::Prisma
+                | Binding::Exposed
+                | Binding::Room
+                | Binding::Grdb
+                | Binding::EfCore
+                | Binding::Laravel
+                | Binding::Doctrine
+                | Binding::Ecto
+                | Binding::Expo
+        )
+    }
+
     /// Returns which of the settings the binding cannot set.
     pub fn cannot(self, chosen: &Chosen) -> Option<String> {
         let is_fast = |pragma: &Pragma| pragma.is("secure_delete", "fast");
@@ -248,10 +265,10 @@ const RAILS_SETTERS: &str = "automatic_index cache_size cache_spill case_sensiti
     query_only read_uncommitted recursive_triggers reverse_unordered_selects secure_delete
     soft_heap_limit synchronous temp_store threads wal_autocheckpoint";
 
-/// The PRAGMAs for which exqlite has keys of the same name (`Exqlite.Connection`, version 0.36). It sets some of them unasked, and
-/// after `custom_pragmas`.
+/// The PRAGMAs for which exqlite has keys (`Exqlite.Connection`), with `wal_auto_check_point` for the last. It sets some of them
+/// unasked, which may undo what `custom_pragmas` has set.
 const ECTO_KEYS: &str = "cache_size cache_spill case_sensitive_like foreign_keys journal_mode
-    journal_size_limit locking_mode secure_delete synchronous temp_store";
+    journal_size_limit locking_mode secure_delete synchronous temp_store wal_autocheckpoint";
 
 /// The flags of `sqlite3_open_v2` for reading, writing and creating.
 const READ_WRITE_CREATE: u32 = 0x2 | 0x4;

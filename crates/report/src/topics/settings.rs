@@ -135,7 +135,10 @@ fn chosen(advice: &Advice) -> Result<Chosen, BadValue> {
 
 /// Returns remarks on the text for one binding.
 fn remarks(binding: Binding, chosen: &Chosen) -> Vec<String> {
-    binding.remark().map(str::to_owned).into_iter().chain(binding.cannot(chosen)).collect()
+    let unproved = "Written by the binding's documents: pragmark's tests do not execute it.";
+    let unproved = (!binding.is_executed()).then_some(unproved);
+    let known = [binding.remark(), unproved].into_iter().flatten().map(str::to_owned);
+    known.chain(binding.cannot(chosen)).collect()
 }
 
 /// Returns the result of a search for settings for the first screen: those with the accepted loss, their gain

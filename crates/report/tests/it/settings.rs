@@ -46,6 +46,16 @@ fn what_a_binding_sets_by_itself_depends_on_the_journal_mode() {
 }
 
 #[test]
+fn the_bindings_that_say_that_no_test_executes_them_are_those_of_the_script() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/bindings/check.py");
+    let script = std::fs::read_to_string(script).unwrap();
+    for binding in Binding::ALL {
+        let is_left_out = script.contains(&format!("\"{}\": elsewhere(", binding.name()));
+        assert_eq!(binding.is_executed(), !is_left_out, "{}", binding.name());
+    }
+}
+
+#[test]
 fn every_binding_is_found_by_its_name_and_no_other() {
     for binding in Binding::ALL {
         assert_eq!(Binding::find(binding.name()), Some(*binding));
