@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::document::{Block, Cell, Document, Item, Sentence, Table};
 
 /// Returns the title, what it is about, and the sections: their sentences as text, their tables as rows by the headings of the
-/// columns, with numbers where a cell has one.
+/// columns, with numbers where a cell has one. Headings that stand twice are numbered: `time`, `time 2`.
 pub fn data(document: &Document) -> Value {
     let sections = document.sections.iter().map(
         |section| json!({ "title": section.title.plain(), "content": contents(&section.blocks) }),
@@ -31,8 +31,10 @@ fn content(block: &Block) -> Vec<Value> {
         Block::Heading(text) => vec![json!({ "heading": text })],
         Block::Paragraph(text, _) => vec![json!({ "text": text.plain() })],
         Block::List(list) => {
-            let item =
-                |item: &Item| json!({ "text": item.text.plain(), "below": texts(&item.below) });
+            let item = |item: &Item| {
+                let Item { lead, badge, text, below, .. } = item;
+                json!({ "badge": badge, "lead": lead, "text": text.plain(), "below": texts(below) })
+            };
             list.items.iter().map(item).collect()
         }
         Block::Facts(facts) => {
@@ -60,9 +62,16 @@ fn rows(table: &Table) -> Vec<Value> {
         Some(value) => json!(value),
         None => json!(cell.text.plain()),
     };
+    let headings: Vec<String> = table.columns.iter().map(|column| column.heading.plain()).collect();
+    let names = headings.iter().enumerate().map(|(place, heading)| {
+        match headings[..place].iter().filter(|other| *other == heading).count() {
+            0 => heading.clone(),
+            before => format!("{heading} {}", before + 1),
+        }
+    });
+    let names: Vec<String> = names.collect();
     let row = |cells: &[Cell]| -> Value {
-        let named = table.columns.iter().zip(cells);
-        let named = named.map(|(column, cell)| (column.heading.plain(), value(cell)));
+        let named = names.iter().cloned().zip(cells.iter().map(value));
         named.collect::<Map<String, Value>>().into()
     };
     table.rows.iter().chain(&table.foot).map(|each| row(&each.cells)).collect()
@@ -75,9 +84,9 @@ mod tests {
 
     #[test]
     fn tables_are_rows_by_heading_and_sentences_are_text() {
-        let columns = [Column::left("statement"), Column::right("steps")];
+        let columns = ["statement", "steps", "steps"].map(Column::left);
         let steps = Cell { value: Some(1_812.0), ..Cell::new("1,812") };
-        let rows = [Row::new([Cell::new("find_user"), steps])];
+        let rows = [Row::new([Cell::new("find_user"), steps, Cell::new("–")])];
         let table = Block::table(Table::new("statements", columns, rows));
         let empty = Block::table(Table::new("nothing", [], Vec::<Row>::new()));
         let blocks = vec![Block::paragraph("It scans."), table, empty];
@@ -85,7 +94,7 @@ mod tests {
         let document = Document { sections: vec![section], ..Document::default() };
         let expected = json!([
             { "text": "It scans." },
-            { "table": "statements", "rows": [{ "statement": "find_user", "steps": 1_812.0 }] },
+            { "table": "statements", "rows": [{ "statement": "find_user", "steps": 1_812.0, "steps 2": "–" }] },
             { "table": "nothing", "rows": [] },
         ]);
         assert_eq!(data(&document)["sections"][0]["content"], expected);
