@@ -92,7 +92,7 @@ class Bench:
 
     def go(self, *modules):
         need("go")
-        folder = self.work / ("go-" + modules[0].split("/")[-1])
+        folder = self.work / ("go-" + modules[-1].replace("/", "-"))
         folder.mkdir(exist_ok=True)
         if not (folder / "go.mod").exists():
             run(["go", "mod", "init", "bindings"], folder)
@@ -214,22 +214,27 @@ puts JSON.generate({names}.to_h {{ |n| [n, connection.select_value("PRAGMA " + n
         raise
 
 
-def go(module, driver_import):
+def go(driver, alias, *others, pool="db, error(nil)"):
+    """A check by a program in Go: `pool` is an expression for the pool of connections behind `db`, and an error."""
+
     def check(bench, text, names, cwd):
-        folder = bench.go(module)
-        used = driver_import if "sqlite3." in text else "_"
+        folder = bench.go(driver, *others)
+        imports = [f'{alias if f"{alias}." in text else "_"} "{driver}"', *(f'"{other}"' for other in others)]
         program = (
             'package main\nimport (\n\t"database/sql"\n\t"encoding/json"\n\t"fmt"\n'
-            f'\t{used} "{module}"\n)\n'
-            f"func main() {{\n{text}\n\tif err != nil {{ panic(err) }}\n\tdb.SetMaxOpenConns(1)\n"
+            + "".join(f"\t{imported}\n" for imported in imports)
+            + ")\nvar _ = sql.Drivers\n"
+            f"func main() {{\n{text}\n\tif err != nil {{ panic(err) }}\n"
+            f"\tpool, failed := {pool}\n\tif failed != nil {{ panic(failed) }}\n\tpool.SetMaxOpenConns(1)\n"
             "\tout := map[string]any{}\n"
             f"\tfor _, n := range []string{{{', '.join(json.dumps(n) for n in names)}}} {{\n"
             "\t\tvar v string\n"
-            '\t\tif err := db.QueryRow("PRAGMA " + n).Scan(&v); err != nil { panic(err) }\n'
+            '\t\tif err := pool.QueryRow("PRAGMA " + n).Scan(&v); err != nil { panic(err) }\n'
             "\t\tout[n] = v\n\t}\n"
             '\tb, _ := json.Marshal(out)\n\tfmt.Println(string(b))\n}\n'
         )
         (folder / "main.go").write_text(program)
+        run(["go", "mod", "tidy"], folder)
         run(["go", "build", "-o", cwd / "check", "."], folder)
         return last_json(run([cwd / "check"], cwd))
 
@@ -261,27 +266,6 @@ def javascript(program, rows, module=False):
         return last_json(run([need("node") if program == "system-node" else local, main], cwd))
 
     return check
-
-
-def gorm(bench, text, names, cwd):
-    driver = "github.com/mattn/go-sqlite3"
-    folder = bench.go("gorm.io/gorm", "gorm.io/driver/sqlite", driver)
-    hooked = "sqlite3." in text
-    imports = ["encoding/json", "fmt", "gorm.io/driver/sqlite", "gorm.io/gorm"] + ["database/sql"] * hooked
-    program = (
-        "package main\nimport (\n"
-        + "".join(f'\t"{name}"\n' for name in imports)
-        + (f'\tsqlite3 "{driver}"\n' if hooked else "")
-        + f")\nfunc main() {{\n{text}\n\tif err != nil {{ panic(err) }}\n"
-        "\tpool, _ := db.DB()\n\tpool.SetMaxOpenConns(1)\n\tout := map[string]string{}\n"
-        f"\tfor _, n := range []string{{{', '.join(json.dumps(n) for n in names)}}} {{\n"
-        '\t\tvar v string\n\t\tif err := db.Raw("PRAGMA " + n).Scan(&v).Error; err != nil { panic(err) }\n'
-        "\t\tout[n] = v\n\t}\n\tb, _ := json.Marshal(out)\n\tfmt.Println(string(b))\n}\n"
-    )
-    (folder / "main.go").write_text(program)
-    run(["go", "mod", "tidy"], folder)
-    run(["go", "build", "-o", cwd / "check", "."], folder)
-    return last_json(run([cwd / "check"], cwd))
 
 
 def diesel(bench, text, names, cwd):
@@ -424,7 +408,7 @@ BINDINGS = {
     "knex": javascript("system-node", "await knex.raw('PRAGMA ' + n)"),
     "sequelize": javascript("system-node", "await sequelize.query('PRAGMA ' + n, { type: 'SELECT', logging: false })"),
     "typeorm": javascript("system-node", "await dataSource.query('PRAGMA ' + n)"),
-    "gorm": gorm,
+    "gorm": go("github.com/mattn/go-sqlite3", "sqlite3", "gorm.io/gorm", "gorm.io/driver/sqlite", pool="db.DB()"),
     "diesel": diesel,
     "seaorm": seaorm,
     "prisma": elsewhere("a project with generated models"),
