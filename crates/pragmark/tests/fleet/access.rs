@@ -52,6 +52,12 @@ fn certificates(directory: &Path) -> bool {
         )
 }
 
+/// The configuration of a server that shows the certificate of this name.
+fn tls(directory: &Path, name: &str) -> String {
+    let file = |kind: &str| directory.join(format!("{name}.{kind}")).display().to_string();
+    format!("tls {{ cert_file: \"{}\", key_file: \"{}\" }}", file("crt"), file("key"))
+}
+
 #[test]
 fn tls_with_an_authority_of_its_own_is_used_and_checked() {
     let Some(world) = world() else { return };
@@ -59,12 +65,7 @@ fn tls_with_an_authority_of_its_own_is_used_and_checked() {
         testing::skip("openssl is not installed");
         return;
     }
-    let file = |name: &str| world.path().join(name).display().to_string();
-    let tls = format!(
-        "tls {{ cert_file: \"{}\", key_file: \"{}\" }}",
-        file("server.crt"),
-        file("server.key")
-    );
+    let tls = tls(world.path(), "server");
     let mut world = world.configured(&tls).encrypted();
     world.experiment(3, 5);
     world.start_server();
@@ -94,9 +95,7 @@ fn an_authority_that_is_shown_as_a_server_and_a_user_who_may_not_ask_are_named()
         testing::skip("openssl is not installed");
         return;
     }
-    let file = |name: &str| world.path().join(name).display().to_string();
-    let tls =
-        format!("tls {{ cert_file: \"{}\", key_file: \"{}\" }}", file("ca.crt"), file("ca.key"));
+    let tls = tls(world.path(), "ca");
     let silent = "authorization { users: [ { user: u, password: p, permissions: { publish: [\"other\"] } } ] }";
     for (extra, scheme, expected) in [
         (tls.as_str(), "tls", "have the authority sign one for the server"),
@@ -107,7 +106,10 @@ fn an_authority_that_is_shown_as_a_server_and_a_user_who_may_not_ask_are_named()
         own.start_server();
         let address = format!("{scheme}://127.0.0.1:{}", own.port);
         let mut status = own.command(&["fleet", "status", &address]);
-        status.env("NATS_USER", "u").env("NATS_PASSWORD", "p").env("NATS_CA", file("ca.crt"));
+        status
+            .env("NATS_USER", "u")
+            .env("NATS_PASSWORD", "p")
+            .env("NATS_CA", world.path().join("ca.crt"));
         let said = words(&status.output().unwrap());
         assert!(said.contains(expected), "{said}");
     }
