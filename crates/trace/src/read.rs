@@ -411,6 +411,11 @@ impl Trace {
         let duration = self.meta()?.duration_us;
         let mut analyser = Analyser::new(duration, self.normalised()?, self.connection_settings()?);
         self.for_each_event(|event| analyser.take(event))?;
+        if let Some(mut holders) = analyser.holders() {
+            self.for_each_event(|event| holders.take(event))?;
+            let found = holders.finish();
+            analyser.found(found);
+        }
         Ok(analyser.finish())
     }
 
@@ -421,11 +426,12 @@ impl Trace {
         };
         let number = |name: &str| format!("CAST({} AS INTEGER)", value(name));
         let sql = format!(
-            "SELECT id, database, {}, {}, {}, {} = 'exclusive' FROM connection",
+            "SELECT id, database, {}, {}, {}, {} = 'exclusive', {} = 'wal' FROM connection",
             number("busy_timeout"),
             number("foreign_keys"),
             number("synchronous"),
-            value("locking_mode")
+            value("locking_mode"),
+            value("journal_mode")
         );
         let settings = self.rows(&sql, |row| {
             let settings = ConnectionSettings {
@@ -434,6 +440,7 @@ impl Trace {
                 foreign_keys: optional(&row[3]),
                 synchronous: optional(&row[4]),
                 is_exclusive: integer(&row[5]) != 0,
+                is_wal: integer(&row[6]) != 0,
             };
             (integer(&row[0]), settings)
         })?;

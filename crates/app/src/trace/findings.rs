@@ -158,8 +158,9 @@ fn refused(usage: &RefusalUse) -> Sentence {
     let words = match usage.refusal {
         Refusal::Upgrade => {
             let writes = plural(usage.count, "write", "writes");
+            let their = if usage.count == 1 { "its" } else { "their" };
             format!(
-                "{writes} failed at once because their transaction had read before ({code}): no busy timeout helps; \
+                "{writes} failed at once because {their} transaction had read before ({code}): no busy timeout helps; \
                  `BEGIN IMMEDIATE` does. {waited}"
             )
         }
@@ -184,7 +185,31 @@ fn refused(usage: &RefusalUse) -> Sentence {
         let before = if number == 0 { " Most often: " } else { ", " };
         sentence = sentence.words(before).and_code(shortened(sql, QUOTED));
     }
-    if usage.transaction.is_empty() { sentence } else { sentence.words(".") }
+    let sentence = if usage.transaction.is_empty() { sentence } else { sentence.words(".") };
+    held(sentence, usage)
+}
+
+/// Adds the transactions that held the lock.
+fn held(mut sentence: Sentence, usage: &RefusalUse) -> Sentence {
+    // What makes a snapshot old is a commit.
+    let is_commit = usage.is_of_an_old_snapshot();
+    let verb = if is_commit { "another connection committed" } else { "the lock was held by" };
+    for holder in usage.holders.iter().take(NAMED) {
+        let us = |us: i64| time(us as f64 * 1e3);
+        let idle = match holder.idle_us {
+            0 => String::new(),
+            idle_us => format!(", {} of it without a running statement", us(idle_us)),
+        };
+        sentence = sentence
+            .words(format!(
+                " In {} of {}, {verb} a transaction with ",
+                grouped(holder.count),
+                plural(usage.count, "case", "cases")
+            ))
+            .and_code(shortened(&holder.sql, QUOTED))
+            .words(format!(", open for {} at most{idle}.", us(holder.held_us)));
+    }
+    sentence
 }
 
 /// Returns how long statements waited, and how long they might have.

@@ -69,6 +69,11 @@ impl Connection {
         self.has_written
     }
 
+    /// Returns when its transaction began, in microseconds since recording began; `None` outside of one.
+    pub fn begun_us(&self) -> Option<i64> {
+        self.transaction.as_ref().map(|transaction| transaction.usage.start_us)
+    }
+
     /// Notes that a write was refused because its transaction had read; returns the texts of the transaction.
     pub fn refused(&mut self, text: i64) -> Vec<i64> {
         let Some(transaction) = &mut self.transaction else { return vec![text] };

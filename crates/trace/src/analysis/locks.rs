@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::holders::{self, Blocked, HolderUse};
 use super::{Event, Kind, Normalised};
 
 /// SQLite's result codes of locks.
 const BUSY: i64 = 5;
 const LOCKED: i64 = 6;
-const BUSY_SNAPSHOT: i64 = 517;
+
+/// Why statements were refused, and SQLite's extended result code.
+pub type RefusalKey = (Refusal, i64);
 
 /// The time of a statement that did not wait, at most, in nanoseconds.
 const AT_ONCE: i64 = 10_000_000;
@@ -28,6 +31,8 @@ pub struct ConnectionSettings {
     pub synchronous: Option<i64>,
     /// Whether PRAGMA locking_mode is exclusive.
     pub is_exclusive: bool,
+    /// Whether PRAGMA journal_mode is WAL.
+    pub is_wal: bool,
 }
 
 /// Why SQLite refused a statement.
@@ -46,6 +51,9 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// SQLite's result code if another connection has committed since the transaction read.
+    pub(super) const BUSY_SNAPSHOT: i64 = 517;
+
     /// Returns why SQLite refused a statement; `None` if no lock was in the way.
     pub fn of(event: &Event, kind: Kind, settings: &ConnectionSettings) -> Option<Refusal> {
         let code = event.result?;
@@ -55,7 +63,7 @@ impl Refusal {
         let waited_out = |timeout: i64| timeout > 0 && waited >= timeout / 10 * 9;
         let holds_read = event.transaction == 1 && !matches!(kind, Kind::Read | Kind::Transaction);
         match (code, timeout_ns) {
-            (BUSY_SNAPSHOT, _) => Some(Refusal::Upgrade),
+            (Refusal::BUSY_SNAPSHOT, _) => Some(Refusal::Upgrade),
             (BUSY, timeout) if holds_read && !timeout.is_some_and(waited_out) => {
                 Some(Refusal::Upgrade)
             }
@@ -105,11 +113,25 @@ pub struct RefusalUse {
     pub waits: Waits,
     /// The first texts of the most frequent transaction, ending with the refused one.
     pub transaction: Vec<String>,
+    /// Transactions of other connections that held the lock; statements that no recorded connection blocked are missing.
+    pub holders: Vec<HolderUse>,
+}
+
+impl RefusalUse {
+    /// Returns whether another connection had committed since the transaction read.
+    pub fn is_of_an_old_snapshot(&self) -> bool {
+        self.code == Refusal::BUSY_SNAPSHOT
+    }
 }
 
 /// Refused statements, being counted.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Refusals(HashMap<(Refusal, i64, Vec<i64>), (u64, Waits)>);
+pub(super) struct Refusals {
+    counts: HashMap<(Refusal, i64, Vec<i64>), (u64, Waits)>,
+    /// The first ones for which another connection held a lock.
+    pub blocked: Vec<Blocked>,
+    pub holders: HashMap<RefusalKey, Vec<HolderUse>>,
+}
 
 impl Refusals {
     /// Takes a refused statement, with the texts of its transaction.
@@ -118,19 +140,31 @@ impl Refusals {
         refusal: Refusal,
         event: &Event,
         texts: &[i64],
+        begun_us: Option<i64>,
         settings: &ConnectionSettings,
     ) {
-        let is_full = self.0.len() >= KNOWN;
+        let code = event.result.unwrap_or(0);
+        if refusal != Refusal::Locked && self.blocked.len() < holders::KNOWN {
+            let is_old = code == Refusal::BUSY_SNAPSHOT;
+            self.blocked.push(Blocked {
+                key: (refusal, code),
+                connection: event.connection,
+                from_us: begun_us.filter(|_| is_old).unwrap_or(event.start_us),
+                until_us: event.end_us(),
+                holder: None,
+            });
+        }
+        let is_full = self.counts.len() >= KNOWN;
         let texts = if is_full { Vec::new() } else { texts.to_vec() };
-        let key = (refusal, event.result.unwrap_or(0), texts);
-        let (count, waits) = self.0.entry(key).or_default();
+        let key = (refusal, code, texts);
+        let (count, waits) = self.counts.entry(key).or_default();
         *count += 1;
         waits.take(event, settings);
     }
 
     /// Returns them by reason and code.
-    pub(super) fn finish(self, texts: &Normalised) -> Vec<RefusalUse> {
-        let mut all: Vec<_> = self.0.into_iter().collect();
+    pub(super) fn finish(mut self, texts: &Normalised) -> Vec<RefusalUse> {
+        let mut all: Vec<_> = self.counts.into_iter().collect();
         all.sort_by(|(a, (count, _)), (b, (other, _))| (other, a).cmp(&(count, b)));
         let mut uses: BTreeMap<(Refusal, i64), RefusalUse> = BTreeMap::new();
         for ((refusal, code, of_transaction), (count, waits)) in all {
@@ -140,6 +174,7 @@ impl Refusals {
                 count: 0,
                 waits: Waits::default(),
                 transaction: of_transaction.iter().map(|text| texts.text(*text)).collect(),
+                holders: self.holders.remove(&(refusal, code)).unwrap_or_default(),
             });
             usage.count += count;
             usage.waits.add(waits);

@@ -14,6 +14,7 @@
 
 mod connection;
 mod findings;
+mod holders;
 mod latencies;
 mod locks;
 mod runs;
@@ -26,8 +27,9 @@ use self::runs::{CYCLE, Repeated};
 
 pub use findings::Finding;
 pub use findings::scans_much;
+pub use holders::{HolderUse, Holders};
 pub use latencies::Latencies;
-pub use locks::{ConnectionSettings, Refusal, RefusalUse, Unprotected, Waits};
+pub use locks::{ConnectionSettings, Refusal, RefusalKey, RefusalUse, Unprotected, Waits};
 
 /// How many inserts of single rows in a row make a run.
 pub const RUN: u64 = 10;
@@ -388,7 +390,19 @@ impl Analyser {
             Refusal::Upgrade => connection.refused(text),
             _ => Vec::new(),
         };
-        self.refusals.take(refusal, event, &texts, settings);
+        self.refusals.take(refusal, event, &texts, connection.begun_us(), settings);
+    }
+
+    /// Returns a search for the transactions that held locks which statements were refused, with
+    /// [`found`](Self::found); it takes all events again. `None` if there were no such statements.
+    pub fn holders(&self) -> Option<Holders<'_>> {
+        let blocked = self.refusals.blocked.clone();
+        (!blocked.is_empty()).then(|| Holders::new(&self.texts, &self.settings, blocked))
+    }
+
+    /// Adds the transactions that held locks.
+    pub fn found(&mut self, holders: HashMap<RefusalKey, Vec<HolderUse>>) {
+        self.refusals.holders = holders;
     }
 
     fn count(&mut self, event: &Event, finished: &Finished) {

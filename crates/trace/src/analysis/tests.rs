@@ -281,3 +281,59 @@ fn the_first_word_says_what_a_statement_does() {
         assert_eq!(Kind::of(text, readonly), kind, "{text}");
     }
 }
+
+#[test]
+fn a_refused_statement_names_the_transaction_that_held_the_lock() {
+    let settings = |database: &str, is_wal| ConnectionSettings {
+        database: database.into(),
+        is_wal,
+        ..patient(2)
+    };
+    let of = |connection, event| Event { connection, ..event };
+    let blocked = |transaction| of(1, Event { start_us: 10_000, ..refused(5, transaction, 2) });
+    let held = |others: &[Event], is_wal| {
+        let events = [&[blocked(0)], others].concat();
+        let settings = ["a", "a", "b"].map(|database| settings(database, is_wal));
+        let settings = (1..).zip(settings).collect();
+        let mut analyser = Analyser::new(1_000_000, texts(), settings);
+        events.iter().for_each(|event| analyser.take(event));
+        let mut holders = analyser.holders().unwrap();
+        events.iter().for_each(|event| holders.take(event));
+        let found = holders.finish();
+        analyser.found(found);
+        let [usage] = &analyser.finish().refusals[..] else { panic!() };
+        usage.holders.iter().map(|it| (it.sql.clone(), it.held_us, it.idle_us)).collect::<Vec<_>>()
+    };
+    let writes = |connection, end| {
+        let commit = Event { committed: true, ..event(4, end) };
+        [within(3, 1, 0), within(2, 5, 2), commit].map(|event| of(connection, event))
+    };
+    let insert = |held_us, idle_us| vec![("INSERT".to_owned(), held_us, idle_us)];
+    assert_eq!(held(&writes(2, 30), true), insert(26_000, 24_000));
+    assert_eq!(held(&writes(2, 7), true), [], "it ended before");
+    assert_eq!(held(&writes(3, 30), true), [], "another database");
+    let waited = Event { duration_ns: Some(30_000_000), committed: true, ..event(4, 1) };
+    let both = [writes(2, 30).to_vec(), vec![of(1, waited)]].concat();
+    assert_eq!(held(&both, true), insert(26_000, 24_000), "its own connection is not in its way");
+    let reads = [of(2, within(1, 5, 1)), of(2, event(4, 30))];
+    assert_eq!(held(&reads, true), [], "readers block no writer with a write-ahead log");
+    assert_eq!(held(&reads, false), [("SELECT".to_owned(), 26_000, 24_000)]);
+}
+
+#[test]
+fn an_old_snapshot_is_due_to_a_transaction_that_has_ended_since_it_was_read() {
+    let found = |writer: &[Event]| {
+        let own = [within(3, 0, 0), within(1, 1, 1), refused(517, 1, 0)];
+        let settings = (1..=2).map(|id| (id, ConnectionSettings { is_wal: true, ..patient(9) }));
+        let mut analyser = Analyser::new(1_000_000, texts(), settings.collect());
+        own.iter().for_each(|event| analyser.take(event));
+        let mut holders = analyser.holders().unwrap();
+        own.iter().for_each(|event| holders.take(event));
+        writer.iter().for_each(|event| holders.take(&Event { connection: 2, ..*event }));
+        let mut uses = holders.finish();
+        uses.remove(&(Refusal::Upgrade, 517)).unwrap_or_default().len()
+    };
+    let commit = |at| Event { committed: true, ..event(4, at) };
+    assert_eq!(found(&[within(2, 0, 2), commit(2)]), 1);
+    assert_eq!(found(&[within(2, 0, 2), commit(5)]), 0, "it was still open");
+}
