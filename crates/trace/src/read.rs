@@ -414,7 +414,7 @@ impl Trace {
         if let Some(mut holders) = analyser.holders() {
             self.for_each_event(|event| holders.take(event))?;
             let found = holders.finish();
-            analyser.found(found);
+            analyser.add_holders(found);
         }
         Ok(analyser.finish())
     }

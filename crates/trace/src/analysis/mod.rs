@@ -394,14 +394,14 @@ impl Analyser {
     }
 
     /// Returns a search for the transactions that held locks which statements were refused, with
-    /// [`found`](Self::found); it takes all events again. `None` if there were no such statements.
+    /// [`add_holders`](Self::add_holders); it takes all events again. `None` if there were no such statements.
     pub fn holders(&self) -> Option<Holders<'_>> {
         let blocked = self.refusals.blocked.clone();
         (!blocked.is_empty()).then(|| Holders::new(&self.texts, &self.settings, blocked))
     }
 
     /// Adds the transactions that held locks.
-    pub fn found(&mut self, holders: HashMap<RefusalKey, Vec<HolderUse>>) {
+    pub fn add_holders(&mut self, holders: HashMap<RefusalKey, Vec<HolderUse>>) {
         self.refusals.holders = holders;
     }
 

@@ -300,7 +300,7 @@ fn a_refused_statement_names_the_transaction_that_held_the_lock() {
         let mut holders = analyser.holders().unwrap();
         events.iter().for_each(|event| holders.take(event));
         let found = holders.finish();
-        analyser.found(found);
+        analyser.add_holders(found);
         let [usage] = &analyser.finish().refusals[..] else { panic!() };
         usage.holders.iter().map(|it| (it.sql.clone(), it.held_us, it.idle_us)).collect::<Vec<_>>()
     };
