@@ -54,6 +54,22 @@ pub fn is_database(path: &Path) -> bool {
     is_file && begins_as_database(path).unwrap_or(false)
 }
 
+/// Returns what a file is that begins as a database does, and the option that takes it; `None` for other files.
+pub(crate) fn database_or_trace(path: &Path) -> Option<(&'static str, &'static str)> {
+    /// Where the header of a database has its application id, a number of four bytes.
+    const ID: usize = 68;
+    if !is_database(path) {
+        return None;
+    }
+    let mut header = [0; ID + 4];
+    let is_whole = File::open(path).is_ok_and(|mut file| file.read_exact(&mut header).is_ok());
+    if is_whole && header[ID..] == (trace::APPLICATION_ID as u32).to_be_bytes() {
+        Some(("a trace", "--trace"))
+    } else {
+        Some(("a SQLite database", "--db"))
+    }
+}
+
 /// Returns the folder that holds a file.
 pub(crate) fn parent_of(file: &Path) -> &Path {
     match file.parent() {
@@ -223,6 +239,21 @@ mod tests {
         assert_eq!(folder.path().read_dir().unwrap().count(), 2);
         let lost = write_text(&folder.path().join("no/such"), "").unwrap_err();
         assert!(lost.words().contains("no/such"), "{}", lost.words());
+    }
+
+    #[test]
+    fn a_trace_is_told_from_other_databases_by_its_application_id() {
+        let folder = tempfile::tempdir().unwrap();
+        let option = |content: &[u8]| {
+            let path = folder.path().join("file");
+            std::fs::write(&path, content).unwrap();
+            database_or_trace(&path).map(|(_, option)| option)
+        };
+        let header = |id: &[u8; 4]| [MAGIC, &[0; 52], id].concat();
+        assert_eq!(option(&header(b"prgt")), Some("--trace"));
+        assert_eq!(option(&header(b"1234")), Some("--db"));
+        assert_eq!(option(MAGIC), Some("--db"), "a damaged one");
+        assert_eq!(option(b"SELECT 1"), None);
     }
 
     #[test]

@@ -12,8 +12,9 @@ use drivers::{Description, Library, Manifest, State};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::files::work_folder;
+use crate::files::{database_or_trace, work_folder};
 use crate::interface::Interface;
+use crate::words::shell_path;
 use crate::{driver, engine};
 
 /// An examination of a database.
@@ -61,6 +62,12 @@ pub struct Application {
 /// The database, the engine or the driver cannot be used.
 pub fn inspect(request: &InspectRequest, ui: &dyn Interface) -> Result<Inspection, Error> {
     let InspectRequest { database, directory, .. } = request;
+    if matches!(database_or_trace(database), Some((_, "--trace"))) {
+        let words = format!("{} is a trace, not a database of an application", database.display());
+        let trace = shell_path(database);
+        return Err(Error::mistake(words)
+            .hint(format!("`pragmark trace {trace}` shows what the application did")));
+    }
     let folder = work_folder(directory)?;
     let mut examination =
         examine(database, &folder.path, request.quick_check).map_err(Error::unusable)?;

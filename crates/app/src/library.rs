@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::error::{Error, Result};
-use crate::files::read_text;
+use crate::files::{database_or_trace, read_text};
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/experiments");
 
@@ -140,6 +140,10 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Experiment> {
     if Path::new(name).extension() == Some(OsStr::new("sql")) {
         return Err(Error::mistake(format!("{name} is SQL, and an experiment is TOML"))
             .hint(format!("`pragmark measure {name}` measures its statements")));
+    }
+    if let Some((kind, option)) = database_or_trace(Path::new(name)) {
+        return Err(Error::mistake(format!("{name} is {kind}, and an experiment is TOML"))
+            .hint(format!("where a command works on {kind}, name it with {option} {name}")));
     }
     let text = read_text("the experiment file", Path::new(name), MOST_BYTES)?;
     parse(name, &text, catalogue).map_err(|problems| {

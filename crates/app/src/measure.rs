@@ -12,7 +12,7 @@ use lab::tier::BESIDES;
 
 use crate::engine;
 use crate::error::Error;
-use crate::files::{absolute_level, is_database, open_unlocked, work_folder};
+use crate::files::{absolute_level, database_or_trace, open_unlocked, work_folder};
 use crate::interface::Interface;
 use crate::run::{self, Ended, RunRequest};
 use crate::words::{plural, shell_path};
@@ -465,12 +465,10 @@ pub(crate) fn refuse_other_than_sql(file: &Path) -> Result<(), Error> {
             )));
     }
     // A file that cannot be read is reported where it is needed.
-    if !is_database(file) {
-        return Ok(());
-    }
+    let Some((kind, option)) = database_or_trace(file) else { return Ok(()) };
     let file = file.display();
-    Err(Error::mistake(format!("{file} is a SQLite database, not a file of SQL"))
-        .hint(format!("name it with --db {word}")))
+    Err(Error::mistake(format!("{file} is {kind}, not a file of SQL"))
+        .hint(format!("name it with {option} {word}")))
 }
 
 /// Adds a factor, or a setting of all variants if it has one level.

@@ -33,4 +33,4 @@ pub use grown::Grown;
 pub use normalise::normalised;
 pub use read::{Connection, EndOfDatabase, Meta, Note, Process, Setting, Snapshot, Text, Trace};
 pub use replay::{Bound, Call, Values};
-pub use schema::{FORMAT, is_in_memory, path_of, state};
+pub use schema::{APPLICATION_ID, FORMAT, is_in_memory, path_of, state};

@@ -11,7 +11,7 @@ use engine::{EngineError, Statement, Value};
 pub const FORMAT: i64 = 4;
 
 /// SQLite's `application_id` of a trace: `prgt`.
-pub(crate) const APPLICATION_ID: i64 = 0x7072_6774;
+pub const APPLICATION_ID: i64 = 0x7072_6774;
 
 /// The bits of `event.state`.
 pub mod state {

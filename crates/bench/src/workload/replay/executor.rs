@@ -107,10 +107,12 @@ fn execute(number: usize, shared: &Shared<'_>, gate: &Gate) -> Result<Summary> {
         summary: Summary::default(),
     };
     let mut last = None;
+    let mut file = None;
     let mut next = work.steps.step()?;
     if gate.pass().is_some() {
         while let Some(first) = next {
             close(last.take(), shared)?;
+            file = shared.recording.database_of(first.1.connection).or(file);
             let Some(connection) = work.connection(first)? else { break };
             last = Some(connection);
             next = work.steps.step()?;
@@ -119,15 +121,18 @@ fn execute(number: usize, shared: &Shared<'_>, gate: &Gate) -> Result<Summary> {
     work.timings.flush();
     let mut summary = work.summary;
     gate.wait_for_dismissal();
-    if let Some(opened) = &last
-        && opened.has_settings
-    {
-        let name = format!("connection {}", number + 1);
+    let name = format!("connection {}", number + 1);
+    if let Some(opened) = last.as_ref().filter(|opened| opened.has_settings) {
         if let Some(pages) = opened.pages {
             let restore = format!("PRAGMA wal_autocheckpoint = {pages}");
             opened.connection.execute(&restore)?;
         }
         summary.connections.push(sqlite::read_back(&name, &opened.connection)?);
+    } else if let Some(database) = file {
+        // The last connection was to a database in memory; one opened as those to files were has the same settings.
+        let like_earlier = shared.opening.open_unproved(&database.path)?;
+        summary.connections.push(sqlite::read_back(&name, &like_earlier)?);
+        like_earlier.close()?;
     }
     close(last, shared)?;
     Ok(summary)
@@ -140,18 +145,24 @@ struct OpenConnection {
     ending: Arc<AtomicU64>,
     /// Number of pages from which checkpoints are made, if the replay makes them itself.
     pages: Option<i64>,
-    /// Whether the settings of the variant apply to it: a database in memory keeps the application's settings.
+    /// Whether the settings of the variant apply to it: a database in memory keeps the application's settings unless there
+    /// are no others.
     has_settings: bool,
 }
 
 fn open(call: &Call, shared: &Shared<'_>) -> Result<OpenConnection> {
     let recording = shared.recording;
     let Some(database) = recording.database_of(call.connection) else {
+        let has_settings = recording.is_in_private_memory();
         return Ok(OpenConnection {
-            connection: open_memory(&shared.opening, recording, call.connection)?,
+            connection: if has_settings {
+                shared.opening.open_unproved(Path::new(":memory:"))?
+            } else {
+                open_memory(&shared.opening, recording, call.connection)?
+            },
             ending: Arc::default(),
             pages: None,
-            has_settings: false,
+            has_settings,
         });
     };
     let mut connection = shared.opening.open_unproved(&database.path)?;

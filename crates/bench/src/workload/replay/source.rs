@@ -173,6 +173,11 @@ impl Recording {
         self.databases.iter().find(|database| database.recorded == *file)
     }
 
+    /// Returns whether all databases are in memory, each of one connection.
+    pub(super) fn is_in_private_memory(&self) -> bool {
+        self.databases.is_empty() && self.shared_memories().is_empty()
+    }
+
     /// Returns the name in this process of a database in memory, if other connections share it.
     pub(super) fn shared_memory(&self, connection: i64) -> Option<PathBuf> {
         let database = &self.connections.get(&connection)?.database;
@@ -223,7 +228,9 @@ impl Recording {
 
     /// Returns the size of all databases.
     pub(super) fn database_bytes(&self) -> Result<f64> {
-        self.databases.iter().map(|database| sqlite::size(&database.path)).sum()
+        let sizes = self.databases.iter().map(|database| sqlite::size(&database.path));
+        // The sum of nothing is −0.
+        Ok(sizes.sum::<Result<f64>>()? + 0.0)
     }
 
     /// Returns whether statements are missing in the recording.

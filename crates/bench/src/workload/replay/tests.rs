@@ -380,3 +380,19 @@ fn what_a_variant_does_once_to_the_database_is_no_divergence() {
     let plans: Vec<String> = measured.statements.iter().map(|it| it.plan.join(" ")).collect();
     assert!(plans.iter().any(|plan| plan.contains("by_v")), "{plans:?}");
 }
+
+#[test]
+fn settings_apply_to_a_database_in_memory_where_there_is_no_other() {
+    let program = |open: &str| {
+        format!(
+            "import sqlite3\n{open}\nc = sqlite3.connect(':memory:')\nc.execute('CREATE TABLE t(a)')\n"
+        )
+    };
+    let settings = [("cache_size", 100.into())];
+    let Some(alone) = Recorded::python(&program("")) else { return };
+    let read_back = &alone.replay(&settings).unwrap().connections[0];
+    assert_eq!(read_back.pragmas["cache_size"], "100");
+    let both = "f = sqlite3.connect('f.db'); f.execute('CREATE TABLE t(a)')";
+    let Some(both) = Recorded::python(&program(both)) else { return };
+    assert_eq!(both.replay(&settings).unwrap().connections.len(), 1, "the one to the file");
+}
