@@ -3,35 +3,8 @@
 
 use std::collections::HashMap;
 
-use super::locks::{ConnectionSettings, Refusal, RefusalKey};
+use super::locks::{Blocked, ConnectionSettings, HolderUse, Refusal, RefusalKey};
 use super::{Event, Kind, Normalised};
-
-/// The most refusals whose holders are looked for, to bound the memory.
-pub(super) const KNOWN: usize = 10_000;
-
-/// Transactions, or statements outside of them, that held a lock and begin to hold it with one text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HolderUse {
-    /// The first text of the transaction since it took the lock, other than `BEGIN`.
-    pub sql: String,
-    /// How many statements it blocked.
-    pub count: u64,
-    /// How long the longest held the lock, in microseconds.
-    pub held_us: i64,
-    /// How long none of its statements ran meanwhile, in microseconds.
-    pub idle_us: i64,
-}
-
-/// A refused statement.
-#[derive(Clone, Debug)]
-pub(super) struct Blocked {
-    pub key: RefusalKey,
-    pub connection: i64,
-    /// When it began to wait or, if what it had read was no longer the latest, when its transaction began.
-    pub from_us: i64,
-    pub until_us: i64,
-    pub holder: Option<Hold>,
-}
 
 /// A time in which a connection held a lock.
 #[derive(Clone, Copy, Debug)]
@@ -92,8 +65,8 @@ impl Hold {
 pub struct Holders<'a> {
     texts: &'a Normalised,
     settings: &'a HashMap<i64, ConnectionSettings>,
-    /// By database, each in the order of their ends.
-    blocked: HashMap<&'a str, Vec<Blocked>>,
+    /// By database, each in the order of their ends, with what was in their way.
+    blocked: HashMap<&'a str, Vec<(Blocked, Option<Hold>)>>,
     /// The longest time between the beginning and the end of one of them, in microseconds.
     longest_us: i64,
     holds: HashMap<i64, Hold>,
@@ -107,11 +80,11 @@ impl<'a> Holders<'a> {
     ) -> Holders<'a> {
         all.sort_by_key(|blocked| blocked.until_us);
         let longest_us = all.iter().map(|it| it.until_us - it.from_us).max().unwrap_or(0);
-        let mut blocked: HashMap<&str, Vec<Blocked>> = HashMap::new();
+        let mut blocked: HashMap<&str, Vec<(Blocked, Option<Hold>)>> = HashMap::new();
         for one in all {
             let settings = settings.get(&one.connection);
             let database = settings.map_or("", |settings| settings.database.as_str());
-            blocked.entry(database).or_default().push(one);
+            blocked.entry(database).or_default().push((one, None));
         }
         Holders { texts, settings, blocked, longest_us, holds: HashMap::new() }
     }
@@ -148,13 +121,15 @@ impl<'a> Holders<'a> {
     fn ended(&mut self, hold: Hold) {
         let Some(settings) = self.settings.get(&hold.connection) else { return };
         let Some(blocked) = self.blocked.get_mut(settings.database.as_str()) else { return };
-        let first = blocked.partition_point(|blocked| blocked.until_us < hold.from_us);
+        let first = blocked.partition_point(|(blocked, _)| blocked.until_us < hold.from_us);
         let last_us = hold.until_us.saturating_add(self.longest_us);
-        for blocked in blocked[first..].iter_mut().take_while(|one| one.until_us <= last_us) {
+        let near =
+            blocked[first..].iter_mut().take_while(|(blocked, _)| blocked.until_us <= last_us);
+        for (blocked, holder) in near {
             let Some(new) = hold.blocks(blocked, settings.is_wal) else { continue };
-            let old = blocked.holder.and_then(|holder| holder.blocks(blocked, settings.is_wal));
+            let old = holder.and_then(|holder| holder.blocks(blocked, settings.is_wal));
             if old.is_none_or(|old| new > old) {
-                blocked.holder = Some(hold);
+                *holder = Some(hold);
             }
         }
     }
@@ -166,8 +141,8 @@ impl<'a> Holders<'a> {
         let open: Vec<Hold> = self.holds.drain().map(|(_, hold)| hold).collect();
         open.into_iter().for_each(|hold| self.ended(hold));
         let mut found: HashMap<RefusalKey, HashMap<i64, HolderUse>> = HashMap::new();
-        for blocked in self.blocked.into_values().flatten() {
-            let Some(hold) = blocked.holder else { continue };
+        for (blocked, holder) in self.blocked.into_values().flatten() {
+            let Some(hold) = holder else { continue };
             let sql = || self.texts.text(hold.text);
             let new = || HolderUse { sql: sql(), count: 0, held_us: 0, idle_us: 0 };
             let uses = found.entry(blocked.key).or_default();

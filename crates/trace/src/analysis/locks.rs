@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::holders::{self, Blocked, HolderUse};
 use super::{Event, Kind, Normalised};
 
 /// SQLite's result codes of locks.
@@ -100,6 +99,32 @@ impl Waits {
     }
 }
 
+/// The most refusals whose holders are looked for, to bound the memory.
+const BLOCKED: usize = 10_000;
+
+/// Transactions, or statements outside of them, that held a lock and begin to hold it with one text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HolderUse {
+    /// The first text of the transaction since it took the lock, other than `BEGIN`.
+    pub sql: String,
+    /// How many statements it blocked.
+    pub count: u64,
+    /// How long the longest held the lock, in microseconds.
+    pub held_us: i64,
+    /// How long none of its statements ran meanwhile, in microseconds.
+    pub idle_us: i64,
+}
+
+/// A refused statement.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blocked {
+    pub key: RefusalKey,
+    pub connection: i64,
+    /// When it began to wait or, if what it had read was no longer the latest, when its transaction began.
+    pub from_us: i64,
+    pub until_us: i64,
+}
+
 /// Statements that were refused for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusalUse {
@@ -144,14 +169,13 @@ impl Refusals {
         settings: &ConnectionSettings,
     ) {
         let code = event.result.unwrap_or(0);
-        if refusal != Refusal::Locked && self.blocked.len() < holders::KNOWN {
+        if refusal != Refusal::Locked && self.blocked.len() < BLOCKED {
             let is_old = code == Refusal::BUSY_SNAPSHOT;
             self.blocked.push(Blocked {
                 key: (refusal, code),
                 connection: event.connection,
                 from_us: begun_us.filter(|_| is_old).unwrap_or(event.start_us),
                 until_us: event.end_us(),
-                holder: None,
             });
         }
         let is_full = self.counts.len() >= KNOWN;

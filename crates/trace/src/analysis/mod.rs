@@ -27,9 +27,11 @@ use self::runs::{CYCLE, Repeated};
 
 pub use findings::Finding;
 pub use findings::scans_much;
-pub use holders::{HolderUse, Holders};
+pub use holders::Holders;
 pub use latencies::Latencies;
-pub use locks::{ConnectionSettings, Refusal, RefusalKey, RefusalUse, Unprotected, Waits};
+pub use locks::{
+    ConnectionSettings, HolderUse, Refusal, RefusalKey, RefusalUse, Unprotected, Waits,
+};
 
 /// How many inserts of single rows in a row make a run.
 pub const RUN: u64 = 10;
