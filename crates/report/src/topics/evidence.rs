@@ -28,8 +28,11 @@ const KINDS: [&str; 6] = ["", "database", "wal", "journal", "super_journal", "te
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let classes = classes(subject.experiment);
     let measures = subject.experiment.measures();
-    // The counts and tables of killed processes and of two connections are the answer.
-    if matches!(measures, Measures::Kills | Measures::Schedules) {
+    // The counts of two connections and the tables are the answer.
+    if measures == Measures::Kills {
+        return data(subject);
+    }
+    if measures == Measures::Schedules {
         let metrics: Vec<String> = every_metric(subject.experiment).into_iter().cloned().collect();
         let table = Block::table(medians(subject, &metrics, "What happened"));
         let heading = Block::Heading("What happened".to_owned());

@@ -65,7 +65,7 @@ pub fn answers(analysis: &Analysis) -> Vec<QuestionAnswered> {
 type OfExperiment = fn(&Subject<'_>) -> Vec<Block>;
 
 /// The topics of an experiment, in their order.
-const OF_EXPERIMENT: [OfExperiment; 23] = [
+const OF_EXPERIMENT: [OfExperiment; 24] = [
     crash_answer::blocks,
     answers::answer,
     tuning::blocks,
@@ -88,6 +88,7 @@ const OF_EXPERIMENT: [OfExperiment; 23] = [
     accidents::blocks,
     evidence::blocks,
     pragmas::blocks,
+    run::caveats,
     notes::blocks,
 ];
 

@@ -1,6 +1,7 @@
 //! The small print of an experiment: how it was measured.
 
 use lab::analysis::{ExperimentAnalysis, Tiered, TrialFigures};
+use lab::measures::Measures;
 
 use super::durability;
 use super::subject::Subject;
@@ -13,7 +14,8 @@ use crate::words::{TOO_FEW_ROUNDS, capital, plural, tier_words};
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let experiment = subject.experiment;
     let safety = match experiment.tiered() {
-        Tiered::Alike(safety) => {
+        // Kills are counted in their table, and make no images.
+        Tiered::Alike(safety) if experiment.measures() != Measures::Kills => {
             Some(format!("safety tier of every variant: {}", tier_words(&safety.tier)))
         }
         _ => None,

@@ -7,6 +7,7 @@ use lab::environment::Environment;
 use lab::tier::{Origin, TierPlan};
 use tuning::Analysis;
 
+use super::subject::Subject;
 use crate::document::{Block, Item, Sentence};
 use crate::figures::{self, duration};
 use crate::glossary::explained;
@@ -110,27 +111,49 @@ pub(super) fn head(analysis: &Analysis) -> Vec<Block> {
     let claims = verdict_counts(|verdict| analysis.verdicts(verdict));
     let tally = (!claims.is_empty())
         .then(|| Block::Tally("Published claims, checked here".to_owned(), claims));
-    let warnings = warnings(analysis).into_iter();
-    let warnings = Block::list(warnings.map(|warning| Item::doubt(None, explained(&warning))));
-    tally.into_iter().chain(warnings).collect()
+    let mut warnings = of_run(analysis);
+    if !has_answer(analysis) {
+        warnings.extend(of_machine(analysis));
+    }
+    tally.into_iter().chain(doubts(warnings)).collect()
 }
 
-/// Returns caveats on the whole run: that it ended early, and the warnings about its machine.
-fn warnings(analysis: &Analysis) -> Vec<String> {
+/// Returns what may have disturbed the measurements, for the end of the only experiment: its answer comes first.
+pub(super) fn caveats(subject: &Subject<'_>) -> Vec<Block> {
+    let analysis = subject.analysis;
+    let of_machine = if has_answer(analysis) { of_machine(analysis) } else { Vec::new() };
+    doubts(of_machine).into_iter().collect()
+}
+
+fn has_answer(analysis: &Analysis) -> bool {
+    analysis.experiments.len() == 1
+}
+
+fn doubts(warnings: Vec<String>) -> Option<Block> {
+    Block::list(warnings.iter().map(|warning| Item::doubt(None, explained(warning))))
+}
+
+/// Returns the warnings about the machine; none if nothing was timed on it.
+fn of_machine(analysis: &Analysis) -> Vec<String> {
+    if analysis.experiments.iter().all(ExperimentAnalysis::tries_crashes) {
+        return Vec::new();
+    }
+    analysis.environment.machine.warnings().iter().map(ToString::to_string).collect()
+}
+
+/// Returns caveats on the whole run: that it ended early, or an engine does not sync.
+fn of_run(analysis: &Analysis) -> Vec<String> {
     let open = analysis.experiments.iter().filter(|experiment| experiment.stop.is_none());
     let (open, all) = (open.count(), analysis.experiments.len());
     let unfinished =
         (open > 0).then(|| format!("unfinished: {open} of {all} experiments did not complete"));
     let quick = analysis.plan.quick;
     let quick = quick.then(|| "a quick run: its answers are preliminary".to_owned());
-    let machine = analysis.environment.machine.warnings();
-    let machine = machine.iter().map(|warning| warning.to_string());
     let unsynced = analysis.environment.engines.iter().filter_map(|engine| {
         let why = engine.why_unsynced()?;
         Some(format!("the engine {}: {why}, so a power cut can corrupt databases", engine.name))
     });
-    let of_run = unfinished.into_iter().chain(quick);
-    of_run.chain(unsynced).chain(machine).collect()
+    unfinished.into_iter().chain(quick).chain(unsynced).collect()
 }
 
 /// Returns the name of the experiment's directory, its whole path if another one ends alike; none if the run

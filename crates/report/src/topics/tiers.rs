@@ -1,6 +1,7 @@
 //! Price of safety: speed against safety tier, and the best variant at each tier.
 
 use lab::analysis::{BestAtTier, ExperimentAnalysis, Tiered, VariantAnalysis};
+use lab::measures::Measures;
 use lab::tier::{Accident, Class, Loss, Losses, Tier};
 
 use super::subject::{Subject, ratio_cell};
@@ -213,6 +214,10 @@ fn precautions(experiment: &ExperimentAnalysis) -> Vec<Sentence> {
 /// Why tiers were not measured, variants with the same reason together.
 fn gaps(subject: &Subject<'_>) -> Vec<Sentence> {
     let variants = &subject.experiment.variants;
+    // Schedules of connections crash nothing.
+    if subject.experiment.measures() == Measures::Schedules {
+        return Vec::new();
+    }
     let ranked = by_rank(subject.experiment).into_iter();
     let gaps = grouped(
         ranked.filter_map(|index| Some((variants[index].safety.as_ref()?.tier.why_not()?, index))),
