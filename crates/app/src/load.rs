@@ -152,7 +152,15 @@ fn hint(error: &LoadError) -> Option<String> {
         LoadError::FileExists(_) => "choose another file, or replace it with --replace",
         LoadError::TableExists(_) => "add to it with --append, or recreate it with --replace",
         LoadError::NoTable(_) => "omit --append to create it",
-        LoadError::NoColumn(_) => "use the table's column names in the header",
+        LoadError::NoColumn(_) => {
+            "use the table's column names in the header, or add the columns that it lacks with --lenient=columns"
+        }
+        LoadError::OtherColumns(..) => {
+            "load inputs with different columns with --lenient=columns, or some columns of all with --select"
+        }
+        LoadError::TooManyColumns(_) => {
+            "load some of them with --select a,b, or make a row of each value with --long and the columns that stay"
+        }
         LoadError::LeftoverJournal(_) => {
             "restore its database, or delete the journal if it is not needed"
         }
@@ -168,6 +176,7 @@ fn hint(error: &LoadError) -> Option<String> {
             "choose with --dates=day-first or --dates=month-first, or keep the column with --type COLUMN=TEXT; nothing was loaded"
         }
         LoadError::Type(..) => "convert the column before loading",
+        LoadError::Read(_, source) if source.kind() == io::ErrorKind::InvalidInput => return None,
         LoadError::Read(..) => "it may be damaged or truncated; nothing was loaded",
         LoadError::Write(_, source) | LoadError::Spill(_, source)
             if source.kind() == io::ErrorKind::StorageFull =>

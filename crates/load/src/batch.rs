@@ -52,12 +52,15 @@ pub struct RowNumbers {
     pub first: u64,
     /// The numbers left out, ascending.
     pub left_out: Vec<u64>,
+    /// Which row of those read each row comes from, ascending; empty if each comes from one of its own.
+    pub of: Vec<u32>,
 }
 
 impl RowNumbers {
     /// Returns the number of the row at this index of the batch.
     pub fn number(&self, index: usize) -> u64 {
-        let mut number = self.first + index as u64;
+        let index = self.of.get(index).map_or(index as u64, |row| u64::from(*row));
+        let mut number = self.first + index;
         for left_out in &self.left_out {
             if *left_out <= number {
                 number += 1;
@@ -69,14 +72,23 @@ impl RowNumbers {
     /// Returns the number of rows before the row with this number.
     pub(crate) fn before(&self, number: u64) -> usize {
         let left_out = self.left_out.partition_point(|left_out| *left_out < number);
-        number.saturating_sub(self.first + left_out as u64) as usize
+        let rows = number.saturating_sub(self.first + left_out as u64) as usize;
+        if self.of.is_empty() {
+            rows
+        } else {
+            self.of.partition_point(|row| (*row as usize) < rows)
+        }
     }
 
     /// Returns the numbers of the rows from this index of the batch on.
     pub(crate) fn starting_at(&self, index: usize) -> RowNumbers {
+        if !self.of.is_empty() {
+            return RowNumbers { of: self.of[index..].to_vec(), ..self.clone() };
+        }
         let first = self.number(index);
         let left_out = self.left_out.iter().copied();
-        RowNumbers { first, left_out: left_out.filter(|number| *number > first).collect() }
+        let left_out = left_out.filter(|number| *number > first).collect();
+        RowNumbers { first, left_out, of: Vec::new() }
     }
 }
 
@@ -106,14 +118,14 @@ mod tests {
 
     #[test]
     fn rows_behind_a_malformed_one_keep_their_numbers() {
-        let numbers = RowNumbers { first: 10, left_out: vec![10, 12, 13] };
+        let numbers = RowNumbers { first: 10, left_out: vec![10, 12, 13], of: Vec::new() };
         let found: Vec<u64> = (0..3).map(|index| numbers.number(index)).collect();
         assert_eq!(found, [11, 14, 15]);
     }
 
     #[test]
     fn a_part_of_a_batch_keeps_the_numbers_of_its_rows() {
-        let numbers = RowNumbers { first: 10, left_out: vec![10, 12, 13] };
+        let numbers = RowNumbers { first: 10, left_out: vec![10, 12, 13], of: Vec::new() };
         for index in 0..3 {
             let part = numbers.starting_at(index);
             assert_eq!(part.number(0), numbers.number(index));

@@ -116,7 +116,7 @@ mod tests {
     fn batch(columns: Vec<(&str, ArrayRef)>) -> Batch {
         Batch {
             rows: RecordBatch::try_from_iter(columns).unwrap(),
-            numbers: RowNumbers { first: 11, left_out: vec![12] },
+            numbers: RowNumbers { first: 11, left_out: vec![12], of: Vec::new() },
             malformed: vec![Malformed {
                 row: 12,
                 column: None,

@@ -36,6 +36,9 @@ pub enum LoadError {
     /// An input is of a form or encoding that is not read.
     #[error("{0}: {1}")]
     Form(String, String),
+    /// An input has other columns than the first one.
+    #[error("{0}: {1}")]
+    OtherColumns(String, String),
     /// The names of the columns are not of the encoding in which they are read.
     #[error("{0}: the header is not valid {1}")]
     HeaderEncoding(String, &'static str),
@@ -97,6 +100,9 @@ pub enum LoadError {
     /// The definition of the table does not hold together.
     #[error("{0}")]
     Definition(String),
+    /// The table would have more columns than SQLite allows (how many).
+    #[error("the input has {0} columns, and a table has at most 2,000")]
+    TooManyColumns(usize),
     /// The table is there already (the table).
     #[error("the table or view {0} already exists")]
     TableExists(String),

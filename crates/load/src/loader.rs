@@ -123,7 +123,7 @@ fn read_options(source: &dyn Source, request: &Request, target: &Target) -> Read
         let types = &request.table.types;
         let is_declared = types.iter().any(|known| same(&known.name, &column.name));
         match request.mode {
-            Mode::Append => Typing::Declared,
+            Mode::Append if !target.added.contains(&column.name) => Typing::Declared,
             _ if is_declared => Typing::Declared,
             _ if seen.is_typed => Typing::Sampled,
             _ if is_reopenable => Typing::Unseen,
@@ -147,6 +147,7 @@ fn load_once(
         summary: Summary::default(),
         made_indexes: None,
         replaced: Vec::new(),
+        triggers: Vec::new(),
     };
     let mut rejects = Rejects::new(source.info().locations.clone(), request);
     refuse_own_input(&*source, request)?;
@@ -234,6 +235,8 @@ struct Load<'l> {
     made_indexes: Option<Vec<String>>,
     /// Pages to be freed at the end of the transaction.
     replaced: Vec<u32>,
+    /// Triggers to be made after the rows.
+    triggers: Vec<String>,
 }
 
 impl Load<'_> {
@@ -417,6 +420,7 @@ impl Load<'_> {
     ) -> Result<u64> {
         database::check_page_size(connection, self.request)?;
         let target = Target::prepare(connection, self.request, source.info())?;
+        self.triggers.clone_from(&target.triggers);
         let layout = self.layout(connection, &target, false)?;
         let options = read_options(&*source, self.request, &target);
         feed(source, options, rejects, observer, |feed| {
@@ -483,6 +487,9 @@ impl Load<'_> {
             feed.report(Phase::Indexes)?;
             make_indexes(connection, &self.request.table, after)?;
         }
+        for trigger in &self.triggers {
+            connection.execute(trigger)?;
+        }
         let full_text = full_text::fill(connection, self.request, feed)?;
         (self.summary.rebuilt, self.summary.stale) = (full_text.rebuilt, full_text.stale);
         if self.request.analyze {
@@ -528,7 +535,8 @@ impl Load<'_> {
 /// Adds the rows of the input to an error about two rows with the same key. In a new table without an integer
 /// key, rowids are the numbers of rows.
 fn with_rows(error: LoadError, info: &SourceInfo, request: &Request) -> LoadError {
-    let is_numbered = request.mode != Mode::Append && request.table.primary_key.len() != 1;
+    let is_numbered =
+        info.is_row_for_row && request.mode != Mode::Append && request.table.primary_key.len() != 1;
     match error {
         LoadError::DuplicateKey { columns, values, .. } => {
             LoadError::DuplicateKey { input: info.name.clone(), columns, values }

@@ -75,7 +75,7 @@ fn examine(
     }
     let adds_to = existing.as_ref().filter(|_| request.mode == Mode::Append);
     let (target, sql, layout) = match adds_to {
-        Some(connection) => of_existing(connection, source, request)?,
+        Some(connection) => of_existing(library, connection, source, request)?,
         None => of_new(library, existing.as_ref(), source, request)?,
     };
     let why_arrays = match layout {
@@ -109,15 +109,26 @@ type Examined = (Target, Vec<String>, Result<Layout, NoLayout>);
 
 /// Examines a table to which rows would be added.
 fn of_existing(
+    library: &Arc<Library>,
     connection: &Connection,
     source: &dyn Source,
     request: &Request,
 ) -> Result<Examined> {
-    let target = Target::prepare(connection, request, source.info())?;
+    let (target, sql) = if request.adds_columns {
+        // The database is open for reading only.
+        let memory = Connection::open(library, Path::new(":memory:"), OpenFlags::default(), None)?;
+        for sql in statements(connection, &request.table.name)? {
+            memory.execute(&sql)?;
+        }
+        let target = Target::prepare(&memory, request, source.info())?;
+        (target, statements(&memory, &request.table.name)?)
+    } else {
+        let target = Target::prepare(connection, request, source.info())?;
+        (target, statements(connection, &request.table.name)?)
+    };
     let layout = check_request(request, &target)
         .and_then(|()| Layout::of_existing(connection, &target))
         .and_then(|layout| layout.checked(request));
-    let sql = statements(connection, &request.table.name)?;
     Ok((target, sql, layout))
 }
 

@@ -125,7 +125,8 @@ impl Rejects {
             let source = std::io::Error::new(error.error().kind(), error.to_string());
             LoadError::write(path)(source)
         })?;
-        file.replace(path).map_err(LoadError::write(path))
+        let moved = file.closed().persist(path).map_err(|error| error.error);
+        moved.map_err(LoadError::write(path))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::convert::Decimals;
 use crate::error::{LoadError, Result};
 use crate::source::{DateColumn, DecimalColumn, Note};
 use crate::staging::destination;
@@ -17,6 +18,10 @@ pub struct Request {
     pub table: Table,
     /// Whether the table is created, extended or replaced.
     pub mode: Mode,
+    /// Whether a table that is extended gets the columns that it lacks.
+    pub adds_columns: bool,
+    /// Whether a table that is replaced keeps its indexes and triggers.
+    pub keeps_indexes: bool,
     /// How the rows are written.
     pub strategy: StrategyChoice,
     /// How rows are handled that cannot be read or that the table refuses.
@@ -59,6 +64,8 @@ impl Request {
             database: database.into(),
             table,
             mode: Mode::Create,
+            adds_columns: false,
+            keeps_indexes: false,
             strategy: StrategyChoice::Auto,
             on_error: OnError::Fail,
             duplicates: Duplicates::Refuse,
@@ -87,10 +94,17 @@ impl Request {
     /// Returns the request for the file that the database's path leads to.
     ///
     /// # Errors
-    /// The table has no name, or SQLite does not have the page size.
+    /// The table has no name, the database is no file, or SQLite does not have the page size.
     pub(crate) fn resolved(&self) -> Result<Request> {
         if self.table.name.trim().is_empty() {
             let reason = "the name of the table is empty".to_owned();
+            return Err(LoadError::Definition(reason));
+        }
+        let path = self.database.to_string_lossy();
+        if path == ":memory:" || path.starts_with("file:") {
+            let reason = format!(
+                "{path} is no path of a file, and a load into memory would be lost; name a file"
+            );
             return Err(LoadError::Definition(reason));
         }
         self.check_page_size()?;
@@ -221,6 +235,31 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Returns everything that should be known of how the rows were read and stored, a sentence each; decimals were stored
+    /// like this.
+    pub fn notices(&self, stored: Decimals) -> Vec<String> {
+        let mut notices: Vec<String> = self.notes.iter().map(ToString::to_string).collect();
+        let dates = self.dates.iter();
+        let dates: Vec<String> = dates
+            .map(|column| format!("{} ({} is {})", column.name, column.first, column.stored))
+            .collect();
+        if !dates.is_empty() {
+            notices.push(format!("dates: {}", dates.join(", ")));
+        }
+        let scaled = |column: &DecimalColumn| match stored {
+            Decimals::ScaledInteger => format!("{} × 10^{}", column.name, column.scale),
+            _ => column.name.clone(),
+        };
+        let decimals: Vec<String> = self.decimals.iter().map(scaled).collect();
+        if !decimals.is_empty() {
+            notices.push(format!("decimals: {} as {}", decimals.join(", "), stored.words()));
+        }
+        if let Some(why) = &self.why_reread {
+            notices.push(format!("types: from all rows, read a second time ({why})"));
+        }
+        notices
+    }
+
     /// Returns the rows per second.
     pub fn rows_per_second(&self) -> f64 {
         self.rows as f64 / self.time.as_secs_f64()

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempPath};
 
 use crate::error::{LoadError, Result};
 
@@ -55,9 +55,9 @@ impl Unfinished {
         self.0.as_file().sync_all()
     }
 
-    /// Renames it to its path, replacing what is there.
-    pub(crate) fn replace(self, path: &Path) -> io::Result<()> {
-        self.0.persist(path).map(drop).map_err(|error| error.error)
+    /// Closes it; it is removed if it is not moved.
+    pub(crate) fn closed(self) -> TempPath {
+        self.0.into_temp_path()
     }
 }
 

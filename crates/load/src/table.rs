@@ -1,5 +1,7 @@
 //! The definition of a table to be made, and its SQL.
 
+use std::collections::HashSet;
+
 use crate::affinity::Affinity;
 use crate::error::{LoadError, Result};
 use crate::sql::{list, quoted, same};
@@ -95,6 +97,19 @@ impl Table {
     /// Returns the columns of the table for a source of these columns: its suggestions, overridden by the
     /// declared types.
     pub(crate) fn columns(&self, suggested: &[Column]) -> Result<Vec<Column>> {
+        if suggested.len() > MOST_COLUMNS {
+            return Err(LoadError::TooManyColumns(suggested.len()));
+        }
+        let mut names = HashSet::new();
+        let mut is_new = |column: &&Column| names.insert(column.name.to_ascii_lowercase());
+        if let Some(twice) = suggested.iter().find(|column| !is_new(column)) {
+            let name = &twice.name;
+            let reason = format!("the input has two columns {name}, whatever the case; rename one");
+            return Err(LoadError::Definition(reason));
+        }
+        if suggested.is_empty() {
+            return Err(LoadError::Definition("the input has no columns".to_owned()));
+        }
         let named = self.types.iter().map(|column| &column.name);
         let keys = self.not_null.iter().chain(&self.primary_key);
         let indexed = self.indexes.iter().flat_map(|index| &index.columns);
@@ -162,6 +177,9 @@ impl Table {
         })
     }
 }
+
+/// The most columns of a table, as SQLite is built by default.
+const MOST_COLUMNS: usize = 2_000;
 
 fn unknown(name: &str, suggested: &[Column]) -> LoadError {
     let known: Vec<&str> = suggested.iter().map(|column| &*column.name).collect();

@@ -28,6 +28,10 @@ pub(crate) struct Target {
     pub(crate) strict: bool,
     /// The column that is an alias of the rowid.
     pub(crate) rowid_alias: Option<usize>,
+    /// Columns that the table did not have.
+    pub(crate) added: Vec<String>,
+    /// Triggers to be made after the rows.
+    pub(crate) triggers: Vec<String>,
 }
 
 impl Target {
@@ -42,10 +46,17 @@ impl Target {
         match (request.mode, &existing) {
             (Mode::Create, Some(_)) => Err(LoadError::TableExists(table.name.clone())),
             (Mode::Append, None) => Err(LoadError::NoTable(table.name.clone())),
-            (Mode::Append, Some(_)) => Target::find(connection, &table.name, info),
+            (Mode::Append, Some(_)) => {
+                let is_wanted = request.adds_columns && info.is_named;
+                let added =
+                    if is_wanted { add_columns(connection, table, info)? } else { Vec::new() };
+                Ok(Target { added, ..Target::find(connection, &table.name, info)? })
+            }
             (Mode::Create, None) | (Mode::Replace, _) => {
                 let columns = table.columns(&info.columns)?;
+                let mut dependants = Vec::new();
                 if let Some(kind) = existing {
+                    dependants = find_dependants(connection, request, info)?;
                     if request.foreign_keys && is_referred_to(connection, &table.name)? {
                         // Other rows' keys are checked at the end, when the new rows are there.
                         connection.execute("PRAGMA defer_foreign_keys = ON")?;
@@ -58,15 +69,20 @@ impl Target {
                 connection.execute(&table.create(&columns))?;
                 full_text::check(connection, request)?;
                 make_indexes(connection, table, |index| request.is_made_before(index))?;
-                Target::find(connection, &table.name, info)
+                let (triggers, indexes): (Vec<_>, Vec<_>) =
+                    dependants.into_iter().partition(|(kind, _)| kind == "trigger");
+                for (_, sql) in indexes {
+                    connection.execute(&sql)?;
+                }
+                let triggers = triggers.into_iter().map(|(_, sql)| sql).collect();
+                Ok(Target { triggers, ..Target::find(connection, &table.name, info)? })
             }
         }
     }
 
     /// Reads the columns of the table.
     fn find(connection: &Connection, table: &str, info: &SourceInfo) -> Result<Target> {
-        let list = format!("PRAGMA main.table_list({})", quoted(table));
-        let strict = any_is_strict(connection, &list);
+        let strict = is_strict(connection, table);
         let known = columns(connection, table, strict)?;
         let columns = if info.is_named {
             by_name(table, known, info)
@@ -81,12 +97,67 @@ impl Target {
                 .and_then(|alias| columns.iter().position(|column| column.name == alias)),
             columns,
             strict,
+            added: Vec::new(),
+            triggers: Vec::new(),
         })
     }
 
     pub(crate) fn affinities(&self) -> Vec<Affinity> {
         self.columns.iter().map(|column| column.affinity).collect()
     }
+}
+
+fn is_strict(connection: &Connection, table: &str) -> bool {
+    any_is_strict(connection, &format!("PRAGMA main.table_list({})", quoted(table)))
+}
+
+/// Adds the columns of the source that the table lacks, and returns their names.
+fn add_columns(connection: &Connection, table: &Table, info: &SourceInfo) -> Result<Vec<String>> {
+    let strict = is_strict(connection, &table.name);
+    let known = columns(connection, &table.name, strict)?;
+    let mut added = Vec::new();
+    for column in (Table { strict, ..table.clone() }).columns(&info.columns)? {
+        if !known.iter().any(|known| same(&known.name, &column.name)) {
+            let (name, declared) = (column.name, column.declared);
+            let (table, quoted_name) = (quoted(&table.name), quoted(&name));
+            connection
+                .execute(&format!("ALTER TABLE {table} ADD COLUMN {quoted_name} {declared}"))?;
+            info.notes
+                .fact(format!("columns: {name} {declared} was added; earlier rows have NULL"));
+            added.push(name);
+        }
+    }
+    Ok(added)
+}
+
+/// Returns the indexes and triggers of a table that is replaced, each with its kind and SQL, if they are kept; notes what
+/// becomes of them.
+fn find_dependants(
+    connection: &Connection,
+    request: &Request,
+    info: &SourceInfo,
+) -> Result<Vec<(String, String)>> {
+    let mut query = connection.prepare(
+        "SELECT type, name, sql FROM main.sqlite_schema WHERE lower(tbl_name) = lower(?1) \
+         AND type IN ('index', 'trigger') AND sql IS NOT NULL ORDER BY type, name",
+    )?;
+    query.bind_text(1, &request.table.name)?;
+    let (mut found, mut names) = (Vec::new(), Vec::new());
+    while query.step()? == Step::Row {
+        let kind = query.column_text(0)?.to_owned();
+        names.push(format!("{kind} {}", query.column_text(1)?));
+        found.push((kind, query.column_text(2)?.to_owned()));
+    }
+    let names = names.join(", ");
+    match (names.is_empty(), request.keeps_indexes) {
+        (true, _) => {}
+        (false, true) => info.notes.fact(format!("kept: {names}")),
+        (false, false) => {
+            found.clear();
+            info.notes.fact(format!("dropped: {names}; --replace=keep-indexes keeps them"));
+        }
+    }
+    Ok(found)
 }
 
 /// Returns whether rows of other tables refer to rows of a table that refers to none itself: then a missing row belongs to

@@ -1,6 +1,6 @@
 //! The loader as a module for Python: tables of any library with the Arrow PyCapsule interface
 //! (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>) into a table of a SQLite
-//! database.
+//! database, and rows of a database into files.
 //!
 //! The public functions are written in Python, with types (`packaging/python/module`); they call this module.
 //! Unsafe code is limited to taking over a stream, whose interface is C's.
@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use engine::{Library, Source as EngineSource};
-use load::{BatchSource, Fault, LoadError, Summary};
+use load::{BatchSource, Blobs, Decimals, Fault, LoadError, Selection, Summary, Unload};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyTypeError};
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use open_files::{Claim, Refusal};
@@ -28,37 +28,21 @@ create_exception!(
     "The rows cannot be loaded; the database is as it was."
 );
 
-/// The result of a load.
-#[pyclass(frozen, get_all, name = "Summary", module = "pragmark")]
+/// The result of a load, as a dictionary.
+#[derive(IntoPyObject)]
 struct Loaded {
-    /// Rows added; with `upsert`, rows added or updated.
     rows: u64,
-    /// Rows left out because their keys were known.
     ignored: u64,
-    /// Rows skipped because they could not be loaded.
     skipped: u64,
-    /// `pages`, `arrays`, or `pages, arrays`.
-    strategy: String,
-    /// Why not all rows were written as pages.
+    strategy: &'static str,
     reason: Option<String>,
-    /// Full-text indexes that lack the new rows.
     stale: Vec<String>,
-    /// From the beginning to the end, syncing included.
+    notices: Vec<String>,
     seconds: f64,
 }
 
-#[pymethods]
 impl Loaded {
-    fn __repr__(&self) -> String {
-        format!(
-            "Summary(rows={}, ignored={}, skipped={}, strategy='{}', seconds={:.3})",
-            self.rows, self.ignored, self.skipped, self.strategy, self.seconds
-        )
-    }
-}
-
-impl From<Summary> for Loaded {
-    fn from(summary: Summary) -> Loaded {
+    fn new(summary: Summary, decimals: Decimals) -> Loaded {
         let strategy = match (summary.rows_by_pages > 0, summary.why_arrays.is_some()) {
             (true, true) => "pages, arrays",
             (false, true) => "arrays",
@@ -68,7 +52,8 @@ impl From<Summary> for Loaded {
             rows: summary.rows,
             ignored: summary.ignored,
             skipped: summary.rejected,
-            strategy: strategy.to_owned(),
+            strategy,
+            notices: summary.notices(decimals),
             reason: summary.why_arrays,
             stale: summary.stale,
             seconds: summary.time.as_secs_f64(),
@@ -100,10 +85,10 @@ fn load_data(
     let request = options.request(&path, table)?;
     let reader = stream::reader(data)?;
     // After the export, which may open files for the stream.
-    let _claim =
-        Claim::of(&request.database).map_err(|refusal| refused(&request.database, refusal))?;
+    let _claim = claim(&request.database)?;
     let schema = arrow_array::RecordBatchReader::schema(&reader);
-    let mut source = BatchSource::reading("data", &schema, options.decimals()?, reader);
+    let decimals = options.decimals()?;
+    let mut source = BatchSource::reading("data", &schema, decimals, reader);
     let mut raised = None;
     let loaded = py.detach(|| {
         load::load(&library, &mut source, &request, &mut |_| {
@@ -112,12 +97,57 @@ fn load_data(
         })
     });
     match loaded {
-        Ok(summary) => Ok(summary.into()),
-        Err(LoadError::Interrupted) => {
-            Err(raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(())))
-        }
-        Err(error) => Err(failure(&error)),
+        Ok(summary) => Ok(Loaded::new(summary, decimals)),
+        Err(error) => Err(failure(&error, raised)),
     }
+}
+
+/// The options of an unload: the items of a dictionary, which must be complete.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct UnloadOptions {
+    rows: Option<String>,
+    format: Option<String>,
+    split: Option<String>,
+    blobs: String,
+    replace: bool,
+}
+
+/// Writes rows of a database into files; returns their number and the files.
+#[pyfunction(name = "unload")]
+fn unload_data(
+    py: Python<'_>,
+    path: PathBuf,
+    output: PathBuf,
+    options: UnloadOptions,
+) -> PyResult<(u64, Vec<PathBuf>)> {
+    let UnloadOptions { rows, format, split, blobs, replace } = options;
+    let wrong = |option: &str, reason: String| PyValueError::new_err(format!("{option} {reason}"));
+    let name = output.file_name().unwrap_or_default().to_string_lossy();
+    let form =
+        format.as_deref().unwrap_or(&name).parse().map_err(|reason| wrong("format", reason))?;
+    let split =
+        split.map(|split| split.parse()).transpose().map_err(|reason| wrong("split", reason))?;
+    let selection = rows.as_deref().map_or(Selection::OnlyTable, Selection::of);
+    let blobs =
+        options::one_of("blobs", &blobs, &[("hex", Blobs::Hex), ("base64", Blobs::Base64)])?;
+    let (database, output) = (path, Some(output));
+    let request = Unload { database, selection, output, replace, form, split, blobs };
+    let _claim = claim(&request.database)?;
+    let (library, mut raised) = (library()?, None);
+    let unloaded = py.detach(|| {
+        load::unload(&library, &request, &mut |_| {
+            raised = Python::attach(|py| py.check_signals()).err();
+            raised.is_none()
+        })
+    });
+    let unloaded = unloaded.map_err(|error| failure(&error, raised))?;
+    Ok((unloaded.rows, unloaded.files))
+}
+
+/// Claims a database that nothing else in this process has open.
+fn claim(database: &Path) -> PyResult<Claim> {
+    Claim::of(database).map_err(|refusal| refused(database, refusal))
 }
 
 /// Returns the error of a database that this process has open.
@@ -138,9 +168,14 @@ fn refused(database: &Path, refusal: Refusal) -> PyErr {
 const KNOWN: &str =
     "; leave such rows out with ignore=True, or update the rows of the table with upsert=[...]";
 
-/// Returns the error for Python, with advice.
-fn failure(error: &LoadError) -> PyErr {
+/// Returns the error for Python, with advice; after an interruption the one that was raised.
+fn failure(error: &LoadError, raised: Option<PyErr>) -> PyErr {
     let hint = match error {
+        LoadError::Interrupted => {
+            return raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(()));
+        }
+        LoadError::FileExists(_) => "; choose another file, or replace it with replace=True",
+        LoadError::SeveralTables(..) => "; choose one with rows='NAME', or a query",
         LoadError::TableExists(_) => {
             "; add to it with append=True, or recreate it with replace=True"
         }
@@ -159,6 +194,6 @@ fn failure(error: &LoadError) -> PyErr {
 #[pymodule]
 fn _pragmark(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Error", module.py().get_type::<Error>())?;
-    module.add_class::<Loaded>()?;
-    module.add_function(wrap_pyfunction!(load_data, module)?)
+    module.add_function(wrap_pyfunction!(load_data, module)?)?;
+    module.add_function(wrap_pyfunction!(unload_data, module)?)
 }

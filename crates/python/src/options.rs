@@ -14,6 +14,8 @@ use pyo3::prelude::*;
 #[pyo3(from_item_all)]
 pub(crate) struct Options {
     mode: String,
+    add_columns: bool,
+    keep_indexes: bool,
     types: Vec<(String, String)>,
     primary_key: Vec<String>,
     indexes: Vec<Vec<String>>,
@@ -36,7 +38,7 @@ pub(crate) struct Options {
 }
 
 /// Returns the value of an option with few values.
-fn one_of<T: Copy>(option: &str, value: &str, known: &[(&str, T)]) -> PyResult<T> {
+pub(crate) fn one_of<T: Copy>(option: &str, value: &str, known: &[(&str, T)]) -> PyResult<T> {
     known.iter().find(|(name, _)| *name == value).map(|(_, value)| *value).ok_or_else(|| {
         let names: Vec<String> = known.iter().map(|(name, _)| format!("'{name}'")).collect();
         PyValueError::new_err(format!("{option} is '{value}', but must be {}", names.join(" or ")))
@@ -61,6 +63,8 @@ impl Options {
         let modes =
             [("create", Mode::Create), ("append", Mode::Append), ("replace", Mode::Replace)];
         request.mode = one_of("mode", &self.mode, &modes)?;
+        request.adds_columns = self.add_columns;
+        request.keeps_indexes = self.keep_indexes;
         let strategies = [
             ("auto", StrategyChoice::Auto),
             ("pages", StrategyChoice::Only(LoadStrategy::Pages)),

@@ -100,6 +100,49 @@ class With_pyarrow(Loads):
         load(data=self.table(v=[1]), replace=True)
         self.assertEqual(self.rows(), [(1,)])
 
+    def test_rows_are_unloaded_and_loaded_again(self):
+        import pyarrow.parquet
+
+        table = self.table(id=[1, 2, 3], v=["a", None, "c"], price=[decimal.Decimal("1.50")] * 3)
+        summary = pragmark.load(self.path, "t", table)
+        self.assertTrue(any("decimals: price" in notice for notice in summary.notices), summary.notices)
+        path = os.path.join(self.folder, "t.parquet")
+        self.assertEqual(pragmark.unload(self.path, path), (3, [path]))
+        self.assertEqual(pyarrow.parquet.read_table(path).column("v").to_pylist(), ["a", None, "c"])
+        for split, files in [(2, 2), ("1GB", 1), ("id", 3), (["id", "v"], 3)]:
+            with self.subTest(split):
+                written = pragmark.unload(self.path, os.path.join(self.folder, "t.csv"), "t", split=split, replace=True)
+                self.assertEqual((written.rows, len(written.files)), (3, files))
+        for error, message, options in [
+            (ValueError, "format", {"output": "t.xyz"}),
+            (ValueError, "blobs", {"output": "t.csv", "blobs": "raw"}),
+            (pragmark.Error, "replace=True", {"output": path}),
+            (pragmark.Error, "no table x", {"output": "x.csv", "rows": "x"}),
+        ]:
+            with self.subTest(message), self.assertRaisesRegex(error, message):
+                pragmark.unload(self.path, **options)
+
+    def test_columns_are_added_and_indexes_kept(self):
+        pragmark.load(self.path, "t", self.table(id=[1]), indexes=["id"])
+        added = pragmark.load(self.path, "t", self.table(id=[2], v=["x"]), append=True, add_columns=True)
+        self.assertTrue(any("v TEXT was added" in notice for notice in added.notices), added.notices)
+        self.assertEqual(self.rows(), [(1, None), (2, "x")])
+        pragmark.load(self.path, "t", self.table(id=[3]), replace=True, keep_indexes=True)
+        self.assertEqual(self.rows("SELECT name FROM sqlite_schema"), [("t",), ("t_id_index",)])
+
+    def test_what_has_no_values_is_loaded_and_two_columns_of_a_name_are_named(self):
+        import pyarrow
+
+        pragmark.load(self.path, "t", self.table(id=[1], none=pyarrow.nulls(1)))
+        self.assertEqual(self.rows(), [(1, None)])
+        pragmark.load(self.path, "t", pyarrow.schema([("a", pyarrow.int64())]).empty_table(), replace=True)
+        self.assertEqual(self.rows(), [])
+        with self.assertRaisesRegex(pragmark.Error, "no columns"):
+            pragmark.load(self.path, "t", pyarrow.table({}), replace=True)
+        with self.assertRaisesRegex(pragmark.Error, "two columns A"):
+            twice = pyarrow.table([[1], [2]], names=["a", "A"])
+            pragmark.load(self.path, "t", twice, replace=True)
+
     def test_an_error_leaves_the_database_as_it_was(self):
         pragmark.load(self.path, "t", self.table(id=[1]), primary_key="id")
         with open(self.path, "rb") as file:
@@ -371,6 +414,18 @@ class With_polars(Loads):
                 (2, "a name longer than a view holds", None, "b"),
             ],
         )
+
+
+    def test_columns_of_none_are_loaded_and_objects_refused(self):
+        import polars
+
+        frame = polars.DataFrame({"id": [1, 2], "none": [None, None]})
+        pragmark.load(self.path, "t", frame)
+        self.assertEqual(self.rows(), [(1, None), (2, None)])
+        with self.assertRaisesRegex(TypeError, "column o holds Python objects"):
+            pragmark.load(self.path, "t", polars.DataFrame({"o": [object()]}), replace=True)
+        with self.assertRaisesRegex(pragmark.Error, "no columns"):
+            pragmark.load(self.path, "t", polars.DataFrame(), replace=True)
 
 
 class With_pandas(Loads):

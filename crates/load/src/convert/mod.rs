@@ -38,6 +38,18 @@ pub enum Decimals {
 }
 
 impl Decimals {
+    /// Returns how values are stored, in words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Decimals::Numbers => {
+                "numbers with every digit (otherwise: --decimals text or scaled-integer)"
+            }
+            Decimals::Text => "TEXT with every digit, which compares as text",
+            Decimals::Real => "REAL, rounded to 64-bit floating point",
+            Decimals::ScaledInteger => "INTEGER",
+        }
+    }
+
     /// Returns the declared type of such columns with this number of digits after the point.
     pub(crate) fn declared(self, scale: i8) -> &'static str {
         match self {

@@ -187,7 +187,7 @@ impl Parts {
         self.rows += rows.num_rows() as u64;
         Ok(Some(Batch {
             rows,
-            numbers: RowNumbers { first, left_out: Vec::new() },
+            numbers: RowNumbers { first, left_out: Vec::new(), of: Vec::new() },
             malformed: Vec::new(),
             bytes_read: 0,
         }))

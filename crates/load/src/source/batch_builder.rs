@@ -29,7 +29,7 @@ pub(super) struct BatchBuilder {
 }
 
 /// A column that is being built.
-enum ColumnBuilder {
+pub(crate) enum ColumnBuilder {
     /// Only NULL so far, this number of times.
     Nulls(usize),
     Integers(Int64Builder),
@@ -46,7 +46,7 @@ impl BatchBuilder {
             affinities: affinities.to_vec(),
             columns: names.iter().map(|_| ColumnBuilder::Nulls(0)).collect(),
             rows: 0,
-            numbers: RowNumbers { first: before + 1, left_out: Vec::new() },
+            numbers: RowNumbers { first: before + 1, left_out: Vec::new(), of: Vec::new() },
             malformed: Vec::new(),
             number: before,
             done: Vec::new(),
@@ -134,7 +134,8 @@ fn is_same_number(value: i64, affinity: Affinity) -> bool {
 }
 
 impl ColumnBuilder {
-    fn fits(&self, value: &ValueRef<'_>, affinity: Affinity) -> bool {
+    /// Returns whether a value can be added.
+    pub(crate) fn fits(&self, value: &ValueRef<'_>, affinity: Affinity) -> bool {
         match (self, value) {
             (ColumnBuilder::Nulls(_), _) | (_, ValueRef::Null) => true,
             (ColumnBuilder::Integers(_), ValueRef::Integer(_)) => true,
@@ -150,7 +151,7 @@ impl ColumnBuilder {
     }
 
     /// Adds a value that fits.
-    fn push(&mut self, value: ValueRef<'_>, affinity: Affinity) {
+    pub(crate) fn push(&mut self, value: ValueRef<'_>, affinity: Affinity) {
         if let ColumnBuilder::Nulls(count) = self {
             *self = ColumnBuilder::begin(*count, value, affinity);
         }
@@ -211,7 +212,7 @@ impl ColumnBuilder {
         }
     }
 
-    fn finish(self) -> ArrayRef {
+    pub(crate) fn finish(self) -> ArrayRef {
         match self {
             ColumnBuilder::Nulls(count) => Arc::new(NullArray::new(count)),
             ColumnBuilder::Integers(mut values) => Arc::new(values.finish()),

@@ -146,9 +146,9 @@ pub(super) fn unreadable_text(beginning: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Returns whether a text begins as an array of objects does, or is an empty array.
-pub(super) fn is_array_of_objects(beginning: &[u8]) -> bool {
-    matches!(first_two(beginning), (Some(b'['), Some(b'{' | b']')))
+/// Returns whether a text begins as an array of objects or arrays does, or is an empty array.
+pub(super) fn is_array_of_rows(beginning: &[u8]) -> bool {
+    matches!(first_two(beginning), (Some(b'['), Some(b'{' | b'[' | b']')))
 }
 
 /// Returns whether a text begins as JSON does: with an object, or an array of anything but bare words.

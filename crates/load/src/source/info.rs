@@ -106,6 +106,8 @@ pub struct SourceInfo {
     /// Whether the columns have names; otherwise they are numbered, and rows are
     /// appended to a table by position.
     pub is_named: bool,
+    /// Whether each row of an input gives one row.
+    pub is_row_for_row: bool,
     /// Facts about the values of each column.
     pub seen: Vec<Seen>,
     /// The columns of decimals.
@@ -116,6 +118,8 @@ pub struct SourceInfo {
     pub dates: Vec<DateColumn>,
     /// The findings in it.
     pub notes: Notes,
+    /// Whether all of it has been read, and its file is closed.
+    pub is_in_memory: bool,
     /// The bytes to read from the disk, if known.
     pub total_bytes: Option<u64>,
     /// The files that it reads, which must not be written meanwhile.
@@ -134,12 +138,14 @@ impl SourceInfo {
         let seen = |column| Seen { is_text: is_text(column), ..Seen::declared() };
         SourceInfo {
             is_named: true,
+            is_row_for_row: true,
             seen: columns.iter().map(seen).collect(),
             columns,
             decimals: Vec::new(),
             decimals_as: Decimals::default(),
             dates: Vec::new(),
             notes: Notes::default(),
+            is_in_memory: false,
             total_bytes: None,
             files: vec![PathBuf::from(&name)],
             locations: Locations::new(&name, Unit::Row),

@@ -106,6 +106,11 @@ impl Input {
         Input { reader: through(self.reader), ..self }
     }
 
+    /// Closes the file, of which nothing more is read.
+    pub(super) fn close(&mut self) {
+        self.reader = Box::new(io::empty());
+    }
+
     /// Returns the name of the encoding that the text is in.
     pub(crate) fn encoding(&self) -> &'static str {
         self.encoding.name()

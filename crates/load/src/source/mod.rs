@@ -16,6 +16,7 @@ mod info;
 mod input;
 mod json_lines;
 mod locations;
+mod long;
 mod notes;
 pub(crate) mod number;
 mod number_form;
@@ -25,6 +26,7 @@ mod text;
 mod view;
 
 pub use arrow::BatchSource;
+pub(crate) use batch_builder::ColumnBuilder;
 pub use columnar::ColumnarSource;
 pub use csv::{CsvOptions, CsvSource};
 pub use database::{DatabaseSource, Selection};
@@ -52,6 +54,7 @@ use crate::error::{LoadError, Result};
 use crate::table::Column;
 use dates::Dated;
 use format::{ARROW_STREAM, beginning, begins_as_json, has_name, unreadable_text};
+use long::Long;
 use several::SeveralSource;
 use view::View;
 
@@ -115,6 +118,10 @@ pub struct Opening {
     pub names: Vec<(String, String)>,
     /// The name of an additional column for the file that each row comes from.
     pub file_column: Option<String>,
+    /// Whether an input may have further columns, and lack some: the rows of the others have NULL there.
+    pub adds_columns: bool,
+    /// The columns that stay if each value of the others is to be a row; empty if rows stay as they are.
+    pub long: Vec<String>,
     /// Which texts are read as dates and get the form of SQLite's date functions; none by default.
     pub dates: Option<Dates>,
     /// How decimals of Parquet and Arrow are stored.
@@ -137,6 +144,8 @@ impl Opening {
             columns: Vec::new(),
             names: Vec::new(),
             file_column: None,
+            adds_columns: false,
+            long: Vec::new(),
             dates: None,
             decimals: Decimals::default(),
             selection: Selection::default(),
@@ -160,10 +169,13 @@ pub fn open(paths: &[PathBuf], opening: &Opening) -> Result<Box<dyn Source>> {
     if matches!(opening.sample, Sample::First) && paths.iter().all(|path| is_reopenable(path)) {
         view.reopen = Some(Reopen { paths: paths.to_vec(), opening: opening.clone() });
     }
-    Ok(match &opening.dates {
+    let source: Box<dyn Source> = match &opening.dates {
         Some(dates) => Box::new(Dated::new(Box::new(view), dates.clone())),
         None => Box::new(view),
-    })
+    };
+    let file = opening.file_column.iter();
+    let ids: Vec<String> = opening.long.iter().chain(file).cloned().collect();
+    Ok(if opening.long.is_empty() { source } else { Box::new(Long::new(source, &ids)?) })
 }
 
 fn open_one(path: &Path, opening: &Opening) -> Result<Box<dyn Source>> {
@@ -193,7 +205,7 @@ fn text_source(path: &Path, format: Format, opening: &Opening) -> Result<Box<dyn
     let mut is_json = format == Format::JsonLines;
     if opening.format.is_none() && !is_json {
         let beginning = input.beginning()?;
-        is_json = begins_as_json(&beginning);
+        is_json = begins_as_json(&beginning) || has_name(path, &[".json", ".geojson"]);
         if let Some(reason) = unreadable_text(&beginning) {
             return Err(LoadError::form(&input.name, reason));
         }
@@ -235,6 +247,7 @@ fn json_options(opening: &Opening, format: Format) -> Result<JsonOptions> {
         rows,
         is_of_lines: format == Format::JsonLines,
         more_keys: opening.more_keys.clone(),
+        has_no_header: opening.csv.header == 0,
         only: opening.columns.clone(),
     })
 }

@@ -8,25 +8,10 @@ use super::number_form::NumberForm;
 /// Something found in an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
-    /// How a text is written.
-    Form(String),
-    /// Lines before the header that are no rows were skipped, of which this is the first.
-    Preamble {
-        /// How many.
-        lines: usize,
-        /// The first of them.
-        first: String,
-    },
-    /// Excel's line that names the delimiter was skipped.
-    DelimiterLine,
-    /// A last line that counts the rows was skipped.
-    RowCount(String),
-    /// The last row looks like a total.
-    Total(String),
-    /// The names of all columns are numbers.
-    NumericHeader,
-    /// Every delimiter stands next to a blank.
-    Blanks,
+    /// How the input was read, or what was left out.
+    Fact(String),
+    /// A doubt about how the input was read, with the option that reads it otherwise.
+    Warning(String),
     /// A column of texts has numbers in one of these forms.
     Numbers {
         /// The column.
@@ -43,41 +28,16 @@ pub enum Note {
         /// How many.
         values: u64,
     },
-    /// A key differs from another one only in case, and its column has another name.
-    Renamed {
-        /// The key.
-        key: String,
-        /// The column.
-        column: String,
-    },
-    /// The rows are a list in one JSON document.
-    List(String),
 }
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Note::Form(form) => write!(f, "input: {form}"),
-            Note::Preamble { lines: 1, first } => {
-                write!(f, "skipped: the line before the header, `{first}`")
-            }
-            Note::Preamble { lines, first } => {
-                write!(f, "skipped: {lines} lines before the header, from `{first}` on")
-            }
-            Note::DelimiterLine => f.write_str("skipped: the first line, which names the delimiter"),
-            Note::RowCount(line) => write!(f, "skipped: the last line, `{line}`"),
-            Note::Total(line) => write!(
-                f,
-                "warning: the last row, `{line}`, looks like a total; leave it out with --skip-lines 0,1"
-            ),
-            Note::NumericHeader => f.write_str(
-                "warning: the first line has only numbers and was read as the header; --header 0 reads it as a row",
-            ),
-            Note::Blanks => f.write_str(
-                "warning: blanks stand next to every delimiter and are part of the values; --trim takes them away",
-            ),
+            Note::Fact(fact) => f.write_str(fact),
+            Note::Warning(warning) => write!(f, "warning: {warning}"),
             Note::Numbers { column, value, forms } => {
-                let forms: Vec<String> = forms.iter().map(|form| format!("--number {form}")).collect();
+                let forms: Vec<String> =
+                    forms.iter().map(|form| format!("--number {form}")).collect();
                 write!(
                     f,
                     "warning: column {column} has texts such as `{value}`, which {} reads as numbers",
@@ -88,15 +48,11 @@ impl fmt::Display for Note {
                 write!(f, "warning: a value of column {column} is no number and stayed text")
             }
             Note::Texts { column, values } => {
-                write!(f, "warning: {values} values of column {column} are no numbers and stayed text")
+                write!(
+                    f,
+                    "warning: {values} values of column {column} are no numbers and stayed text"
+                )
             }
-            Note::Renamed { key, column } => {
-                write!(f, "keys: {key}, which differs from another one only in case, is column {column}")
-            }
-            Note::List(path) if path.is_empty() => {
-                f.write_str("rows: the members of an object; column _key has their keys")
-            }
-            Note::List(path) => write!(f, "rows: the list {path}"),
         }
     }
 }
@@ -122,6 +78,14 @@ impl Notes {
         if !notes.contains(&note) {
             notes.push(note);
         }
+    }
+
+    pub(crate) fn fact(&self, fact: impl Into<String>) {
+        self.add(Note::Fact(fact.into()));
+    }
+
+    pub(crate) fn warn(&self, warning: impl Into<String>) {
+        self.add(Note::Warning(warning.into()));
     }
 
     /// Returns all of them.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::text::shift;
 use super::view::View;
-use super::{Opening, ReadOptions, Sample, Source, SourceInfo, open_one};
+use super::{Opening, ReadOptions, Sample, Seen, Source, SourceInfo, open_one};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::convert::Decimals;
@@ -27,11 +27,14 @@ pub(super) struct SeveralSource {
     bytes: u64,
 }
 
+/// Bytes of inputs that are kept in memory.
+const MOST_KEPT: u64 = 32 << 20;
+
 /// An input that has been looked at.
 struct Part {
     path: PathBuf,
     bytes: Option<u64>,
-    /// Standard input cannot be opened twice, so it is kept.
+    /// Standard input cannot be opened twice, so it is kept; small texts are, because opening takes longer than reading.
     opened: Option<Box<dyn Source>>,
 }
 
@@ -44,37 +47,80 @@ struct Current {
     bytes: u64,
 }
 
-/// Makes the types of columns suit another input too, which must have these columns and no others.
-fn suit(info: &mut SourceInfo, source: &dyn Source) -> Result<()> {
-    let order = order(&info.name, &info.columns, source)?;
+/// Makes the columns suit another input too, which must have these columns and no others, unless columns are added. Returns
+/// where they stand in it.
+fn suit(
+    info: &mut SourceInfo,
+    source: &dyn Source,
+    adds_columns: bool,
+) -> Result<Vec<Option<usize>>> {
+    let mut order = order(&info.name, &info.columns, source, adds_columns)?;
     check_scales(info, source.info())?;
-    for (number, at) in order.into_iter().enumerate() {
+    let other = source.info();
+    for (number, at) in order.iter().enumerate() {
         let (column, seen) = (&mut info.columns[number], &mut info.seen[number]);
-        let (found, other) = (&source.columns()[at], &source.info().seen[at]);
-        seen.is_beyond_real |= other.is_beyond_real;
-        let declared = match (other.is_typed, seen.is_typed) {
-            (true, true) => match common(&column.declared, &found.declared) {
-                common if seen.is_beyond_real && Affinity::of(&common) == Affinity::Real => {
-                    Affinity::Text.declared().to_owned()
-                }
-                common => common,
-            },
-            (true, false) => found.declared.clone(),
-            (false, _) => column.declared.clone(),
+        let Some(at) = *at else {
+            column.not_null = false;
+            continue;
         };
-        if declared != column.declared || !seen.is_typed {
-            seen.decided.clone_from(&other.decided);
+        let before = column.declared.clone();
+        let was_typed = seen.is_typed;
+        widen(column, seen, &other.columns[at], &other.seen[at]);
+        if was_typed && before != column.declared {
+            let (name, declared) = (&column.name, &column.declared);
+            info.notes.fact(format!(
+                "types: {name} is {declared}, not {before}, because of {}",
+                other.name
+            ));
         }
-        seen.no_number = match (seen.no_number.take(), seen.is_typed) {
-            (Some(value), _) if other.no_number.is_some() || !other.is_typed => Some(value),
-            (None, false) => other.no_number.clone(),
-            _ => None,
-        };
-        column.declared = declared;
-        column.not_null &= found.not_null;
-        seen.is_typed |= other.is_typed;
     }
-    Ok(())
+    for at in (0..other.columns.len()).filter(|at| !order.contains(&Some(*at))).collect::<Vec<_>>()
+    {
+        let column = Column { not_null: false, ..other.columns[at].clone() };
+        info.decimals
+            .extend(other.decimals.iter().filter(|known| known.name == column.name).cloned());
+        info.columns.push(column);
+        info.seen.push(other.seen[at].clone());
+        order.push(Some(at));
+    }
+    Ok(order)
+}
+
+/// Makes the type of a column suit the values of another one too.
+pub(super) fn widen(column: &mut Column, seen: &mut Seen, found: &Column, other: &Seen) {
+    seen.is_beyond_real |= other.is_beyond_real;
+    let declared = match (other.is_typed, seen.is_typed) {
+        (true, true) => match common(&column.declared, &found.declared) {
+            common if seen.is_beyond_real && Affinity::of(&common) == Affinity::Real => {
+                Affinity::Text.declared().to_owned()
+            }
+            common => common,
+        },
+        (true, false) => found.declared.clone(),
+        (false, _) => column.declared.clone(),
+    };
+    if declared != column.declared || !seen.is_typed {
+        seen.decided.clone_from(&other.decided);
+    }
+    seen.no_number = match (seen.no_number.take(), seen.is_typed) {
+        (Some(value), _) if other.no_number.is_some() || !other.is_typed => Some(value),
+        (None, false) => other.no_number.clone(),
+        _ => None,
+    };
+    column.declared = declared;
+    column.not_null &= found.not_null;
+    seen.is_typed |= other.is_typed;
+    seen.is_text |= other.is_text;
+}
+
+/// Notes the columns that not all inputs have; of each column, the inputs with it and the first of them are known.
+fn note_missing(info: &SourceInfo, having: &[(usize, String)], inputs: usize) {
+    for (column, (count, first)) in info.columns.iter().zip(having) {
+        if *count < inputs {
+            let name = &column.name;
+            info.notes.fact(format!("columns: {name} is in {count} of {inputs} inputs, first in {first}; the rows of others have NULL"));
+        }
+    }
 }
 
 /// Integers that stand for decimals must have the point at the same digit in all inputs.
@@ -82,7 +128,9 @@ fn check_scales(first: &SourceInfo, other: &SourceInfo) -> Result<()> {
     if first.decimals_as != Decimals::ScaledInteger {
         return Ok(());
     }
-    for column in &other.columns {
+    let is_known =
+        |column: &&Column| first.columns.iter().any(|known| same(&known.name, &column.name));
+    for column in other.columns.iter().filter(is_known) {
         let scale = |info: &SourceInfo| {
             let known = info.decimals.iter().find(|known| same(&known.name, &column.name));
             known.map_or(0, |known| known.scale)
@@ -100,26 +148,33 @@ fn check_scales(first: &SourceInfo, other: &SourceInfo) -> Result<()> {
 }
 
 impl SeveralSource {
-    /// Looks at every input: all of them must have the columns of the first, by name. Types are chosen
-    /// so that they suit all.
+    /// Looks at every input: all of them must have the columns of the first, by name, unless columns are added. Types are
+    /// chosen so that they suit all.
     pub(super) fn open(paths: &[PathBuf], opening: &Opening) -> Result<SeveralSource> {
         let mut inputs = Vec::new();
         let mut common: Option<SourceInfo> = None;
+        let (mut having, mut kept): (Vec<(usize, String)>, u64) = (Vec::new(), 0);
         for path in paths {
             let source = open_one(path, opening)?;
-            match &mut common {
-                None => common = Some(source.info().clone()),
-                Some(info) => suit(info, &*source)?,
+            let info = common.get_or_insert_with(|| source.info().clone());
+            let order = suit(info, &*source, opening.adds_columns)?;
+            having.resize(order.len(), (0, source.name().to_owned()));
+            for (having, _) in having.iter_mut().zip(&order).filter(|(_, at)| at.is_some()) {
+                having.0 += 1;
             }
+            let bytes = source.info().total_bytes.unwrap_or(u64::MAX);
+            let is_small = source.info().is_in_memory && kept.saturating_add(bytes) <= MOST_KEPT;
+            kept += if is_small { bytes } else { 0 };
             inputs.push(Part {
                 path: path.clone(),
                 bytes: source.info().total_bytes,
-                opened: (path.as_os_str() == "-").then_some(source),
+                opened: (path.as_os_str() == "-" || is_small).then_some(source),
             });
         }
         let Some(mut info) = common else {
             return Err(LoadError::Definition("no input is named".to_owned()));
         };
+        note_missing(&info, &having, inputs.len());
         info.name = format!("{} and {} more", info.name, inputs.len() - 1);
         info.total_bytes = inputs.iter().map(|part| part.bytes).sum();
         info.files = paths.to_vec();
@@ -148,8 +203,9 @@ impl SeveralSource {
             Some(source) => source,
             None => open_one(&part.path, &self.opening)?,
         };
-        let order = order(&self.info.name, &self.info.columns, &*source)?;
-        let mut source = View::new(source, order);
+        let columns = &self.info.columns;
+        let order = order(&self.info.name, columns, &*source, self.opening.adds_columns)?;
+        let mut source = View::new(source, columns.clone(), order);
         source.begin(self.options.clone());
         if self.next > 1 {
             let unit = source.info().locations.find(1).unit;
@@ -210,13 +266,19 @@ impl Source for SeveralSource {
     }
 }
 
-/// Returns the positions of the columns in another source, which must have these columns and no others.
-fn order(first: &str, columns: &[Column], source: &dyn Source) -> Result<Vec<usize>> {
-    let differs = |reason: String| LoadError::form(source.name(), reason);
+/// Returns the positions of the columns in another source, which must have these columns and no others, unless columns are
+/// added.
+fn order(
+    first: &str,
+    columns: &[Column],
+    source: &dyn Source,
+    adds_columns: bool,
+) -> Result<Vec<Option<usize>>> {
+    let differs = |reason: String| LoadError::OtherColumns(source.name().to_owned(), reason);
     let found = source.columns();
     let stranger =
         found.iter().find(|found| !columns.iter().any(|column| same(&column.name, &found.name)));
-    if let Some(stranger) = stranger {
+    if let Some(stranger) = stranger.filter(|_| !adds_columns) {
         return Err(differs(format!(
             "it has a column {}, which {first} does not have",
             stranger.name
@@ -225,9 +287,14 @@ fn order(first: &str, columns: &[Column], source: &dyn Source) -> Result<Vec<usi
     columns
         .iter()
         .map(|column| {
-            found.iter().position(|found| same(&column.name, &found.name)).ok_or_else(|| {
-                differs(format!("it has no column {}, which {first} has", column.name))
-            })
+            let at = found.iter().position(|found| same(&column.name, &found.name));
+            if at.is_none() && !adds_columns {
+                return Err(differs(format!(
+                    "it has no column {}, which {first} has",
+                    column.name
+                )));
+            }
+            Ok(at)
         })
         .collect()
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, StringArray};
+use arrow_array::{ArrayRef, NullArray, StringArray};
 
 use super::{ReadOptions, Reopen, Seen, Source, SourceInfo, Typing};
 use crate::affinity::Affinity;
@@ -16,8 +16,8 @@ use crate::table::Column;
 pub(super) struct View {
     source: Box<dyn Source>,
     info: SourceInfo,
-    /// Where each column stands in the source.
-    order: Vec<usize>,
+    /// Where each column stands in the source, if it is there.
+    order: Vec<Option<usize>>,
     /// Whether the last column holds the file of each row.
     has_file: bool,
     /// Whether batches stay as they are.
@@ -27,15 +27,16 @@ pub(super) struct View {
 }
 
 impl View {
-    /// Selects the columns at these positions.
-    pub(super) fn new(source: Box<dyn Source>, order: Vec<usize>) -> View {
+    /// Gives these columns, which stand at these positions; NULL for a column that the source does not have.
+    pub(super) fn new(
+        source: Box<dyn Source>,
+        columns: Vec<Column>,
+        order: Vec<Option<usize>>,
+    ) -> View {
         let of = source.info();
-        let info = SourceInfo {
-            columns: order.iter().map(|at| of.columns[*at].clone()).collect(),
-            seen: order.iter().map(|at| of.seen[*at].clone()).collect(),
-            ..of.clone()
-        };
-        let is_same = order.iter().copied().eq(0..of.columns.len());
+        let seen = |at: &Option<usize>| at.map_or_else(Seen::default, |at| of.seen[at].clone());
+        let info = SourceInfo { columns, seen: order.iter().map(seen).collect(), ..of.clone() };
+        let is_same = order.iter().copied().eq((0..of.columns.len()).map(Some));
         View { source, info, order, has_file: false, is_same, reopen: None }
     }
 
@@ -44,11 +45,12 @@ impl View {
     /// # Errors
     /// The source has no such column.
     pub(super) fn selected(source: Box<dyn Source>, names: &[String]) -> Result<View> {
-        let order = match names {
+        let order: Vec<usize> = match names {
             [] => (0..source.columns().len()).collect(),
             names => positions(source.name(), source.columns(), names)?,
         };
-        Ok(View::new(source, order))
+        let columns = order.iter().map(|at| source.columns()[*at].clone()).collect();
+        Ok(View::new(source, columns, order.into_iter().map(Some).collect()))
     }
 
     /// Renames columns, given by their old and new names, and adds a column of this name for the file.
@@ -134,11 +136,13 @@ impl Source for View {
             typing: vec![Typing::Declared; columns],
             ..options
         };
-        for (at, affinity) in self.order.iter().zip(options.affinities) {
-            of_source.affinities[*at] = affinity;
+        let at = |(at, value)| Option::zip(at, Some(value));
+        for (at, affinity) in self.order.iter().copied().zip(options.affinities).filter_map(at) {
+            of_source.affinities[at] = affinity;
         }
-        for (at, typing) in self.order.iter().zip(options.typing) {
-            of_source.typing[*at] = typing;
+        let at = |(at, value)| Option::zip(at, Some(value));
+        for (at, typing) in self.order.iter().copied().zip(options.typing).filter_map(at) {
+            of_source.typing[at] = typing;
         }
         self.source.begin(of_source);
     }
@@ -149,8 +153,13 @@ impl Source for View {
             return Ok(Some(batch));
         }
         let rows = batch.rows.num_rows();
-        let columns = self.order.iter().map(|at| Arc::clone(batch.rows.column(*at)));
-        let mut columns: Vec<ArrayRef> = columns.collect();
+        let column = |at: &Option<usize>| -> ArrayRef {
+            match at {
+                Some(at) => Arc::clone(batch.rows.column(*at)),
+                None => Arc::new(NullArray::new(rows)),
+            }
+        };
+        let mut columns: Vec<ArrayRef> = self.order.iter().map(column).collect();
         if self.has_file {
             let file = self.info.locations.find(batch.numbers.first).input;
             let files = std::iter::repeat_n(file, rows);

@@ -3,11 +3,10 @@
 use std::io;
 use std::sync::Arc;
 
-use arrow_array::builder::{
-    BinaryBuilder, Date32Builder, Float64Builder, Int64Builder, StringBuilder,
-    TimestampSecondBuilder,
+use arrow_array::cast::AsArray;
+use arrow_array::{
+    Array, ArrayRef, Date32Array, RecordBatch, TimestampSecondArray, new_null_array,
 };
-use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
@@ -22,6 +21,7 @@ use super::OutputFormat;
 use super::output::Output;
 use crate::affinity::Affinity;
 use crate::error::{LoadError, Result};
+use crate::source::ColumnBuilder;
 use crate::sql::quoted;
 use crate::table::Column;
 
@@ -98,17 +98,6 @@ fn data_type(column: &Column, has: [bool; 4]) -> Result<DataType, String> {
     })
 }
 
-/// Values of a column.
-enum Builder {
-    Nulls(usize),
-    Integers(Int64Builder),
-    Reals(Float64Builder),
-    Texts(StringBuilder),
-    Days(Date32Builder),
-    Seconds(TimestampSecondBuilder),
-    Blobs(BinaryBuilder),
-}
-
 /// Returns the day of a date, counted from 1970.
 fn days(text: &str) -> Option<i64> {
     let part = |range: std::ops::Range<usize>| text.get(range)?.parse::<i64>().ok();
@@ -122,68 +111,21 @@ fn seconds(text: &str) -> Option<i64> {
     Some(days(text)? * 86_400 + time)
 }
 
-impl Builder {
-    fn new(data_type: &DataType) -> Builder {
-        match data_type {
-            DataType::Int64 => Builder::Integers(Int64Builder::new()),
-            DataType::Float64 => Builder::Reals(Float64Builder::new()),
-            DataType::Date32 => Builder::Days(Date32Builder::new()),
-            DataType::Timestamp(..) => Builder::Seconds(TimestampSecondBuilder::new()),
-            DataType::Utf8 => Builder::Texts(StringBuilder::new()),
-            DataType::Binary => Builder::Blobs(BinaryBuilder::new()),
-            _ => Builder::Nulls(0),
+/// Returns the values of a column in its type.
+fn finished(column: ColumnBuilder, data_type: &DataType) -> ArrayRef {
+    let array = column.finish();
+    let texts = || array.as_string::<i32>().iter();
+    match (array.data_type(), data_type) {
+        (DataType::Null, other) => new_null_array(other, array.len()),
+        (DataType::Utf8, DataType::Date32) => {
+            let days = texts().map(|text| text.and_then(days).and_then(|day| day.try_into().ok()));
+            Arc::new(days.collect::<Date32Array>())
         }
-    }
-
-    /// Adds a value, which has the type of the column or is NULL; returns its bytes.
-    fn push(&mut self, value: ValueRef<'_>) -> io::Result<usize> {
-        match (self, value) {
-            (Builder::Nulls(count), ValueRef::Null) => *count += 1,
-            (Builder::Integers(values), ValueRef::Integer(value)) => values.append_value(value),
-            (Builder::Integers(values), ValueRef::Null) => values.append_null(),
-            (Builder::Reals(values), ValueRef::Real(value)) => values.append_value(value),
-            (Builder::Reals(values), ValueRef::Integer(value))
-                if value as f64 as i128 == i128::from(value) =>
-            {
-                values.append_value(value as f64);
-            }
-            (Builder::Reals(values), ValueRef::Null) => values.append_null(),
-            (Builder::Texts(values), ValueRef::Text(text)) => {
-                values.append_value(text);
-                return Ok(text.len());
-            }
-            (Builder::Texts(values), ValueRef::Null) => values.append_null(),
-            (Builder::Days(values), ValueRef::Text(text)) if days(text).is_some() => {
-                values.append_option(days(text).and_then(|day| i32::try_from(day).ok()));
-            }
-            (Builder::Days(values), ValueRef::Null) => values.append_null(),
-            (Builder::Seconds(values), ValueRef::Text(text)) if seconds(text).is_some() => {
-                values.append_option(seconds(text));
-            }
-            (Builder::Seconds(values), ValueRef::Null) => values.append_null(),
-            (Builder::Blobs(values), ValueRef::Blob(bytes)) => {
-                values.append_value(bytes);
-                return Ok(bytes.len());
-            }
-            (Builder::Blobs(values), ValueRef::Null) => values.append_null(),
-            (_, value) => {
-                let reason = format!("the value {value:?} does not fit the type of its column");
-                return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
-            }
+        (DataType::Utf8, DataType::Timestamp(..)) => {
+            let seconds = texts().map(|text| text.and_then(seconds));
+            Arc::new(seconds.collect::<TimestampSecondArray>())
         }
-        Ok(8)
-    }
-
-    fn finish(&mut self) -> ArrayRef {
-        match self {
-            Builder::Nulls(count) => Arc::new(arrow_array::NullArray::new(std::mem::take(count))),
-            Builder::Integers(values) => Arc::new(values.finish()),
-            Builder::Reals(values) => Arc::new(values.finish()),
-            Builder::Texts(values) => Arc::new(values.finish()),
-            Builder::Days(values) => Arc::new(values.finish()),
-            Builder::Seconds(values) => Arc::new(values.finish()),
-            Builder::Blobs(values) => Arc::new(values.finish()),
-        }
+        _ => array,
     }
 }
 
@@ -198,11 +140,15 @@ enum Encoder {
 pub(super) struct ColumnarWriter {
     encoder: Encoder,
     schema: SchemaRef,
-    columns: Vec<Builder>,
+    columns: Vec<ColumnBuilder>,
     rows: usize,
     bytes: usize,
     /// Bytes of a row group, which is in memory until it is written.
     group: usize,
+}
+
+fn new_columns(schema: &SchemaRef) -> Vec<ColumnBuilder> {
+    schema.fields().iter().map(|_| ColumnBuilder::Nulls(0)).collect()
 }
 
 fn of_arrow(error: ArrowError) -> io::Error {
@@ -240,11 +186,10 @@ impl ColumnarWriter {
                 Encoder::Parquet(Box::new(writer.map_err(of_parquet)?))
             }
         };
-        let columns = schema.fields().iter().map(|field| Builder::new(field.data_type())).collect();
         Ok(ColumnarWriter {
             encoder,
             schema: Arc::clone(schema),
-            columns,
+            columns: new_columns(schema),
             rows: 0,
             bytes: 0,
             group,
@@ -252,8 +197,22 @@ impl ColumnarWriter {
     }
 
     pub(super) fn row(&mut self, values: &[ValueRef<'_>]) -> io::Result<()> {
-        for (column, value) in self.columns.iter_mut().zip(values) {
-            self.bytes += column.push(*value)?;
+        for ((column, value), field) in
+            self.columns.iter_mut().zip(values).zip(self.schema.fields())
+        {
+            let is_real = *field.data_type() == DataType::Float64;
+            let affinity = if is_real { Affinity::Real } else { Affinity::Blob };
+            if !column.fits(value, affinity) {
+                let name = field.name();
+                let reason = format!("the value {value:?} does not fit the type of column {name}");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+            }
+            column.push(*value, affinity);
+            self.bytes += match value {
+                ValueRef::Text(text) => text.len(),
+                ValueRef::Blob(bytes) => bytes.len(),
+                _ => size_of::<i64>(),
+            };
         }
         self.rows += 1;
         if self.rows == BATCH_ROWS || self.bytes >= BATCH_BYTES { self.end_batch() } else { Ok(()) }
@@ -263,7 +222,10 @@ impl ColumnarWriter {
         if self.rows == 0 {
             return Ok(());
         }
-        let columns = self.columns.iter_mut().map(Builder::finish).collect();
+        let columns = std::mem::replace(&mut self.columns, new_columns(&self.schema));
+        let fields = self.schema.fields().iter();
+        let columns = columns.into_iter().zip(fields);
+        let columns = columns.map(|(column, field)| finished(column, field.data_type())).collect();
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(of_arrow)?;
         (self.rows, self.bytes) = (0, 0);
         match &mut self.encoder {

@@ -6,6 +6,7 @@ mod output;
 mod text;
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ use engine::{Connection, Library, OpenFlags, Statement, Step, ValueRef};
 
 use crate::error::{LoadError, Result};
 use crate::source::{Selection, columns, query};
+use crate::sql::{quoted, same};
 use crate::table::Column;
 use columnar::{ColumnarWriter, GROUP_BYTES};
 use output::{Output, OutputFiles};
@@ -31,7 +33,7 @@ pub struct Unload {
     pub replace: bool,
     /// How the rows are written.
     pub form: OutputForm,
-    /// How large a file may be before the next one begins.
+    /// Where a file ends and the next one begins.
     pub split: Option<Split>,
     /// How blobs are written in texts.
     pub blobs: Blobs,
@@ -76,13 +78,15 @@ pub enum Compression {
     Zstd,
 }
 
-/// How large a file may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Where a file ends and another one begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Split {
-    /// About this number of bytes.
+    /// At about this number of bytes.
     Bytes(u64),
-    /// This number of rows.
+    /// At this number of rows.
     Rows(u64),
+    /// Where these columns have another value: each file has the rows of one, in a folder such as `country=DE`.
+    Columns(Vec<String>),
 }
 
 /// How blobs are written in texts.
@@ -105,6 +109,43 @@ pub struct Unloaded {
     pub files: Vec<PathBuf>,
     /// From the beginning to the end.
     pub time: Duration,
+}
+
+impl FromStr for Split {
+    type Err = String;
+
+    /// Reads `1GB`, `100000` or `country,year`: bytes have a unit, rows have none, and all else is columns.
+    fn from_str(text: &str) -> Result<Split, String> {
+        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let unit = text[digits.len()..].to_ascii_uppercase();
+        let shift = match unit.trim_end_matches('B').trim_end_matches('I') {
+            "" => 0,
+            "K" => 10,
+            "M" => 20,
+            "G" => 30,
+            "T" => 40,
+            _ => u32::MAX,
+        };
+        let number = digits.parse::<u64>().ok();
+        let split = match number.and_then(|number| number.checked_mul(1_u64.checked_shl(shift)?)) {
+            Some(0) => return Err("must be at least one row or byte".to_owned()),
+            Some(rows) if unit.is_empty() => Split::Rows(rows),
+            Some(bytes) => Split::Bytes(bytes),
+            None => Split::Columns(text.split(',').map(str::to_owned).collect()),
+        };
+        Ok(split)
+    }
+}
+
+impl FromStr for OutputForm {
+    type Err = String;
+
+    fn from_str(ending: &str) -> Result<OutputForm, String> {
+        OutputForm::of_name(ending).ok_or_else(|| {
+            "must be csv, tsv, json, jsonl, each also with .gz or .zst; parquet, arrow, or arrows for a stream"
+                .to_owned()
+        })
+    }
 }
 
 impl OutputForm {
@@ -172,8 +213,11 @@ fn write(
     let mut files =
         Files { request, place: OutputFiles::new(request)?, writer: None, rows: 0, total: 0 };
     let maker = Maker::new(&connection, request, &query, columns)?;
-    let mut statement = connection.prepare(&query)?;
+    let folders = folders(request, &maker.columns)?;
+    let first = maker.columns.len() as i32;
+    let mut statement = connection.prepare(&divided(&query, &folders))?;
     while statement.step()? == Step::Row {
+        files.enter(folder(&statement, &folders, first)?)?;
         files.push(&maker, &row(&statement, &maker.columns, files.total + 1, &input)?)?;
         if files.total.is_multiple_of(ROWS_AT_A_TIME) && !observer(files.total) {
             return Err(LoadError::Interrupted);
@@ -182,6 +226,67 @@ fn write(
     let rows = files.total;
     let (files, bytes) = files.finish(&maker)?;
     Ok(Unloaded { rows, bytes, files, time: Duration::ZERO })
+}
+
+/// Returns the columns by whose values rows are divided, as the table has them.
+fn folders(request: &Unload, columns: &[Column]) -> Result<Vec<String>> {
+    let Some(Split::Columns(names)) = &request.split else { return Ok(Vec::new()) };
+    let find = |name: &String| {
+        let column = columns.iter().find(|column| same(&column.name, name));
+        let known = || columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>();
+        let input = request.database.display().to_string();
+        let unknown = || LoadError::no_input_column(&input, name, &known());
+        column.map(|column| column.name.clone()).ok_or_else(unknown)
+    };
+    names.iter().map(find).collect()
+}
+
+/// Returns a query for the rows in the order of folders, with a text of each value behind their columns.
+fn divided(query: &str, folders: &[String]) -> String {
+    if folders.is_empty() {
+        return query.to_owned();
+    }
+    let text = |name: &String| {
+        let name = quoted(name);
+        format!("iif(typeof({name}) = 'blob', hex({name}), CAST({name} AS TEXT))")
+    };
+    let texts: Vec<String> = folders.iter().map(text).collect();
+    let order: Vec<String> = texts.iter().map(|text| format!("{text} COLLATE BINARY")).collect();
+    format!("SELECT *, {} FROM ({query}) ORDER BY {}", texts.join(", "), order.join(", "))
+}
+
+/// Returns the folder of a row, such as `country=DE/year=2024`; NULL is what Hive writes for it.
+fn folder(statement: &Statement<'_, '_>, folders: &[String], first: i32) -> Result<PathBuf> {
+    let part = |(at, name): (i32, &String)| {
+        Ok(match statement.column_value_ref(at)? {
+            ValueRef::Text(text) => format!("{}={}", escaped(name), escaped(text)),
+            _ => format!("{}=__HIVE_DEFAULT_PARTITION__", escaped(name)),
+        })
+    };
+    (first..).zip(folders).map(part).collect()
+}
+
+/// Returns a text as a part of a path, with other characters as in URLs.
+fn escaped(text: &str) -> String {
+    let part = |c: char| match c {
+        '/'
+        | '\\'
+        | '%'
+        | '='
+        | ':'
+        | '*'
+        | '?'
+        | '"'
+        | '<'
+        | '>'
+        | '|'
+        | '\0'..='\x1f'
+        | '\x7f' => {
+            format!("%{:02X}", u32::from(c))
+        }
+        c => c.to_string(),
+    };
+    text.chars().map(part).collect()
 }
 
 /// Returns the values of a row.
@@ -225,7 +330,7 @@ impl Maker {
         let schema = is_columnar.then(|| columnar::schema(connection, &input, query, &columns));
         let is_delimited = matches!(request.form.format, OutputFormat::Csv | OutputFormat::Tsv);
         let has_null = || {
-            let name = crate::sql::quoted(&columns[0].name);
+            let name = quoted(&columns[0].name);
             connection
                 .query_i64(&format!("SELECT EXISTS (SELECT 1 FROM ({query}) WHERE {name} IS NULL)"))
         };
@@ -266,11 +371,20 @@ struct Files<'u> {
 }
 
 impl Files<'_> {
+    /// Goes on in this folder.
+    fn enter(&mut self, folder: PathBuf) -> Result<()> {
+        if folder != self.place.folder {
+            self.end()?;
+            self.place.folder = folder;
+        }
+        Ok(())
+    }
+
     fn push(&mut self, maker: &Maker, values: &[ValueRef<'_>]) -> Result<()> {
         let is_full = match self.request.split {
             Some(Split::Rows(most)) => self.rows >= most,
             Some(Split::Bytes(most)) => self.rows > 0 && self.place.bytes() >= most,
-            None => false,
+            Some(Split::Columns(_)) | None => false,
         };
         if is_full {
             self.end()?;
@@ -304,9 +418,8 @@ impl Files<'_> {
             None => return Ok(()),
         };
         self.rows = 0;
-        let ended = output.and_then(Output::finish).map_err(LoadError::write(self.place.path()))?;
-        self.place.end(ended);
-        Ok(())
+        let ended = output.and_then(Output::finish).and_then(|sink| self.place.end(sink));
+        ended.map_err(LoadError::write(self.place.path()))
     }
 
     /// Ends the last file, which there is even without a row, and moves all to their places; returns them and their bytes.

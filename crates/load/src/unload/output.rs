@@ -6,18 +6,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::write::GzEncoder;
+use tempfile::TempPath;
 
-use super::{Compression, Unload, part};
+use super::{Compression, Split, Unload, part};
 use crate::database::is_same_file;
 use crate::error::{LoadError, Result};
-use crate::staging::Unfinished;
+use crate::staging::{Unfinished, directory};
 
 /// The files of an unload.
 pub(super) struct OutputFiles {
     /// The path as it was named; none is standard output.
     path: Option<PathBuf>,
-    done: Vec<(Unfinished, PathBuf)>,
+    done: Vec<(TempPath, PathBuf)>,
     current: PathBuf,
+    /// The folder of the current file, below that of the path.
+    pub(super) folder: PathBuf,
     /// Bytes of the current file so far, and of the ones before.
     bytes: Arc<AtomicU64>,
     before: u64,
@@ -35,7 +38,14 @@ impl OutputFiles {
         }
         let current = request.output.clone().unwrap_or_else(|| "standard output".into());
         let (path, bytes) = (request.output.clone(), Arc::default());
-        Ok(OutputFiles { path, done: Vec::new(), current, bytes, before: 0 })
+        Ok(OutputFiles {
+            path,
+            done: Vec::new(),
+            current,
+            folder: PathBuf::new(),
+            bytes,
+            before: 0,
+        })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -53,11 +63,19 @@ impl OutputFiles {
             None => Sink::Standard(io::stdout()),
             Some(path) => {
                 let number = self.done.len() as u64 + 1;
-                self.current =
-                    if request.split.is_some() { part(path, number) } else { path.clone() };
+                self.current = match request.split {
+                    None => path.clone(),
+                    Some(Split::Columns(_)) => {
+                        let name = path.file_name().unwrap_or_default();
+                        directory(path).join(&self.folder).join(name)
+                    }
+                    Some(_) => part(path, number),
+                };
                 check_free(&self.current, request)?;
+                // In the folder that is there; by its number none of these files is taken for a leftover.
+                let unfinished = if number > 1 { part(path, number) } else { path.clone() };
                 let file =
-                    Unfinished::next_to(&self.current).map_err(LoadError::write(&self.current))?;
+                    Unfinished::next_to(&unfinished).map_err(LoadError::write(&self.current))?;
                 Sink::File(file)
             }
         };
@@ -73,11 +91,13 @@ impl OutputFiles {
         output.map_err(LoadError::write(&self.current))
     }
 
-    /// Keeps a file that is complete.
-    pub(super) fn end(&mut self, sink: Sink) {
+    /// Keeps a file that is complete, and closes it: there may be more of them than a process may have open.
+    pub(super) fn end(&mut self, sink: Sink) -> io::Result<()> {
         if let Sink::File(file) = sink {
-            self.done.push((file, self.current.clone()));
+            file.sync()?;
+            self.done.push((file.closed(), self.current.clone()));
         }
+        Ok(())
     }
 
     /// Moves all files to their places; returns them and the bytes written.
@@ -85,7 +105,9 @@ impl OutputFiles {
         let bytes = self.before + self.bytes();
         let mut files = Vec::new();
         for (file, path) in self.done {
-            file.sync().and_then(|()| file.replace(&path)).map_err(LoadError::write(&path))?;
+            let made = std::fs::create_dir_all(directory(&path));
+            let moved = made.and_then(|()| file.persist(&path).map_err(|error| error.error));
+            moved.map_err(LoadError::write(&path))?;
             files.push(path);
         }
         Ok((files, bytes))

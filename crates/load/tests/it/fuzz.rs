@@ -134,7 +134,7 @@ fn by_reader(batches: &[Batch]) -> Vec<Option<Vec<String>>> {
 fn csv(text: Vec<u8>) -> Result<CsvSource, LoadError> {
     let options = CsvOptions {
         delimiter: Some(b','),
-        null: "\u{1}".to_owned(),
+        null: vec!["\u{1}".to_owned()],
         finds_rows: false,
         ..CsvOptions::default()
     };

@@ -191,6 +191,60 @@ fn files_are_split_by_rows_and_bytes_and_never_replaced_unasked() {
 }
 
 #[test]
+fn rows_are_divided_by_the_values_of_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let connection = database(&folder.path().join("a.db"));
+    connection
+        .execute(
+            "CREATE TABLE t (i INTEGER, c TEXT COLLATE NOCASE, y); INSERT INTO t VALUES (1, 'DE', 1), \
+             (2, 'a/b=%', 1), (3, 'de', 2), (4, 'DE', 1.0), (5, NULL, 1), (6, '', x'01'), (7, 'DE', 1)",
+        )
+        .unwrap();
+    let split = Some(Split::Columns(vec!["C".to_owned(), "y".to_owned()]));
+    let request = Unload { split, ..request(folder.path(), "part.jsonl") };
+    let unloaded = run(&request).unwrap();
+    let names = unloaded.files.iter().map(|file| file.strip_prefix(folder.path()).unwrap());
+    let mut names: Vec<String> = names.map(|name| name.display().to_string()).collect();
+    names.sort();
+    assert_eq!(
+        names,
+        [
+            "c=/y=01/part.jsonl",
+            "c=DE/y=1.0/part.jsonl",
+            "c=DE/y=1/part.jsonl",
+            "c=__HIVE_DEFAULT_PARTITION__/y=1/part.jsonl",
+            "c=a%2Fb%3D%25/y=1/part.jsonl",
+            "c=de/y=2/part.jsonl",
+        ]
+    );
+    let loaded =
+        reload(folder.path(), &unloaded.files, Some("CREATE TABLE t (i INTEGER, c TEXT, y)"));
+    let all = "SELECT i, quote(c) FROM t ORDER BY i";
+    assert_eq!(rows(&loaded, all), rows(&connection, all));
+    assert!(matches!(run(&request), Err(LoadError::FileExists(_))));
+    let unknown = Unload { split: Some(Split::Columns(vec!["z".to_owned()])), ..request };
+    assert!(run(&unknown).unwrap_err().to_string().contains("no column `z`"));
+}
+
+#[test]
+fn more_files_are_written_than_a_process_may_have_open() {
+    let folder = tempfile::tempdir().unwrap();
+    database(&folder.path().join("a.db"))
+        .execute(
+            "CREATE TABLE t AS WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200) \
+             SELECT i FROM n",
+        )
+        .unwrap();
+    let limit = std::fs::read_to_string("/proc/self/limits").unwrap();
+    let is_low =
+        limit.lines().any(|line| line.starts_with("Max open files") && line.contains(" 1024 "));
+    let split = |split| Unload { split: Some(split), ..request(folder.path(), "a.csv") };
+    for split in [split(Split::Columns(vec!["i".to_owned()])), split(Split::Rows(1))] {
+        assert_eq!(run(&split).unwrap().files.len(), 1_200, "{is_low}");
+    }
+}
+
+#[test]
 fn a_column_of_several_types_is_named_where_the_format_has_one() {
     let folder = tempfile::tempdir().unwrap();
     database(&folder.path().join("a.db"))

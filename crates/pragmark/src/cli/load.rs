@@ -38,6 +38,33 @@ pub enum FormatArg {
     Database,
 }
 
+/// Objects dropped when a table is replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReplaceArg {
+    /// The table with its indexes and triggers.
+    All,
+    /// The table; its indexes and triggers are created again.
+    KeepIndexes,
+}
+
+/// Irregularities that are loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LenientArg {
+    /// Rows that break the rules.
+    Rows,
+    /// Inputs with different columns.
+    Columns,
+}
+
+/// Work on a database whose rows are loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ThenArg {
+    /// Gather SQLite's statistics.
+    Analyze,
+    /// Check the database.
+    Check,
+}
+
 /// Treatment of a row that cannot be loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnErrorArg {
@@ -124,9 +151,17 @@ pub struct LoadArgs {
     /// Add the rows to an existing table. Columns are matched by name, with --no-header by position.
     #[arg(long)]
     pub append: bool,
-    /// Drop the table with its indexes and triggers, and create it again.
-    #[arg(long, conflicts_with = "append")]
-    pub replace: bool,
+    /// Drop the table with its indexes and triggers, and create it again; --replace=keep-indexes creates these again, too.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "all",
+        conflicts_with = "append"
+    )]
+    pub replace: Option<ReplaceArg>,
     /// Leave out rows whose primary key or unique values the table, or an earlier row, already has.
     #[arg(long)]
     pub ignore: bool,
@@ -137,6 +172,9 @@ pub struct LoadArgs {
     /// Load these columns only, in this order, separated by commas.
     #[arg(long, value_name = "COLUMNS", value_parser = names)]
     pub select: Vec<Names>,
+    /// Make a row of each value of the other columns, with the columns `name` and `value` behind these. NULL gives no row.
+    #[arg(long, value_name = "COLUMNS", value_parser = names, conflicts_with = "upsert")]
+    pub long: Vec<Names>,
     /// Load a column under another name; repeatable. Other options use the new name, --select the old one.
     #[arg(long, value_name = "OLD=NEW", value_parser = new_name)]
     pub rename: Vec<(String, String)>,
@@ -179,9 +217,18 @@ pub struct LoadArgs {
     #[arg(long)]
     pub trim: bool,
     /// Load rows of CSV inputs that break the rules: short rows get NULL, further values go into a column, and quotes
-    /// within quotes need not be doubled. Lists these rows in the file of --rejects.
-    #[arg(long)]
-    pub lenient: bool,
+    /// within quotes need not be doubled. Lists these rows in the file of --rejects. --lenient=columns loads inputs with
+    /// different columns, and with --append adds the columns that the table lacks; other rows have NULL there.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHAT",
+        num_args = 0..=1,
+        require_equals = true,
+        value_delimiter = ',',
+        default_missing_value = "rows"
+    )]
+    pub lenient: Vec<LenientArg>,
     /// How numbers of CSV inputs are written, by an example: 1.234,5 or 1,234.5. Also reads currencies, percent (12 %
     /// is 12) and parentheses for negative numbers.
     #[arg(long, value_name = "EXAMPLE")]
@@ -189,9 +236,9 @@ pub struct LoadArgs {
     /// Skip lines of CSV inputs that begin with this character.
     #[arg(long, value_name = "CHARACTER", value_parser = one_byte)]
     pub comment: Option<u8>,
-    /// Unquoted text that means NULL [default: an empty field].
+    /// Unquoted text that means NULL; repeatable [default: an empty field].
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
-    pub null: String,
+    pub null: Vec<String>,
     /// Declared type of a column, such as price=REAL; repeatable. Otherwise types come from the first ten
     /// thousand rows, and from all rows if a later one does not fit.
     #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = column_type, conflicts_with = "append")]
@@ -267,12 +314,10 @@ pub struct LoadArgs {
     /// Enforce the foreign keys of the tables: a row without the row that it refers to is an error.
     #[arg(long)]
     pub foreign_keys: bool,
-    /// Run ANALYZE on the table, so that SQLite chooses the better index.
-    #[arg(long)]
-    pub analyze: bool,
-    /// Check the finished database (integrity_check and row count) before keeping it; reads all of it.
-    #[arg(long)]
-    pub check: bool,
+    /// Before the database is kept: `analyze` runs ANALYZE on the table, so that SQLite chooses the better index, and `check`
+    /// reads all of it (integrity_check and row count).
+    #[arg(long, value_enum, value_name = "ACTIONS", value_delimiter = ',')]
+    pub then: Vec<ThenArg>,
 }
 
 impl LoadArgs {
@@ -299,7 +344,7 @@ fn opening(args: &LoadArgs) -> Result<Opening> {
         skip_lines: args.skip_lines.0,
         skip_last: args.skip_lines.1,
         trim: args.trim,
-        lenient: args.lenient,
+        lenient: args.lenient.contains(&LenientArg::Rows),
         number: args.number,
         comment: args.comment,
         null: args.null.clone(),
@@ -311,6 +356,8 @@ fn opening(args: &LoadArgs) -> Result<Opening> {
     opening.columns = all(&args.select);
     opening.names.clone_from(&args.rename);
     opening.file_column.clone_from(&args.filename_column);
+    opening.adds_columns = args.lenient.contains(&LenientArg::Columns);
+    opening.long = all(&args.long);
     opening.decimals = decimals(args.decimals);
     opening.dates = args.dates.map(|order| dates(args, order));
     opening.selection = args.rows.as_deref().map_or(Selection::OnlyTable, Selection::of);
@@ -351,20 +398,21 @@ fn dates(args: &LoadArgs, order: DatesArg) -> Dates {
 
 fn request(args: &LoadArgs) -> Result<Request> {
     let mut request = Request::new(&args.database, table(args));
-    request.mode = match (args.append, args.replace) {
-        (true, _) => Mode::Append,
-        (_, true) => Mode::Replace,
-        _ => Mode::Create,
+    request.mode = match args.replace {
+        _ if args.append => Mode::Append,
+        Some(_) => Mode::Replace,
+        None => Mode::Create,
     };
     request.strategy = match args.strategy {
         StrategyArg::Auto => StrategyChoice::Auto,
         StrategyArg::Pages => StrategyChoice::Only(LoadStrategy::Pages),
         StrategyArg::Arrays => StrategyChoice::Only(LoadStrategy::Arrays),
     };
-    if args.rejects.is_some() && args.on_error == OnErrorArg::Fail && !args.lenient {
+    let is_lenient = args.lenient.contains(&LenientArg::Rows);
+    if args.rejects.is_some() && args.on_error == OnErrorArg::Fail && !is_lenient {
         return Err(Error::mistake("--rejects requires --on-error skip or --lenient"));
     }
-    if args.lenient || args.on_error != OnErrorArg::Fail {
+    if is_lenient || args.on_error != OnErrorArg::Fail {
         request.rejects = Some(args.rejects.clone().unwrap_or_else(|| rejects_file(&args.inputs)));
     }
     if let OnErrorArg::Skip { at_most } = args.on_error {
@@ -377,8 +425,10 @@ fn request(args: &LoadArgs) -> Result<Request> {
         None => Duplicates::Refuse,
     };
     request.foreign_keys = args.foreign_keys;
-    request.analyze = args.analyze;
-    request.check = args.check;
+    request.analyze = args.then.contains(&ThenArg::Analyze);
+    request.check = args.then.contains(&ThenArg::Check);
+    request.adds_columns = args.lenient.contains(&LenientArg::Columns);
+    request.keeps_indexes = args.replace == Some(ReplaceArg::KeepIndexes);
     request.page_size = args.page_size;
     Ok(request)
 }

@@ -6,7 +6,6 @@ use app::{Error, Result};
 use clap::{Args, ValueEnum};
 use load::{Blobs, OutputForm, Selection, Split, Unload};
 
-use super::values::bytes;
 use crate::commands;
 use crate::exit::Exit;
 
@@ -19,21 +18,6 @@ pub enum BlobsArg {
     Base64,
 }
 
-/// Reads `1GB` or `100000`: bytes have a unit, rows have none.
-fn split(text: &str) -> std::result::Result<Split, String> {
-    let wrong = || "must be a size with a unit, such as 1GB, or a number of rows".to_owned();
-    if let Ok(rows) = text.parse::<u64>() {
-        return (rows > 0).then_some(Split::Rows(rows)).ok_or_else(wrong);
-    }
-    let size = text.trim_end_matches(['B', 'b']).trim_end_matches('i');
-    bytes(size).map(Split::Bytes).map_err(|_| wrong())
-}
-
-fn form(text: &str) -> std::result::Result<OutputForm, String> {
-    let known = "must be csv, tsv, json, jsonl, each also with .gz or .zst; parquet, arrow, or arrows for a stream";
-    OutputForm::of_name(text).ok_or_else(|| known.to_owned())
-}
-
 /// Options of `unload`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -42,6 +26,7 @@ Examples:
   pragmark unload shop.db orders.parquet --rows orders
   pragmark unload shop.db late.jsonl --rows \"SELECT * FROM orders WHERE state = 'late'\"
   pragmark unload app.db events.csv --rows events --split 1GB
+  pragmark unload shop.db part/orders.parquet --rows orders --split country
   pragmark unload app.db - --rows users --format jsonl | jq .name
 
 One read transaction gives all rows. Files appear under their names when all of them are complete.")]
@@ -55,10 +40,11 @@ pub struct UnloadArgs {
     pub rows: Option<String>,
     /// Format: csv, tsv, json, jsonl, each also with .gz or .zst; parquet, arrow, or arrows for a stream [default: the
     /// ending of the file].
-    #[arg(long, value_name = "ENDING", value_parser = form)]
+    #[arg(long, value_name = "ENDING")]
     pub format: Option<OutputForm>,
-    /// Begin another file after this size (1GB) or number of rows (100000): people-0001.csv, people-0002.csv, …
-    #[arg(long, value_name = "SIZE|ROWS", value_parser = split)]
+    /// Begin another file after this size (1GB) or number of rows (100000), people-0001.csv, people-0002.csv, …; or divide
+    /// the rows by the values of columns (country,year): country=DE/year=2024/people.csv, …
+    #[arg(long, value_name = "SIZE|ROWS|COLUMNS")]
     pub split: Option<Split>,
     /// How blobs are written in texts.
     #[arg(long, value_enum, default_value = "hex")]

@@ -62,13 +62,8 @@ fn outcome(summary: &Summary, request: &Request, stored: Decimals) -> String {
             rows(summary.rows_by_pages)
         ),
     };
-    for note in &summary.notes {
-        text += &format!("{note}\n");
-    }
-    text += &dates_stored(summary);
-    text += &decimals_stored(summary, stored);
-    if let Some(why) = &summary.why_reread {
-        text += &format!("types: from all rows, read a second time ({why})\n");
+    for notice in summary.notices(stored) {
+        text += &format!("{notice}\n");
     }
     if summary.ignored > 0 {
         let why = match request.duplicates {
@@ -89,43 +84,6 @@ fn outcome(summary: &Summary, request: &Request, stored: Decimals) -> String {
         text += &format!("{} mended{}\n", rows(summary.mended), file.collect::<String>());
     }
     text
-}
-
-/// Returns what the first date of each column has become.
-fn dates_stored(summary: &Summary) -> String {
-    let columns = summary.dates.iter();
-    let columns: Vec<String> = columns
-        .map(|column| format!("{} ({} is {})", column.name, column.first, column.stored))
-        .collect();
-    if columns.is_empty() {
-        return String::new();
-    }
-    format!("dates: {}\n", columns.join(", "))
-}
-
-/// Returns what decimals are stored as, if there are any.
-fn decimals_stored(summary: &Summary, stored: Decimals) -> String {
-    let columns = summary.decimals.iter();
-    let columns: Vec<String> = match stored {
-        Decimals::ScaledInteger => {
-            columns.map(|column| format!("{} × 10^{}", column.name, column.scale)).collect()
-        }
-        Decimals::Numbers | Decimals::Text | Decimals::Real => {
-            columns.map(|column| column.name.clone()).collect()
-        }
-    };
-    if columns.is_empty() {
-        return String::new();
-    }
-    let how = match stored {
-        Decimals::Numbers => {
-            "numbers with every digit (otherwise: --decimals text or scaled-integer)"
-        }
-        Decimals::Text => "TEXT with every digit, which compares as text",
-        Decimals::Real => "REAL, rounded to 64-bit floating point",
-        Decimals::ScaledInteger => "INTEGER",
-    };
-    format!("decimals: {} as {how}\n", columns.join(", "))
 }
 
 /// Returns what became of the existing full-text indexes.

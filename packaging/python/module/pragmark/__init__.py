@@ -1,20 +1,43 @@
-"""Loads tables of pyarrow, polars, pandas or DuckDB into SQLite, atomically.
+"""Loads tables of pyarrow, polars, pandas or DuckDB into SQLite, atomically, and writes rows of SQLite into files.
 
     import pragmark
     pragmark.load("shop.db", "prices", frame, primary_key="id", indexes=["name"])
+    pragmark.unload("shop.db", "prices.parquet", "prices")
 """
 
 from __future__ import annotations
 
 import os
-from typing import Literal, Mapping, Protocol, Sequence, Union
+from typing import Literal, Mapping, NamedTuple, Protocol, Sequence, Union
 
-from ._pragmark import Error, Summary
+from ._pragmark import Error
 from ._pragmark import load as _load
+from ._pragmark import unload as _unload
 
-__all__ = ["ArrowStream", "Error", "Summary", "load"]
+__all__ = ["ArrowStream", "Error", "Summary", "Unloaded", "load", "unload"]
 
 Columns = Union[str, Sequence[str]]
+
+
+class Summary(NamedTuple):
+    """The result of a load."""
+
+    rows: int
+    """Rows added; with upsert, rows added or updated."""
+    ignored: int
+    """Rows left out because their keys were known."""
+    skipped: int
+    """Rows left out because they could not be loaded."""
+    strategy: str
+    """How the rows were written: "pages", "arrays", or "pages, arrays"."""
+    reason: str | None
+    """Why not all rows were written as pages."""
+    stale: list[str]
+    """Full-text indexes that lack the new rows."""
+    notices: list[str]
+    """How the rows were read and stored, and doubts about it."""
+    seconds: float
+    """The time from the beginning to the end, syncing included."""
 
 
 class ArrowStream(Protocol):
@@ -29,7 +52,9 @@ def load(
     data: ArrowStream,
     *,
     append: bool = False,
+    add_columns: bool = False,
     replace: bool = False,
+    keep_indexes: bool = False,
     types: Mapping[str, str] | None = None,
     primary_key: Columns = (),
     indexes: Sequence[Columns] = (),
@@ -54,7 +79,8 @@ def load(
 
     The load is atomic: after an error, an interruption or a kill the database is as it was.
 
-    append: add the rows to a table that exists. replace: drop the table and create it again.
+    append: add the rows to a table that exists; add_columns: with the columns that it lacks. replace: drop the table and
+    create it again; keep_indexes: with its indexes and triggers.
     types: declared types of columns, such as {"price": "DECIMAL(10,2)"}.
     primary_key, not_null, fts (a full-text index), upsert: a column, or several.
     indexes, unique: a list of indexes, each of a column or several: ["name", ["city", "street"]].
@@ -70,6 +96,8 @@ def load(
         raise ValueError("choose one of append and replace")
     options = {
         "mode": "append" if append else "replace" if replace else "create",
+        "add_columns": add_columns,
+        "keep_indexes": keep_indexes,
         "types": list((types or {}).items()),
         "primary_key": _columns(primary_key),
         "indexes": _indexes("indexes", indexes),
@@ -90,7 +118,56 @@ def load(
         "analyze": analyze,
         "check": check,
     }
-    return _load(os.fspath(path), table, data, options)
+    return Summary(**_load(os.fspath(path), table, _loadable(data), options))
+
+
+def _loadable(data: ArrowStream) -> ArrowStream:
+    """Returns data that Arrow describes as it is."""
+    if type(data).__module__.partition(".")[0] != "polars" or not hasattr(data, "with_columns"):
+        return data
+    for name, kind in zip(data.columns, data.dtypes):
+        if str(kind) == "Object":
+            # As Arrow they are the addresses of the objects.
+            raise TypeError(f"column {name} holds Python objects; convert it before loading")
+        if str(kind) == "Null":
+            # Polars gives such columns a buffer that Arrow's interface does not have.
+            data = data.with_columns(data[name].cast(str))
+    return data
+
+
+class Unloaded(NamedTuple):
+    """The result of an unload."""
+
+    rows: int
+    files: list[str]
+
+
+def unload(
+    path: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    rows: str | None = None,
+    *,
+    format: str | None = None,
+    split: int | Columns | None = None,
+    blobs: Literal["hex", "base64"] = "hex",
+    replace: bool = False,
+) -> Unloaded:
+    """Writes rows of the SQLite database at `path` into the file `output`: CSV, TSV, JSON, JSON Lines, Parquet or Arrow.
+
+    One read transaction gives all rows, and files appear when all of them are complete.
+
+    rows: a table, a view or a query; by default the only table.
+    format: "csv", "jsonl.gz", "parquet", …; by default the ending of `output`.
+    split: rows of a file (100_000), its size ("1GB"), or columns by whose values the rows are divided.
+    blobs: how blobs are written in texts. replace: replace files that exist.
+
+    Raises ValueError if the options are wrong, and Error otherwise.
+    """
+    if split is not None:
+        split = str(split) if isinstance(split, int) else ",".join(_columns(split))
+    options = {"rows": rows, "format": format, "split": split, "blobs": blobs, "replace": replace}
+    written = _unload(os.fspath(path), os.fspath(output), options)
+    return Unloaded(written[0], [os.fspath(file) for file in written[1]])
 
 
 def _columns(columns: Columns) -> list[str]:

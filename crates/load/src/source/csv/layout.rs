@@ -6,11 +6,13 @@ use super::scan::{Dialect, Record, Records};
 const RECORDS: usize = 100;
 /// The longest preamble, in records.
 const LONGEST_PREAMBLE: usize = 20;
-/// Records at the end of a short text that may be a footer.
-const FOOTER: usize = 3;
+/// Records at the end of a text that may be a footer.
+pub(super) const FOOTER: usize = 3;
 
 /// The delimiters that are tried; of equally frequent ones the first is chosen.
 const DELIMITERS: [u8; 4] = [b',', b'\t', b';', b'|'];
+/// Delimiters that are tried where the first line has none of these.
+const RARE: [u8; 4] = [b'\x01', b'\x1f', b'^', b'~'];
 
 /// Where rows begin, and what divides them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +44,7 @@ pub(super) fn layout(text: &[u8], first: Dialect, is_delimiter_known: bool) -> L
     if counts.len() < 2 || counts[0].fields > 1 && agree > 1 {
         return as_first;
     }
-    let others = DELIMITERS.iter().filter(|_| !is_delimiter_known);
+    let others = DELIMITERS.iter().chain(&RARE).filter(|_| !is_delimiter_known);
     let candidates = std::iter::once(&first.delimiter).chain(others);
     let layouts =
         candidates.filter_map(|delimiter| body(text, Dialect { delimiter: *delimiter, ..first }));
@@ -83,13 +85,14 @@ fn body(text: &[u8], dialect: Dialect) -> Option<(usize, Layout)> {
     let is_preamble =
         begin <= LONGEST_PREAMBLE && counts[..begin].iter().all(|record| record.fields * 2 <= most);
     let at = rows.first()?.begin;
-    let is_separated = has_empty_line(&text[..at]) || most > 2;
+    let is_commented = counts[..begin].iter().all(|record| text[record.begin] == b'#');
+    let is_separated = has_empty_line(&text[..at]) || most > 2 || is_commented;
     let is_sure = most > 1 && is_body && (begin == 0 || is_preamble && is_separated);
     is_sure.then_some((most, Layout { delimiter: dialect.delimiter, begin: at }))
 }
 
 /// Returns whether an empty line stands at the end.
-fn has_empty_line(text: &[u8]) -> bool {
+pub(super) fn has_empty_line(text: &[u8]) -> bool {
     let rest = text.strip_suffix(b"\n").unwrap_or(text);
     let rest = rest.strip_suffix(b"\r").unwrap_or(rest);
     matches!(rest.last(), Some(b'\n' | b'\r'))
@@ -117,6 +120,12 @@ pub(super) fn guess_delimiter(beginning: &[u8], quote: Option<u8>, prefers_tab: 
     }
     // The first of the equally frequent ones.
     counts.iter().rev().max_by_key(|(_, count)| *count).map_or(b',', |(byte, _)| *byte)
+}
+
+/// Returns whether a byte may divide fields: one that is no part of words and numbers.
+pub(super) fn may_divide(byte: u8) -> bool {
+    matches!(byte, b'^' | b'~' | b':' | b'#' | b'!' | b'\x01'..=b'\x08' | b'\x0e'..=b'\x1f')
+        || DELIMITERS.contains(&byte)
 }
 
 /// Returns whether blanks stand behind, or before, every delimiter of the first records.

@@ -1,5 +1,6 @@
 //! CSV, TSV and their kin.
 
+mod doubts;
 mod layout;
 mod parse;
 pub(crate) mod scan;
@@ -9,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::Input;
 use super::infer::{ColumnKind, Kind};
-use super::notes::{Note, Notes};
+use super::notes::Notes;
 use super::number_form::NumberForm;
 use super::text::{Text, TextSource};
 use crate::error::{LoadError, Result};
@@ -52,8 +53,8 @@ pub struct CsvOptions {
     /// The first byte of comment lines, which are passed over; `None` if there are no comments. Within a quoted
     /// field it means nothing.
     pub comment: Option<u8>,
-    /// The text that means NULL, unless it is in quotes; the empty text by default.
-    pub null: String,
+    /// The texts that mean NULL, unless they are in quotes; the empty text by default.
+    pub null: Vec<String>,
 }
 
 impl Default for CsvOptions {
@@ -71,7 +72,7 @@ impl Default for CsvOptions {
             lenient: false,
             number: None,
             comment: None,
-            null: String::new(),
+            null: vec![String::new()],
         }
     }
 }
@@ -90,16 +91,16 @@ impl TextSource<Reader> {
     /// The input cannot be read, is empty, is not in its encoding or has a broken header; or the
     /// options contradict one another.
     pub fn open(input: Result<Input>, options: CsvOptions) -> Result<CsvSource> {
-        let is_named = options.header > 0;
+        let header = options.header;
         let (mut text, reader) = read_header(input?, options)?;
         let whole = text.whole(&reader)?;
         let mut kinds = vec![ColumnKind::UNKNOWN; reader.names.len()];
         reader.sample(&text.bytes[..whole], 1..=SAMPLE_ROWS, &mut kinds);
-        reader.note_numbers(&text.bytes[..whole], &kinds);
+        reader.doubt(&text.bytes[..whole], &kinds);
         let columns = reader.names.iter().cloned().zip(kinds).collect();
         let notes = reader.notes.clone();
         let mut source = TextSource::new(text, reader, columns);
-        source.info.is_named = is_named;
+        source.info.is_named = header > 0;
         source.info.notes = notes;
         Ok(source)
     }
@@ -128,7 +129,7 @@ fn read_header(input: Input, options: CsvOptions) -> Result<(Text, Reader)> {
     let named = named_delimiter(&text.bytes).filter(|_| options.finds_rows);
     if named.is_some() {
         pass(&mut text, 1, options.comment)?;
-        notes.add(Note::DelimiterLine);
+        notes.fact("skipped: the first line, which names the delimiter");
     }
     let quote = options.quote;
     let known = options.delimiter.or(named);
@@ -146,26 +147,23 @@ fn read_header(input: Input, options: CsvOptions) -> Result<(Text, Reader)> {
     let mut reader = Reader {
         input: input.name.to_owned(),
         dialect: options.dialect(found.delimiter),
-        null: options.null.into_bytes(),
+        options,
         names: Vec::new(),
         further: 0,
-        lenient: options.lenient,
-        number: options.number,
+        header_line: Vec::new(),
         has_blanks: false,
-        skip_last: options.skip_last,
-        finds_rows: options.finds_rows,
         affinities: Vec::new(),
         typing: Vec::new(),
         encoding: input.encoding(),
         notes,
     };
-    reader.has_blanks = !options.trim && has_blanks(&text.bytes, reader.dialect);
+    reader.has_blanks = !reader.dialect.trim && has_blanks(&text.bytes, reader.dialect);
     let whole = text.whole(&reader)?;
-    let header = reader.read_names(&text.bytes[..whole], options.header)?;
+    let header = reader.read_names(&text.bytes[..whole])?;
     text.skip(header);
     text.end(&reader);
-    reader.find_columns(&text.bytes, options.header > 0);
-    reader.note_form(options.header);
+    reader.find_columns(&text.bytes);
+    reader.note_form();
     Ok((text, reader))
 }
 
@@ -173,9 +171,15 @@ fn note_preamble(preamble: &[u8], notes: &Notes) {
     let text = String::from_utf8_lossy(preamble);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     if let Some(first) = lines.first() {
-        let first = first.chars().take(LONGEST_SHOWN).collect();
-        notes.add(Note::Preamble { lines: lines.len(), first });
+        let first: String = first.chars().take(LONGEST_SHOWN).collect();
+        let what = plural(lines.len(), "line");
+        notes.fact(format!("skipped: {what} before the header, from `{first}` on"));
     }
+}
+
+/// Returns this number of things.
+fn plural(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Characters of a line that a note repeats.
@@ -230,13 +234,17 @@ impl Reader {
 
     /// Reads the names of the columns, from lines of a header or as numbers, and returns the length of the
     /// header. A name that is empty or comes twice is made unique.
-    fn read_names(&mut self, bytes: &[u8], lines: usize) -> Result<usize> {
+    fn read_names(&mut self, bytes: &[u8]) -> Result<usize> {
+        let lines = self.options.header;
         let mut records = Records::new(bytes, self.dialect);
         let mut fields = Vec::new();
         let mut parts: Vec<Vec<String>> = Vec::new();
         for line in 0..lines.max(1) {
             fields.clear();
             match records.next(&mut fields) {
+                Some(Record::Whole(range)) if lines > 0 => {
+                    self.header_line = bytes[range].trim_ascii_end().to_vec();
+                }
                 Some(Record::Whole(_)) => {}
                 Some(Record::Broken { reason, .. }) => {
                     return Err(self.wrong(format!("the first line: {reason}")));
@@ -252,9 +260,6 @@ impl Reader {
         if lines == 0 {
             self.names = (1..=columns).map(|n| format!("column{n}")).collect();
             return Ok(0);
-        }
-        if lines == 1 && parts[0].iter().all(|name| Kind::of(name.as_bytes()).is_number()) {
-            self.notes.add(Note::NumericHeader);
         }
         for (number, name) in joined(&parts, columns).into_iter().enumerate() {
             let wanted = if name.is_empty() { format!("column{}", number + 1) } else { name };
@@ -284,9 +289,9 @@ impl Reader {
 
     /// Leaves out nameless columns at the end in which the first rows have no value; delimiters that end all of the rows
     /// are such a column too.
-    fn find_columns(&mut self, bytes: &[u8], is_named: bool) {
+    fn find_columns(&mut self, bytes: &[u8]) {
         let nameless = std::mem::take(&mut self.further);
-        if self.finds_rows && is_named {
+        if self.options.finds_rows && self.options.header > 0 {
             let named = self.names.len() - nameless;
             let mut records = Records::new(bytes, self.dialect);
             let (mut fields, mut rows, mut further) = (Vec::new(), 0, nameless.max(1));
@@ -305,7 +310,7 @@ impl Reader {
                 self.further = further;
             }
         }
-        if self.lenient {
+        if self.options.lenient {
             let name = unique(&self.names, FURTHER.to_owned());
             self.names.push(name);
         }
@@ -313,11 +318,11 @@ impl Reader {
 
     /// Returns how many columns the rows have.
     pub(super) fn width(&self) -> usize {
-        self.names.len() - usize::from(self.lenient)
+        self.names.len() - usize::from(self.options.lenient)
     }
 
     /// Notes how the text is written.
-    fn note_form(&self, header: usize) {
+    fn note_form(&self) {
         let Dialect { delimiter, quote, trim, .. } = self.dialect;
         let character = |byte: u8| match byte {
             b'\t' => "tab".to_owned(),
@@ -326,51 +331,20 @@ impl Reader {
         let mut form = format!("CSV, {}, delimiter {}", self.encoding, character(delimiter));
         form += &quote
             .map_or(", no quotes".to_owned(), |quote| format!(", quote {}", character(quote)));
-        form += &match header {
+        form += &match self.options.header {
             0 => ", no header".to_owned(),
             1 => String::new(),
             lines => format!(", {lines} header lines"),
         };
         form += if trim { ", trimmed" } else { "" };
-        form += &self.number.map_or_else(String::new, |number| format!(", numbers as {number}"));
+        form += &self
+            .options
+            .number
+            .map_or_else(String::new, |number| format!(", numbers as {number}"));
         form += if self.further > 0 { ", empty last column left out" } else { "" };
-        self.notes.add(Note::Form(form));
+        self.notes.fact(format!("input: {form}"));
         if self.has_blanks {
-            self.notes.add(Note::Blanks);
-        }
-    }
-
-    /// Notes columns of texts in which the first rows have numbers in another form.
-    fn note_numbers(&self, bytes: &[u8], kinds: &[ColumnKind]) {
-        if self.number.is_some()
-            || self.has_blanks
-            || kinds.iter().all(|column| column.kind != Kind::Text)
-        {
-            return;
-        }
-        let mut records = Records::new(bytes, self.dialect);
-        let (mut fields, mut values) = (Vec::new(), vec![Vec::new(); kinds.len()]);
-        for _ in 0..NUMBER_ROWS {
-            fields.clear();
-            if records.next(&mut fields).is_none() {
-                break;
-            }
-            let columns = fields.iter().zip(values.iter_mut());
-            for (field, values) in columns.filter(|(field, _)| !self.is_null(bytes, **field)) {
-                values.push(&bytes[field.range()]);
-            }
-        }
-        for ((name, column), values) in self.names.iter().zip(kinds).zip(values) {
-            let is_read = |text: &&[u8]| Kind::of(text) == Kind::Text && !has_zero(text);
-            if column.kind != Kind::Text || !values.iter().any(is_read) {
-                continue;
-            }
-            let forms = NumberForm::of_all(values.iter().copied());
-            let first = values.iter().copied().find(is_read);
-            if let Some(value) = first.filter(|_| !forms.is_empty()) {
-                let value = String::from_utf8_lossy(value).into_owned();
-                self.notes.add(Note::Numbers { column: name.clone(), value, forms });
-            }
+            self.notes.warn("blanks stand next to every delimiter and are part of the values; --trim takes them away");
         }
     }
 
@@ -395,7 +369,7 @@ impl Reader {
                 }
             }
         }
-        if let Some(further) = kinds.last_mut().filter(|_| self.lenient) {
+        if let Some(further) = kinds.last_mut().filter(|_| self.options.lenient) {
             further.kind = Kind::Text;
         }
         rows
@@ -403,7 +377,7 @@ impl Reader {
 
     /// Adds a value to what is known of its column.
     fn add(&self, kind: &mut ColumnKind, row: u64, value: &[u8]) {
-        match &self.number {
+        match &self.options.number {
             None => kind.add(Kind::of(value), row, value),
             Some(form) => {
                 let number = form.plain(value);
@@ -415,19 +389,14 @@ impl Reader {
     #[inline]
     fn is_null(&self, bytes: &[u8], field: Field) -> bool {
         match field.quoting {
-            Quoting::Plain => bytes[field.range()] == *self.null,
+            Quoting::Plain => {
+                let text = &bytes[field.range()];
+                self.options.null.iter().any(|null| text == null.as_bytes())
+            }
             Quoting::Absent => true,
             Quoting::Quoted | Quoting::Doubled => false,
         }
     }
-}
-
-/// Rows in which numbers in other forms are looked for.
-const NUMBER_ROWS: usize = 1_000;
-
-/// Returns whether a text is a number that a zero before it makes a text.
-fn has_zero(text: &[u8]) -> bool {
-    super::number::has_leading_zero(text)
 }
 
 /// Returns the names that several lines of a header give: parts are joined, and a part holds for empty fields to the right of
@@ -537,12 +506,13 @@ mod tests {
 
     #[test]
     fn only_an_unquoted_field_is_null() {
-        let options = CsvOptions { null: "NA".to_owned(), ..CsvOptions::default() };
-        let mut source = open("a\nNA\n\"NA\"\n\"\"\n", options);
+        let options =
+            CsvOptions { null: ["NA", "-"].map(str::to_owned).to_vec(), ..CsvOptions::default() };
+        let mut source = open("a\nNA\n\"NA\"\n\"\"\n-\n", options);
         source.begin(ReadOptions::new([Affinity::Text]));
         let batch = source.next().unwrap().unwrap();
-        let nulls: Vec<bool> = (0..3).map(|row| batch.rows.column(0).is_null(row)).collect();
-        assert_eq!(nulls, [true, false, false]);
+        let nulls: Vec<bool> = (0..4).map(|row| batch.rows.column(0).is_null(row)).collect();
+        assert_eq!(nulls, [true, false, false, true]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, StringArray};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer, OffsetBuffer};
 
+use super::CsvOptions;
 use super::layout::{is_row_count, is_total, last_lines};
 use super::scan::{Dialect, Field, Quoting, Record, Records, cut};
 use crate::affinity::Affinity;
@@ -21,7 +22,6 @@ use crate::source::notes::{Note, Notes};
 use crate::source::number::{
     has_leading_zero, integer, is_number_to_sqlite, kept_decimal, real, short_decimal,
 };
-use crate::source::number_form::NumberForm;
 use crate::source::text::{Parsed, TextFormat};
 use crate::source::{ReadOptions, Typing, Unit};
 
@@ -29,22 +29,16 @@ use crate::source::{ReadOptions, Typing, Unit};
 pub struct Reader {
     /// The name of the text in messages.
     pub(super) input: String,
+    pub(super) options: CsvOptions,
     pub(super) dialect: Dialect,
-    pub(super) null: Vec<u8>,
     /// The columns; if rows are mended, the last one has the values that rows have too many.
     pub(super) names: Vec<String>,
     /// Fields without a value that a row may have behind its columns.
     pub(super) further: usize,
-    /// Whether rows are mended.
-    pub(super) lenient: bool,
-    /// How numbers are written, if not as SQLite writes them.
-    pub(super) number: Option<NumberForm>,
+    /// The last line with names, without its end.
+    pub(super) header_line: Vec<u8>,
     /// Whether blanks stand next to every delimiter.
     pub(super) has_blanks: bool,
-    /// Lines behind the last row.
-    pub(super) skip_last: usize,
-    /// Whether a last line that counts the rows is left out.
-    pub(super) finds_rows: bool,
     /// How the columns will be stored; empty where that is not known.
     pub(super) affinities: Vec<Affinity>,
     /// Where their types come from; declared where that is not known.
@@ -70,21 +64,25 @@ impl TextFormat for Reader {
 
     fn cut(&self, bytes: &[u8]) -> usize {
         // What may be no row stays with the end of the text.
-        cut(&bytes[..last_lines(bytes, self.skip_last.max(1))], self.dialect)
+        cut(&bytes[..last_lines(bytes, self.options.skip_last.max(1))], self.dialect)
     }
 
     fn end(&self, bytes: &mut Vec<u8>) {
-        bytes.truncate(last_lines(bytes, self.skip_last));
-        if !self.finds_rows || self.width() < 2 {
+        bytes.truncate(last_lines(bytes, self.options.skip_last));
+        if !self.options.finds_rows || self.width() < 2 {
             return;
         }
         let begin = last_lines(bytes, 1);
         let line = String::from_utf8_lossy(&bytes[begin..]).trim().to_owned();
         if is_row_count(&line) {
             bytes.truncate(begin);
-            self.notes.add(Note::RowCount(line));
+            self.notes.fact(format!("skipped: the last line, `{line}`"));
         } else if is_total(&line, self.dialect.delimiter) {
-            self.notes.add(Note::Total(line));
+            self.notes.warn(format!(
+                "the last row, `{line}`, looks like a total; leave it out with --skip-lines 0,1"
+            ));
+        } else {
+            self.doubt_end(bytes);
         }
     }
 
@@ -151,7 +149,7 @@ impl<'r> Block<'r> {
         let rows = self.fields.len() / self.reader.names.len();
         let batch = Batch {
             rows: record_batch(&self.reader.input, &self.reader.names, columns, rows)?,
-            numbers: RowNumbers { first: 1, left_out: left_out(&self.malformed) },
+            numbers: RowNumbers { first: 1, left_out: left_out(&self.malformed), of: Vec::new() },
             malformed: self.malformed,
             bytes_read: 0,
         };
@@ -168,6 +166,10 @@ impl<'r> Block<'r> {
                 Record::Whole(range) => match self.fit(listed, range.end, records.is_mended) {
                     Ok(mended) => {
                         listed += self.reader.names.len();
+                        let header = &self.reader.header_line;
+                        if !header.is_empty() && self.bytes[range.clone()].starts_with(header) {
+                            self.reader.compare_with_header(&self.bytes[range.clone()]);
+                        }
                         if let Some(fault) = mended {
                             self.report(fault, &self.bytes[range]);
                         }
@@ -248,7 +250,7 @@ impl<'r> Block<'r> {
     #[cold]
     fn end_with(&mut self, mismatch: TypeMismatch) {
         let left_out = left_out(&self.malformed);
-        let row = RowNumbers { first: 1, left_out }.number(mismatch.row);
+        let row = RowNumbers { first: 1, left_out, of: Vec::new() }.number(mismatch.row);
         self.malformed.retain(|bad| bad.row < row);
         self.malformed.push(Malformed {
             row,
@@ -268,7 +270,7 @@ impl<'r> Block<'r> {
     /// have made of it; otherwise texts, which SQLite's affinity then turns into the same.
     fn column(&self, column: usize, rows: usize) -> Result<ArrayRef, TypeMismatch> {
         let typing = self.reader.typing.get(column).copied().unwrap_or(Typing::Declared);
-        let number = self.reader.number;
+        let number = self.reader.options.number;
         let parsed = match (self.reader.affinities.get(column), typing, number) {
             (Some(Affinity::Integer | Affinity::Numeric), _, Some(form)) => {
                 self.integers(column, rows, |text| kept(&form.plain(text)?, integer))
@@ -308,7 +310,7 @@ impl<'r> Block<'r> {
         let text = |field| unescaped(self.bytes, field, self.reader.dialect);
         let fields = self.fields(column).enumerate();
         let mut values = fields.filter(|(_, field)| !self.reader.is_null(self.bytes, *field));
-        let (row, fault) = match (typing, self.reader.number) {
+        let (row, fault) = match (typing, self.reader.options.number) {
             (Typing::Unseen, _) => (values.next()?.0, Fault::Unseen),
             (_, Some(form)) if self.is_number(column) => {
                 let is_other =
@@ -400,7 +402,7 @@ impl<'r> Block<'r> {
                 values.push_null();
                 continue;
             }
-            let plain = self.reader.number.and_then(|form| form.plain(&text));
+            let plain = self.reader.options.number.and_then(|form| form.plain(&text));
             others += u64::from(plain.is_none() && !is_number_to_sqlite(&text));
             values.push(plain.as_deref().unwrap_or(&text));
         }
@@ -413,6 +415,14 @@ impl<'r> Block<'r> {
 }
 
 impl Reader {
+    /// Warns of a row that is the header once more.
+    #[cold]
+    fn compare_with_header(&self, row: &[u8]) {
+        if row.trim_ascii_end() == self.header_line {
+            self.notes.warn("a row repeats the header and was loaded as a row; delete it, or leave it out with --strict, --type and --on-error skip");
+        }
+    }
+
     /// Returns the fault of a row whose quotes break the rules.
     fn quote_fault(&self, reason: &'static str) -> Fault {
         Fault::Quote { reason, is_tab: self.dialect.delimiter == b'\t' }
@@ -430,7 +440,7 @@ impl Reader {
         fields: &mut Vec<Field>,
         listed: Range<usize>,
     ) -> Result<Option<Fault>, Fault> {
-        if fields.len() - listed.start == self.names.len() && !self.lenient {
+        if fields.len() - listed.start == self.names.len() && !self.options.lenient {
             return Ok(None);
         }
         self.fit_other(bytes, fields, listed)
@@ -450,7 +460,7 @@ impl Reader {
             && further.iter().all(|field| self.is_null(bytes, *field));
         let fault = (found != expected && !(found > expected && is_empty))
             .then_some(Fault::Fields { found, expected, has_blanks: self.has_blanks });
-        if !self.lenient {
+        if !self.options.lenient {
             fields.truncate(behind);
             return fault.map_or(Ok(None), Err);
         }

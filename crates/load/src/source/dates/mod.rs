@@ -77,6 +77,9 @@ impl Dated {
             sample.push_back(batch);
         }
         self.decide(&sample)?;
+        if self.info.dates.is_empty() && rows > 0 {
+            self.info.notes.warn("--dates found no column of dates in the first rows");
+        }
         Ok(sample)
     }
 

@@ -66,7 +66,11 @@ struct Above {
 }
 
 fn wrong<T>(reason: impl Into<String>) -> io::Result<T> {
-    Err(io::Error::new(io::ErrorKind::InvalidData, reason.into()))
+    Err(io::Error::new(io::ErrorKind::InvalidInput, reason.into()))
+}
+
+fn cut_short<T>(reason: &str) -> io::Result<T> {
+    Err(io::Error::new(io::ErrorKind::InvalidData, reason))
 }
 
 impl<R: Read> Elements<R> {
@@ -304,9 +308,9 @@ impl<R> Elements<R> {
             State::Above if self.above.depth == 0 && self.above.is_read => Ok(()),
             State::Before { .. } if self.is_bare => Ok(()),
             _ if self.path.is_empty() && !self.is_bare => {
-                wrong("the JSON array ends in the middle")
+                cut_short("the JSON array ends in the middle")
             }
-            _ => wrong("the JSON document ends in the middle"),
+            _ => cut_short("the JSON document ends in the middle"),
         }
     }
 }

@@ -16,9 +16,9 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::batch_builder::BatchBuilder;
-use super::format::is_array_of_objects;
+use super::format::is_array_of_rows;
 use super::infer::{ColumnKind, Kind, loses_digits};
-use super::notes::{Note, Notes};
+use super::notes::Notes;
 use super::number::is_number_to_sqlite;
 use super::number::keeps_digits;
 use super::text::{Parsed, Text, TextFormat, TextSource};
@@ -42,6 +42,8 @@ pub struct JsonOptions {
     pub rows: Option<Vec<String>>,
     /// Whether an object on the only line is a row, whatever lists it has.
     pub is_of_lines: bool,
+    /// Whether the texts of a first array are values, not the names of the columns.
+    pub has_no_header: bool,
     /// Keys that objects have in addition to those of the first ones.
     pub more_keys: Vec<String>,
     /// The columns to read, in this order; empty for all.
@@ -64,7 +66,7 @@ impl TextSource<Lines> {
     pub fn open(input: Result<Input>, options: &JsonOptions) -> Result<JsonLinesSource> {
         let (mut text, lines) = read_beginning(input?, options)?;
         let whole = text.whole(&lines)?;
-        let mut keys = Keys::default();
+        let mut keys = Keys::of(&lines);
         keys.add(&finite(&text.bytes[..whole]), SAMPLE_LINES);
         let keys = keys.checked(&lines, &options.more_keys)?;
         Ok(JsonLinesSource::with_keys(text, lines, keys, &options.only))
@@ -77,7 +79,7 @@ impl TextSource<Lines> {
         stop: &AtomicBool,
     ) -> Result<JsonLinesSource> {
         let (mut text, lines) = read_beginning(open()?, options)?;
-        let mut keys = Keys::default();
+        let mut keys = Keys::of(&lines);
         text.for_each_block(&lines, stop, |block| keys.add(&finite(block), usize::MAX))?;
         let keys = keys.checked(&lines, &options.more_keys)?;
         let (text, lines) = read_beginning(open()?, options)?;
@@ -98,7 +100,9 @@ impl TextSource<Lines> {
         lines.names = names(&keys);
         lines.columns_by_key = (lines.keys.iter().cloned().zip(0..)).collect();
         for (key, name) in lines.keys.iter().zip(&lines.names).filter(|(key, name)| key != name) {
-            lines.notes.add(Note::Renamed { key: key.clone(), column: name.clone() });
+            lines.notes.fact(format!(
+                "keys: {key}, which differs from another one only in case, is column {name}"
+            ));
         }
         let notes = lines.notes.clone();
         let columns = lines.names.iter().cloned().zip(keys.into_iter().map(|(_, kind)| kind));
@@ -119,15 +123,19 @@ fn read_beginning(mut input: Input, options: &JsonOptions) -> Result<(Text, Line
         Rows::Objects => "JSON, objects one after another",
         Rows::List { .. } => "JSON, one document",
     };
-    notes.add(Note::Form(format!("{form}, {}", input.encoding())));
-    if let Rows::List { path, .. } = &rows {
-        notes.add(Note::List(path.join(".")));
+    notes.fact(format!("input: {form}, {}", input.encoding()));
+    match &rows {
+        Rows::List { path, .. } if path.is_empty() => {
+            notes.fact("rows: the members of an object; column _key has their keys");
+        }
+        Rows::List { path, .. } => notes.fact(format!("rows: the list {}", path.join("."))),
+        _ => {}
     }
     let unit = if rows == Rows::Lines { Unit::Line } else { Unit::Row };
     if unit == Unit::Row {
         input = input.map(|reader| Box::new(Elements::new(reader, rows)));
     }
-    let lines = Lines {
+    let mut lines = Lines {
         input: input.name.to_owned(),
         unit,
         encoding: input.encoding(),
@@ -139,8 +147,11 @@ fn read_beginning(mut input: Input, options: &JsonOptions) -> Result<(Text, Line
         affinities: Vec::new(),
         typing: Vec::new(),
         ignores_others: false,
+        positions: Vec::new(),
     };
-    Ok((Text::open(input)?, lines))
+    let mut text = Text::open(input)?;
+    lines.read_names(&mut text, options.has_no_header)?;
+    Ok((text, lines))
 }
 
 /// Returns where the rows of an input are.
@@ -149,7 +160,7 @@ fn rows(input: &mut Input, options: &JsonOptions) -> Result<Rows> {
         return Ok(Rows::List { path: path.clone(), is_found: false });
     }
     let beginning = input.beginning()?;
-    if is_array_of_objects(&beginning) {
+    if is_array_of_rows(&beginning) {
         return Ok(Rows::Array);
     }
     if beginning.trim_ascii_start().first() != Some(&b'{') {
@@ -208,6 +219,8 @@ pub struct Lines {
     typing: Vec<Typing>,
     /// Whether a key without a column is passed over.
     ignores_others: bool,
+    /// The names of the values of an array, if rows are arrays.
+    positions: Vec<String>,
 }
 
 impl TextFormat for Lines {
@@ -264,12 +277,40 @@ impl TextFormat for Lines {
 type Problem = (Option<String>, Fault);
 
 impl Lines {
+    /// Finds out whether rows are arrays, and reads the names of their values: from a first one that has texts alone.
+    fn read_names(&mut self, text: &mut Text, has_no_header: bool) -> Result<()> {
+        let begin = text.bytes.len() - text.bytes.trim_ascii_start().len();
+        let end = memchr::memchr(b'\n', &text.bytes[begin..]);
+        let end = end.map_or(text.bytes.len(), |at| begin + at);
+        let Some(first) = array(&text.bytes[begin..end]) else { return Ok(()) };
+        if self.unit == Unit::Line && text.bytes[end..].trim_ascii().is_empty() {
+            let reason = "it is one array of values; rows are objects or arrays";
+            return Err(LoadError::form(&self.input, reason));
+        }
+        let name = |value: &&RawValue| serde_json::from_str::<String>(value.get()).ok();
+        let names: Option<Vec<String>> = first.iter().map(name).collect();
+        match names.filter(|_| !has_no_header) {
+            None => self.positions = (1..=first.len()).map(|at| format!("column{at}")).collect(),
+            Some(names) => {
+                for name in names {
+                    self.positions.push(unique(&self.positions, name));
+                }
+                self.notes.fact("header: the first array; --header 0 reads it as a row");
+                self.unit = Unit::Row;
+                text.skip((end + 1).min(text.bytes.len()));
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the values of a line, one for each column; nothing for an empty line.
     fn row<'l>(&self, line: &'l [u8]) -> Result<Option<Vec<Value<'l>>>, Problem> {
         if std::str::from_utf8(line).is_err() {
             return Err((None, Fault::Encoding { expected: self.encoding, is_mixed: false }));
         }
-        let Some(object) = object(line).map_err(|reason| (None, Fault::Form(reason)))? else {
+        let Some(object) =
+            object(line, &self.positions).map_err(|reason| (None, Fault::Form(reason)))?
+        else {
             return Ok(None);
         };
         let mut values: Vec<Value<'l>> = (0..self.names.len()).map(|_| Value::Null).collect();
@@ -327,10 +368,24 @@ fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Returns the object on a line; nothing where there is nothing but blanks.
-fn object(line: &[u8]) -> Result<Option<Object<'_>>, String> {
+/// Returns the values of a line that is an array.
+fn array(line: &[u8]) -> Option<Vec<&RawValue>> {
+    let is_array = line.trim_ascii_start().first() == Some(&b'[');
+    if is_array { serde_json::from_slice(line).ok() } else { None }
+}
+
+/// Returns the object on a line, or the array whose values have these names; nothing where there is nothing but blanks.
+fn object<'l>(line: &'l [u8], positions: &[String]) -> Result<Option<Object<'l>>, String> {
     if line.trim_ascii().is_empty() {
         return Ok(None);
+    }
+    if let Some(values) = array(line).filter(|_| !positions.is_empty()) {
+        let (found, expected) = (values.len(), positions.len());
+        if found != expected {
+            return Err(format!("an array of {found} values instead of {expected}"));
+        }
+        let names = positions.iter().map(|name| Cow::Owned(name.clone()));
+        return Ok(Some(Object(names.zip(values).collect())));
     }
     serde_json::from_slice(line)
         .map(Some)
@@ -419,6 +474,8 @@ fn value(raw: &RawValue, affinity: Option<Affinity>) -> Result<Value<'_>, String
 #[derive(Default)]
 struct Keys {
     columns: Vec<(String, ColumnKind)>,
+    /// The names of the values of an array, if rows are arrays.
+    positions: Vec<String>,
     /// Lines so far.
     lines: usize,
     /// The number of the first line that is not an object, and the reason.
@@ -426,11 +483,15 @@ struct Keys {
 }
 
 impl Keys {
+    fn of(lines: &Lines) -> Keys {
+        Keys { positions: lines.positions.clone(), ..Keys::default() }
+    }
+
     /// Adds the keys of at most this number of lines.
     fn add(&mut self, bytes: &[u8], most: usize) {
         for line in split(bytes).take(most) {
             self.lines += 1;
-            match object(line) {
+            match object(line, &self.positions) {
                 Ok(Some(object)) => object.0.iter().for_each(|(key, value)| {
                     let (kind, row) = (kind(value.get()), self.lines as u64);
                     let known = self.columns.iter().position(|(name, _)| name == key);

@@ -169,6 +169,7 @@ mod tests {
             affinities: affinities.to_vec(),
             typing: vec![typing; 2],
             ignores_others: false,
+            positions: Vec::new(),
         }
     }
 

@@ -26,6 +26,8 @@ pub(super) struct Survey {
     lists: Vec<Vec<String>>,
     /// Whether it is an object of objects.
     is_keyed: bool,
+    /// Whether it is an object of arrays.
+    is_of_columns: bool,
 }
 
 /// A container that is open.
@@ -35,6 +37,7 @@ struct Frame {
     key: String,
     members: usize,
     objects: usize,
+    arrays: usize,
 }
 
 impl Survey {
@@ -67,9 +70,12 @@ impl Survey {
                 b'}' | b']' => {
                     let closed = frames.pop();
                     if frames.is_empty() {
-                        survey.is_keyed = closed.is_some_and(|frame| {
-                            frame.members > 1 && frame.objects == frame.members
-                        });
+                        let closed = closed.filter(|frame| frame.members > 1);
+                        let members = |of: fn(&Frame) -> usize| {
+                            closed.as_ref().is_some_and(|frame| of(frame) == frame.members)
+                        };
+                        survey.is_keyed = members(|frame| frame.objects);
+                        survey.is_of_columns = members(|frame| frame.arrays);
                         survey.end = Some(at + 1);
                         break;
                     }
@@ -103,8 +109,9 @@ impl Survey {
         if let Some(frame) = frames.last_mut() {
             frame.members += 1;
             frame.objects += usize::from(is_object);
+            frame.arrays += usize::from(!is_object);
         }
-        frames.push(Frame { is_object, key: String::new(), members: 0, objects: 0 });
+        frames.push(Frame { is_object, key: String::new(), members: 0, objects: 0, arrays: 0 });
     }
 }
 
@@ -146,6 +153,7 @@ impl Rows {
         match lists[..] {
             [path] => Ok(Rows::List { path: path.clone(), is_found: true }),
             [] if survey.is_keyed => Ok(Rows::List { path: Vec::new(), is_found: true }),
+            [] if survey.is_of_columns => Err("it is one JSON document with a list for each column, which are not rows; choose a list of rows with --rows, or load it as one row with --format json-lines".to_owned()),
             [] if is_on_one_line => Ok(Rows::Lines),
             [] => Ok(Rows::Objects),
             _ => {

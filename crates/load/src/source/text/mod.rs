@@ -93,7 +93,12 @@ impl Text {
             is_ended: false,
             longest: LONGEST_RECORD,
         };
-        text.fill(BEGINNING)?;
+        // A small file is read as a whole into as much memory as it takes.
+        let whole = text.input.total.map_or(BEGINNING, |bytes| bytes as usize + 1);
+        text.fill(whole.min(BEGINNING))?;
+        while !text.last && text.bytes.len() < BEGINNING {
+            text.fill(BEGINNING)?;
+        }
         if text.bytes.is_empty() {
             return Err(LoadError::Empty(text.input.name.to_owned()));
         }
@@ -147,6 +152,9 @@ impl Text {
         let count = self.input.fill(&mut self.bytes[held..])?;
         self.bytes.truncate(held + count);
         self.last = count < more;
+        if self.last {
+            self.input.close();
+        }
         Ok(())
     }
 
@@ -432,6 +440,7 @@ impl<F: TextFormat> TextSource<F> {
         let suggested = suggested.map(|(name, column)| Column::new(name, column.kind.declared()));
         let mut info = SourceInfo::new(&input.name, suggested.collect());
         info.total_bytes = input.total;
+        info.is_in_memory = text.last;
         info.locations = Locations::new(&info.name, format.unit());
         let mut source = TextSource { info, opened: Some((text, format)), batches: None };
         source.set_kinds(columns.into_iter().map(|(_, kind)| kind));

@@ -58,9 +58,9 @@ fn an_array_that_is_cut_off_or_wrong_leaves_the_table() {
         ("[{\"id\": 1} {\"id\": 2}]", "row 1: not a JSON object: trailing characters"),
         ("[{\"id\": 1}, 2]", "row 2: not a JSON object"),
         ("[{\"id\": 1}, {\"id\": \"a\nb\"}]", "row 2: not a JSON object: control character"),
-        ("[1, 2]", "not a JSON object"),
-        ("[[\"id\"], [1]]", "not a JSON object"),
-        ("[\"id\", 1]", "not a JSON object"),
+        ("[1, 2]", "it is one array of values"),
+        ("[[\"id\"], [1, 2]]", "row 1: an array of 2 values instead of 1"),
+        ("[\"id\", 1]", "it is one array of values"),
     ] {
         let message = refused(&workspace.write("a.json", array), &request);
         assert!(message.contains(reason), "{array}: {message}");

@@ -9,11 +9,20 @@ fn with(csv: CsvOptions) -> Opening {
 }
 
 /// Loads a text, and returns the rows of the table, their values between bars, and the notes.
-fn loaded(name: &str, text: impl AsRef<[u8]>, opening: &Opening) -> (Vec<String>, Vec<Note>) {
+pub(super) fn loaded(
+    name: &str,
+    text: impl AsRef<[u8]>,
+    opening: &Opening,
+) -> (Vec<String>, Vec<Note>) {
     let workspace = Workspace::new();
     let Summary { notes, .. } =
         run_as(&workspace.write(name, text), &workspace.request(), opening).unwrap();
     (workspace.rows("SELECT * FROM t"), notes)
+}
+
+/// Returns whether a note has these words.
+pub(super) fn has(notes: &[Note], words: &str) -> bool {
+    notes.iter().any(|note| note.to_string().contains(words))
 }
 
 fn columns(name: &str, text: &str, opening: &Opening) -> Vec<String> {
@@ -40,7 +49,7 @@ fn the_line_with_which_excel_names_the_delimiter_is_no_header() {
     ] {
         let (rows, notes) = loaded("a.csv", text, &opening);
         assert_eq!(rows, ["foo|1"], "{text}");
-        assert!(notes.contains(&Note::DelimiterLine), "{text}");
+        assert!(has(&notes, "names the delimiter"), "{text}");
     }
     assert_eq!(columns("a.csv", "sep=;\nName\nfoo\n", &opening), ["Name|TEXT"]);
 }
@@ -50,11 +59,11 @@ fn lines_around_the_rows_are_left_out_and_totals_are_noted() {
     let text = "Report of 2026\n\na,b,\n1,x,\n2,y,\n(2 rows)\n";
     let (rows, notes) = loaded("a.csv", text, &with(CsvOptions::default()));
     assert_eq!(rows, ["1|x", "2|y"]);
-    assert!(notes.contains(&Note::RowCount("(2 rows)".to_owned())));
-    assert!(notes.contains(&Note::Preamble { lines: 1, first: "Report of 2026".to_owned() }));
+    assert!(has(&notes, "skipped: the last line, `(2 rows)`"));
+    assert!(has(&notes, "skipped: 1 line before the header, from `Report of 2026` on"));
     let text = "a,b\n1,x\nTotal,1\n\n";
     let (_, notes) = loaded("a.csv", text, &with(CsvOptions::default()));
-    assert!(notes.contains(&Note::Total("Total,1".to_owned())));
+    assert!(has(&notes, "`Total,1`, looks like a total"));
     let without = with(CsvOptions { skip_last: 1, ..CsvOptions::default() });
     assert_eq!(loaded("a.csv", text, &without).0, ["1|x"]);
     // A short last row may be half of one.
@@ -94,7 +103,7 @@ fn several_lines_of_a_header_are_joined_and_numbers_as_names_are_noted() {
         ["id|INTEGER", "2019 Q1|INTEGER", "2019 Q2|INTEGER", "2020 Q1|INTEGER"]
     );
     let (_, notes) = loaded("a.csv", "1,2\n3,4\n", &with(CsvOptions::default()));
-    assert!(notes.contains(&Note::NumericHeader));
+    assert!(has(&notes, "has only numbers"));
 }
 
 #[test]
@@ -106,7 +115,7 @@ fn blanks_next_to_delimiters_are_noted_and_trimmed() {
     assert_eq!(columns("a.csv", text, &trim), ["name|TEXT", "place|TEXT", "n|INTEGER"]);
     for text in ["a, b\n1, 2\n", "a ,b\n1 ,2\n"] {
         let (_, notes) = loaded("a.csv", text, &with(CsvOptions::default()));
-        assert!(notes.contains(&Note::Blanks), "{text}");
+        assert!(has(&notes, "--trim"), "{text}");
     }
 }
 
@@ -129,7 +138,7 @@ fn numbers_are_read_in_the_form_that_is_named() {
     let late = format!("a;b\n{}1;12.50\n", "1;1.200,5\n".repeat(10_500));
     assert_eq!(columns("a.csv", &late, &number("1.234,5"))[1], "b|TEXT");
     let (_, notes) = loaded("a.csv", "a;b\nx;12,50\n", &with(CsvOptions::default()));
-    assert!(notes.iter().any(|note| note.to_string().contains("--number 1.234,5")), "{notes:?}");
+    assert!(has(&notes, "--number 1.234,5"), "{notes:?}");
 }
 
 #[test]
@@ -241,8 +250,7 @@ fn json_of_other_programs_is_read() {
     let (rows, _) = loaded("a.jsonl", text, &opening);
     assert_eq!(rows, ["NULL|NaN \" Infinity", "-inf|NULL", "1.5|NULL"]);
     let (_, notes) = loaded("a.jsonl", "{\"id\": 1, \"ID\": 2}\n", &opening);
-    let renamed = Note::Renamed { key: "ID".to_owned(), column: "ID_2".to_owned() };
-    assert!(notes.contains(&renamed), "{notes:?}");
+    assert!(has(&notes, "keys: ID, "), "{notes:?}");
     assert_eq!(
         columns("a.jsonl", "{\"id\": 1, \"ID\": \"x\"}\n{\"ID\": \"y\"}\n", &opening),
         ["id|INTEGER", "ID_2|TEXT"]

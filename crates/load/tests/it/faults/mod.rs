@@ -3,6 +3,8 @@
 mod columnar;
 mod conflicts;
 mod dates;
+mod doubts;
+mod drift;
 mod foreign_keys;
 mod formats;
 mod full_text;
@@ -47,6 +49,12 @@ impl Workspace {
     /// A request for the table `t` of the database.
     fn request(&self) -> Request {
         Request::new(self.database(), Table::new("t"))
+    }
+
+    /// The same request, after the database was removed.
+    fn again(&self) -> Request {
+        let _ = std::fs::remove_file(self.database());
+        self.request()
     }
 
     fn connection(&self) -> Connection {

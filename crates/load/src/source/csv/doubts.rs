@@ -1,0 +1,240 @@
+//! Doubts about how a CSV text is read, as its first rows raise them: each becomes a warning with the option that reads the
+//! text otherwise.
+
+use super::layout::{FOOTER, has_empty_line, last_lines, may_divide};
+use super::parse::Reader;
+use super::scan::Records;
+use crate::source::infer::{ColumnKind, Kind};
+use crate::source::notes::Note;
+use crate::source::number::has_leading_zero;
+use crate::source::number_form::NumberForm;
+
+/// Rows that are looked at.
+const ROWS: usize = 1_000;
+/// Words for a missing value, in small letters.
+const MISSING: [&str; 20] = [
+    "#div/0!", "#value!", "#ref!", "#name?", "#num!", "na", "n/a", "#n/a", "null", "none", "nan",
+    "nil", "\\n", "-", "--", "–", ".", "?", "missing", "unknown",
+];
+
+/// The values of a column in the first rows; none for NULL.
+type Values<'t> = Vec<Option<&'t [u8]>>;
+
+fn lossy_text(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).into_owned()
+}
+
+/// Returns words as options of the command line.
+fn options(option: &str, words: &[String]) -> String {
+    let option = |word: &String| {
+        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '-' | '.');
+        let quote = if word.chars().all(is_plain) && !word.is_empty() { "" } else { "'" };
+        format!("{option} {quote}{word}{quote}")
+    };
+    words.iter().map(option).collect::<Vec<_>>().join(" ")
+}
+
+impl Reader {
+    /// Warns of doubts that the first rows raise.
+    pub(super) fn doubt(&self, bytes: &[u8], kinds: &[ColumnKind]) {
+        if self.has_blanks {
+            return;
+        }
+        let columns = self.first_values(bytes, kinds.len());
+        if self.options.header == 1 {
+            self.doubt_header(kinds, &columns);
+        }
+        self.doubt_first_row(&columns);
+        if self.width() == 1 {
+            self.doubt_delimiter(bytes);
+        }
+        for ((name, column), values) in self.names.iter().zip(kinds).zip(&columns) {
+            self.doubt_numbers(name, column, values);
+        }
+        self.doubt_missing(kinds, &columns);
+        let quotes = |text: &[u8]| text.len() > 1 && text.starts_with(b"'") && text.ends_with(b"'");
+        let is_quoted = |values: &&Values<'_>| {
+            let mut texts = values.iter().flatten();
+            texts.clone().count() > 0 && texts.all(|text| quotes(text))
+        };
+        if self.dialect.quote != Some(b'\'') && columns.iter().any(|values| is_quoted(&values)) {
+            self.notes
+                .warn("values are in single quotes, which stay; --quote \"'\" takes them away");
+        }
+    }
+
+    fn first_values<'t>(&self, bytes: &'t [u8], columns: usize) -> Vec<Values<'t>> {
+        let mut records = Records::new(bytes, self.dialect);
+        let (mut fields, mut values) = (Vec::new(), vec![Values::new(); columns]);
+        for _ in 0..ROWS {
+            fields.clear();
+            if records.next(&mut fields).is_none() {
+                break;
+            }
+            for (field, values) in fields.iter().zip(values.iter_mut()) {
+                values.push((!self.is_null(bytes, *field)).then(|| &bytes[field.range()]));
+            }
+        }
+        values
+    }
+
+    /// Warns of a header that looks like a row.
+    fn doubt_header(&self, kinds: &[ColumnKind], columns: &[Values<'_>]) {
+        let is_number = |name: &String| Kind::of(name.as_bytes()).is_number();
+        let is_date = |text: &[u8]| {
+            let digits = text.iter().filter(|byte| byte.is_ascii_digit()).count();
+            (8..=10).contains(&text.len()) && digits >= 6 && text.len() - digits == 2
+        };
+        let mut dates = self.names.iter().zip(columns).map(|(name, values)| {
+            let mut texts = values.iter().flatten();
+            is_date(name.as_bytes()) && texts.next().is_some_and(|text| is_date(text))
+        });
+        let is_first_number = is_number(&self.names[0])
+            && kinds.first().is_some_and(|column| column.kind.is_number());
+        if self.names[..self.width()].iter().all(is_number) {
+            self.notes.warn("the first line has only numbers and was read as the header; --header 0 reads it as a row");
+        } else if is_first_number || dates.any(|is_date| is_date) {
+            self.notes.warn("the first line looks like the rows and was read as the header; --header 0 reads it as a row");
+        }
+    }
+
+    /// Warns of a first row that looks like a part of the header: words where all others have numbers, or dashes.
+    fn doubt_first_row(&self, columns: &[Values<'_>]) {
+        let first: Vec<&[u8]> =
+            columns.iter().filter_map(|values| values.first().copied().flatten()).collect();
+        let dashes = |byte: &u8| matches!(byte, b'-' | b'=' | b'+' | b'|' | b':' | b' ');
+        let is_ruler = |text: &&[u8]| text.iter().all(dashes) && text.len() > 1;
+        if !first.is_empty() && first.iter().all(is_ruler) {
+            self.notes.warn("the first row is a line of dashes; leave such lines out with --comment and the character with which they begin");
+            return;
+        }
+        let is_number = |text: &[u8]| self.is_number_here(text);
+        // Whether the first value is a word, of a column with numbers alone behind it.
+        let is_word = |values: &Values<'_>| {
+            let behind: Vec<&[u8]> = values.iter().skip(1).flatten().copied().collect();
+            let is_numeric = behind.len() > 1 && behind.iter().all(|text| is_number(text));
+            is_numeric.then(|| values[0].is_some_and(|text| !is_number(text) && !is_missing(text)))
+        };
+        let words: Vec<bool> = columns.iter().filter_map(is_word).collect();
+        let blank = |values: &Values<'_>| values.first().is_some_and(Option::is_none);
+        if words.contains(&true)
+            && (words.iter().all(|is_word| *is_word) || columns.iter().any(blank))
+        {
+            self.notes.warn("the first row has words in columns of numbers; if it belongs to the header: --header 2");
+        }
+    }
+
+    /// Warns of a single column in which another character, or blanks, may divide columns.
+    fn doubt_delimiter(&self, bytes: &[u8]) {
+        let mut records = Records::new(bytes, self.dialect);
+        let (mut fields, mut lines) = (Vec::new(), vec![self.header_line.clone()]);
+        while lines.len() <= 100 && records.next(&mut fields).is_some() {
+            lines.extend(fields.drain(..).take(1).map(|field| bytes[field.range()].to_vec()));
+        }
+        let count =
+            |line: &Vec<u8>, divider: u8| line.iter().filter(|byte| **byte == divider).count();
+        let of_header = |divider: &u8| count(&lines[0], *divider);
+        let agree =
+            |divider: &u8| lines.iter().all(|line| count(line, *divider) == of_header(divider));
+        let divider = (1..=127).filter(|byte| may_divide(*byte));
+        let divider =
+            divider.filter(|byte| of_header(byte) > 0 && agree(byte)).max_by_key(of_header);
+        let has_run = |line: &Vec<u8>| line.trim_ascii().windows(2).any(|pair| pair == b"  ");
+        if lines.len() < 2 {
+            return;
+        }
+        if let Some(divider) = divider {
+            let divider = char::from(divider).escape_default();
+            self.notes.warn(format!("there is one column, and every row has `{divider}` equally often; --delimiter '{divider}' divides there"));
+        } else if lines.iter().all(has_run) {
+            self.notes.warn("there is one column, and every row has several blanks in a row: columns of fixed width are not divided");
+        }
+    }
+
+    fn is_number_here(&self, text: &[u8]) -> bool {
+        let plain = self.options.number.and_then(|form| form.plain(text));
+        Kind::of(plain.as_deref().unwrap_or(text)).is_number()
+    }
+
+    /// Warns of numbers in a form that makes them texts.
+    fn doubt_numbers(&self, name: &str, column: &ColumnKind, values: &Values<'_>) {
+        let is_read = |text: &&[u8]| Kind::of(text) == Kind::Text && !has_leading_zero(text);
+        let texts = || values.iter().flatten().copied();
+        let first = texts().find(is_read).filter(|_| column.kind == Kind::Text);
+        let Some(value) = first.filter(|_| self.options.number.is_none()) else { return };
+        let forms = NumberForm::of_all(texts());
+        if !forms.is_empty() {
+            self.notes.add(Note::Numbers {
+                column: name.to_owned(),
+                value: lossy_text(value),
+                forms,
+            });
+        }
+    }
+
+    /// Warns of words for missing values that make columns of numbers texts, and of `\N`, which means nothing else.
+    fn doubt_missing(&self, kinds: &[ColumnKind], columns: &[Values<'_>]) {
+        let (mut names, mut words) = (Vec::new(), Vec::new());
+        for ((name, column), values) in self.names.iter().zip(kinds).zip(columns) {
+            let texts = || values.iter().flatten().copied();
+            let (numbers, others): (Vec<&[u8]>, Vec<&[u8]>) =
+                texts().partition(|text| self.is_number_here(text));
+            let is_numeric = column.kind == Kind::Text && !numbers.is_empty();
+            let hides = is_numeric && others.iter().all(|text| is_missing(text));
+            if hides || others.contains(&&b"\\N"[..]) {
+                names.push(name.clone());
+                words.extend(
+                    others.iter().filter(|text| is_missing(text)).map(|text| lossy_text(text)),
+                );
+            }
+        }
+        words.sort();
+        words.dedup();
+        if words.is_empty() {
+            return;
+        }
+        if columns.iter().flatten().any(Option::is_none) {
+            words.push(String::new());
+        }
+        self.notes.warn(format!(
+            "words for missing values are texts in {}; {} reads them as NULL",
+            names.join(", "),
+            options("--null", &words)
+        ));
+    }
+
+    /// Warns of last lines that may be no rows: they stand behind an empty line, or have no value.
+    pub(super) fn doubt_end(&self, bytes: &[u8]) {
+        let is_quote = |byte: &&u8| Some(**byte) == self.dialect.quote;
+        for lines in 1..=FOOTER {
+            let begin = last_lines(bytes, lines);
+            let footer = &bytes[begin..];
+            if begin > 0 && has_empty_line(&bytes[..begin]) {
+                if footer.iter().filter(is_quote).count().is_multiple_of(2) {
+                    let first =
+                        lossy_text(footer.split(|byte| *byte == b'\n').next().unwrap_or(footer));
+                    self.notes.warn(format!("rows stand behind an empty line near the end, from `{}` on; --skip-lines 0,{lines} leaves them out", first.trim()));
+                }
+                return;
+            }
+        }
+        let is_empty = |line: &[u8]| {
+            !line.trim_ascii().is_empty()
+                && line
+                    .iter()
+                    .all(|byte| *byte == self.dialect.delimiter || byte.is_ascii_whitespace())
+        };
+        let at = |lines: usize| &bytes[last_lines(bytes, lines)..last_lines(bytes, lines - 1)];
+        let empty = (1..=ROWS).take_while(|lines| is_empty(at(*lines))).count();
+        if empty > 0 {
+            self.notes.warn(format!(
+                "the last rows have no value; --skip-lines 0,{empty} leaves them out"
+            ));
+        }
+    }
+}
+
+fn is_missing(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(text).trim().to_lowercase();
+    MISSING.contains(&&*text)
+}

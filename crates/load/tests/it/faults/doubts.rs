@@ -1,0 +1,169 @@
+//! Files that can be read in two ways: the one that was chosen is said, with the option for the other one.
+
+use pragmark_load::{CsvOptions, LoadError, Note, Opening, Selection};
+
+use crate::faults::layouts::{has, loaded};
+use crate::faults::{Workspace, library, refused, run_as};
+
+fn opening() -> Opening {
+    Opening::new(&library())
+}
+
+fn notes(name: &str, text: &str) -> Vec<Note> {
+    loaded(name, text, &opening()).1
+}
+
+#[test]
+fn every_doubt_names_the_option_that_reads_the_file_otherwise() {
+    for (text, words) in [
+        ("id,x\n1,NA\n2,-\n3,5\n", "are texts in x; --null - --null NA reads"),
+        ("id,x\n1,\n2,n/a\n3,5\n", "--null n/a --null '' reads"),
+        ("id,x\n1,\\N\n2,ab\n", "--null '\\N' reads"),
+        ("id,x\n1,#DIV/0!\n2,3\n", "--null '#DIV/0!' reads"),
+        ("# by x\n# v 1\nid,v\n1,2\n3,4\n", "skipped: 2 lines before the header"),
+        ("name,len\n,(mm)\na,2.5\nb,3.5\n", "--header 2"),
+        (",2019,2019\nname,q1,q2\nx,1,2\ny,3,4\n", "--header 2"),
+        ("id,t\n1,a\nid,t\n2,b\n", "repeats the header"),
+        ("1,2024-01-01,x\n2,2024-01-02,y\n", "--header 0"),
+        ("Ann,2024-01-01\nBob,2024-01-02\n", "--header 0"),
+        ("id,t\n1,a\n2,b\n\nSource: Bureau of X, 2024\n", "--skip-lines 0,1"),
+        ("id,t\n1,a\n2,b\n,\n,\n", "the last rows have no value; --skip-lines 0,2"),
+        ("id,name\n1,'a'\n2,'c'\n", "--quote \"'\""),
+        ("a:b\n1:x\n2:y\n", "--delimiter ':'"),
+        ("ID   NAME\n01   Smith\n02   Li\n", "columns of fixed width"),
+        ("a,b\n--,--\n1,2\n", "a line of dashes"),
+    ] {
+        let notes = notes("a.csv", text);
+        assert!(has(&notes, words), "{text}: {notes:?}");
+    }
+}
+
+#[test]
+fn files_without_a_doubt_raise_none() {
+    for text in [
+        "id,2019,2020\na,1,2\nb,3,4\n",
+        "id,t\n1,a\n2,b\n",
+        "time,x\n12:30,1\n12:40,2\n",
+        "id,t\n1,\"a\n\nb\"\n2,\"c\n\nd\"\n",
+        "name\nAnn\nBob\n",
+        "url\nhttp://a\nhttp://b\n",
+        "id,grade\n1,A\n2,-\n3,B\n",
+        "day,x\n2024-01-01,1\n2024-01-02,2\n",
+        "id,x\n1,\n2,5\n",
+        "code,x\na,1\n",
+        "it's,x\n1,'\n",
+    ] {
+        let warnings: Vec<String> = notes("a.csv", text)
+            .iter()
+            .filter(|note| matches!(note, Note::Warning(_)))
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(warnings, [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn rare_delimiters_are_found_and_several_words_mean_null() {
+    for divider in ['^', '~', '\u{1}', '\u{1f}'] {
+        let text = "id,n,z\n1,x,2\n2,y,3\n".replace(',', &divider.to_string());
+        assert_eq!(loaded("a.csv", text, &opening()).0, ["1|x|2", "2|y|3"]);
+    }
+    assert_eq!(loaded("a.csv", "a^2,b^2\n1,2\n3,4\n", &opening()).0, ["1|2", "3|4"]);
+    let null = ["NA", "-", ""].map(str::to_owned).to_vec();
+    let opening = Opening { csv: CsvOptions { null, ..CsvOptions::default() }, ..opening() };
+    let (rows, notes) = loaded("a.csv", "id,x\n1,NA\n2,-\n3,5\n4,\n", &opening);
+    assert_eq!(rows, ["1|NULL", "2|NULL", "3|5", "4|NULL"]);
+    assert!(!has(&notes, "--null"), "{notes:?}");
+}
+
+#[test]
+fn rows_of_json_may_be_arrays() {
+    for text in ["[[1,\"a\"],\n[2, null]]", "[1,\"a\"]\n[2,null]\n"] {
+        assert_eq!(loaded("a.json", text, &opening()).0, ["1|a", "2|NULL"], "{text}");
+    }
+    let (rows, notes) = loaded("a.json", "[[\"id\",\"n\"],[1,\"a\"],[2,\"b\"]]", &opening());
+    assert_eq!(rows, ["1|a", "2|b"]);
+    assert!(has(&notes, "--header 0"), "{notes:?}");
+    let none = CsvOptions { header: 0, ..CsvOptions::default() };
+    let (rows, _) = loaded("a.json", "[[\"x\",\"y\"]]", &Opening { csv: none, ..opening() });
+    assert_eq!(rows, ["x|y"]);
+    let split = "{\"columns\":[\"a\",\"b\"],\"data\":[[1,2],[3,4]]}";
+    let data = Opening { selection: Selection::of("data"), ..opening() };
+    assert_eq!(loaded("a.json", split, &data).0, ["1|2", "3|4"]);
+    let workspace = Workspace::new();
+    let refused = |text: &str| refused(&workspace.write("a.json", text), &workspace.request());
+    assert!(refused("\"hello\"").contains("not a JSON object"));
+    assert!(refused("[1, 2, 3]").contains("one array of values"));
+    assert!(refused("[[1,2],[3]]").contains("an array of 1 values instead of 2"));
+    for text in [split, "{\"a\":[1,2],\"b\":[3,4]}"] {
+        assert!(refused(text).contains("a list for each column"), "{text}");
+    }
+}
+
+#[test]
+fn dates_that_are_not_there_are_missed() {
+    let dated = Opening { dates: Some(Default::default()), ..opening() };
+    let (_, notes) = loaded("a.csv", "id,d\n1,x\n2,y\n", &dated);
+    assert!(has(&notes, "found no column of dates"), "{notes:?}");
+    let (_, notes) = loaded("a.csv", "id,d\n1,31.12.2024\n", &dated);
+    assert!(!has(&notes, "found no"), "{notes:?}");
+}
+
+#[test]
+fn what_is_no_file_is_no_database() {
+    let workspace = Workspace::new();
+    let input = workspace.write("a.csv", "a\n1\n");
+    for name in [":memory:", "file:x?mode=memory"] {
+        let mut request = workspace.request();
+        request.database = name.into();
+        assert!(refused(&input, &request).contains("no path of a file"), "{name}");
+    }
+}
+
+#[test]
+fn a_table_too_wide_for_sqlite_is_made_long() {
+    let workspace = Workspace::new();
+    let names: Vec<String> = (0..2_500).map(|at| format!("c{at}")).collect();
+    let values: Vec<String> = (0..2_500).map(|at| at.to_string()).collect();
+    let text = format!("id,{}\nx,{}\ny{}\n", names.join(","), values.join(","), ",".repeat(2_500));
+    let input = workspace.write("a.csv", text);
+    let wide = run_as(&input, &workspace.request(), &opening()).unwrap_err();
+    assert!(matches!(wide, LoadError::TooManyColumns(2_501)), "{wide}");
+    let long = Opening { long: vec!["id".to_owned()], ..opening() };
+    run_as(&input, &workspace.request(), &long).unwrap();
+    assert_eq!(
+        workspace.rows("SELECT count(*), count(DISTINCT name), sum(value), max(id) FROM t"),
+        ["2500|2500|3123750|x"]
+    );
+}
+
+#[test]
+fn values_made_long_keep_their_types_and_the_numbers_of_their_rows() {
+    let workspace = Workspace::new();
+    let long = Opening { long: vec!["id".to_owned()], ..opening() };
+    let input = workspace.write("a.csv", "id,a,b\n1,5,2.5\n2,,x y\n3,7,007\n");
+    run_as(&input, &workspace.request(), &long).unwrap();
+    assert_eq!(
+        workspace.rows("SELECT * FROM t"),
+        ["1|a|5", "1|b|2.5", "2|b|x y", "3|a|7", "3|b|007"]
+    );
+    assert_eq!(
+        workspace.rows("SELECT type FROM pragma_table_info('t')"),
+        ["INTEGER", "TEXT", "TEXT"]
+    );
+    let mut request = workspace.request();
+    request.table = pragmark_load::Table::new("u");
+    request.table.not_null = vec!["id".to_owned()];
+    request.database = workspace.path("b.db");
+    let input = workspace.write("b.csv", "id,a,b\n1,5,2\n,3,4\n");
+    let error = run_as(&input, &request, &long).unwrap_err().to_string();
+    assert!(error.contains("b.csv, row 2"), "{error}");
+    // A type that a later value changes is chosen again.
+    let text = format!("id,a,b\n{}1,2,007\n", "1,2,3\n".repeat(10_500));
+    let summary = run_as(&workspace.write("c.csv", text), &workspace.again(), &long).unwrap();
+    assert!(summary.why_reread.is_some());
+    assert_eq!(
+        workspace.rows("SELECT value FROM t WHERE typeof(value) = 'text' AND value = '007'"),
+        ["007"]
+    );
+}
