@@ -130,6 +130,7 @@ pub fn counters(guard: &Guard, comparison: &ExactComparison) -> Vec<Check> {
         let is_left_out = |check: &Check| check.ratio.is_none() && guard.has_usual_budgets();
         let unmatched = comparison.unmatched != Unmatched::default();
         checks.extend(check.filter(|check| !(unmatched && is_left_out(check))));
+        checks.extend(grown(name, *budget, guard, comparison));
     }
     for (name, limit) in &guard.limits {
         checks.extend(limited(name, limit, comparison));
@@ -220,6 +221,9 @@ fn uncounted(guard: &Guard, checks: &[Check]) -> Vec<Check> {
     .collect()
 }
 
+/// From this many VM steps more in an execution on, a statement by itself is beyond a budget.
+const MORE_STEPS: f64 = 1_000.0;
+
 const PLAN: &str = "plan";
 const ANSWER: &str = "answer";
 
@@ -309,6 +313,20 @@ fn budgeted(name: &str, budget: Budget, comparison: &ExactComparison) -> Option<
         ratio: ratio.filter(|ratio| ratio.is_finite()),
         ..bounded(name, &budget.to_string(), status, figure)
     })
+}
+
+/// Returns the statements beyond a budget of VM steps for the whole work: a mean hides what the others do not need. Few steps more are
+/// no reason.
+fn grown(name: &str, budget: Budget, guard: &Guard, comparison: &ExactComparison) -> Vec<Check> {
+    let grown = |statement: &StatementComparison| {
+        let own = format!("{name}.{}", statement.name);
+        let figure = statement.figure(name)?;
+        let more = figure.new.exact()? - figure.base.exact()?;
+        let is_judged = !guard.budgets.contains_key(&own) && more >= MORE_STEPS;
+        is_judged.then(|| budgeted(&own, budget, comparison)).flatten()
+    };
+    let all = comparison.statements.iter().filter(|_| name == "vm_steps").filter_map(grown);
+    all.filter(|check| check.status == Status::Failed).collect()
 }
 
 /// Checks a limit, if its metric was counted.
@@ -479,5 +497,16 @@ mod tests {
         assert_eq!(status(&all, "p99_us"), None);
         let varies = checks(&file, &side(&[900.0, 901.0], SEARCH, 3));
         assert_eq!(status(&varies, "vm_steps"), Some(Status::Undecided));
+        let named = |file: &str, steps: f64| {
+            let all = checks(file, &side(&[steps, steps], SEARCH, 3));
+            all.iter().any(|it| it.statement.is_some() && it.status == Status::Failed)
+        };
+        let whole = format!("{FILE}\n[budgets]\nvm_steps = \"<= 1.05\"");
+        assert!(named(&whole, 1_010.0), "a statement that needs 1,000 steps more");
+        assert!(!named(&whole, 1_009.0));
+        assert!(
+            !named(&format!("{whole}\n\"vm_steps.q\" = \"<= 900\""), 1_010.0),
+            "its own budget"
+        );
     }
 }
