@@ -99,6 +99,7 @@ fn findings(traffic: &Traffic) -> Option<Section> {
 /// Returns the section of statements, if there is something to show.
 pub(crate) fn statements(analysis: &Analysis) -> Option<Section> {
     let columns = [
+        Column::right("no."),
         Column::left("statement"),
         Column::right("executions"),
         Column::right("share of time"),
@@ -113,7 +114,7 @@ pub(crate) fn statements(analysis: &Analysis) -> Option<Section> {
         Column::right("prepared"),
         Column::right("VM steps").full_only(),
     ];
-    let rows = analysis.statements.iter().map(|usage| statement(analysis, usage));
+    let rows = (1..).zip(&analysis.statements).map(|row| statement(analysis, row));
     let mut table = Table::new("statements by their normalised text", columns, rows);
     table.sortable = true;
     table.abridge = Abridge::End;
@@ -127,11 +128,12 @@ pub(crate) fn statements(analysis: &Analysis) -> Option<Section> {
     )
 }
 
-fn statement(analysis: &Analysis, usage: &StatementUse) -> Row {
+fn statement(analysis: &Analysis, (place, usage): (u64, &StatementUse)) -> Row {
     let seconds = |ns: u64| Cell::figure(Some(ns as f64), time);
     let mut name = Cell::code(shortened(&usage.sql, QUOTED));
     name.title = Some(usage.sql.clone());
     Row::new([
+        number(place),
         name,
         number(usage.count),
         Cell::figure(Some(analysis.share_of_time(usage)), percent),

@@ -192,7 +192,12 @@ pub fn alone(guard: &Guard, comparison: &ExactComparison) -> Vec<Check> {
     };
     let limits = Guard { budgets: BTreeMap::new(), ..guard.clone() };
     let open: Vec<Check> = uncounted(&limits, &checks).into_iter().filter(is_open).collect();
-    checks.into_iter().chain(open).collect()
+    let untimed = guard.limits.iter().filter(|(name, _)| !is_exact(name)).map(|(name, limit)| {
+        let words = "without a base nothing is timed".to_owned();
+        Check::of(name, &limit.to_string(), Status::Undecided, words)
+    });
+    let untimed: Vec<Check> = untimed.collect();
+    checks.into_iter().chain(open).chain(untimed).collect()
 }
 
 /// Says what a check is about that has no other side to name; why one is undecided stays.
