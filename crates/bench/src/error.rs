@@ -25,7 +25,7 @@ pub enum TrialError {
     Failed(String),
     /// A file of the user cannot be used.
     #[error(transparent)]
-    Import(#[from] crate::import::error::ImportError),
+    Import(#[from] crate::import::ImportError),
     /// SQLite or the loading of it reported an error.
     #[error(transparent)]
     Engine(#[from] EngineError),

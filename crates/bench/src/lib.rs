@@ -11,7 +11,6 @@ mod advice;
 pub mod anonymize;
 mod bindings;
 mod catalogue;
-mod descriptors;
 mod drive;
 mod driver;
 mod error;
@@ -24,13 +23,12 @@ mod measure;
 mod platform;
 mod target;
 mod text_experiments;
-mod training;
 mod trial;
 mod workload;
 
 pub use advice::{advice, idle_settings, idle_settings_of_pgbench, schema_advice};
 pub use bindings::{binding_spec, judge_binding, normalise_pragmas};
-pub use catalogue::catalogue;
+pub use catalogue::{catalogue, training};
 pub use driver::{describe_engine, drive};
 pub use error::TrialError;
 pub use import::{ImportError, TextFile, TextOptions, TextSummary};
@@ -44,12 +42,10 @@ pub use text_experiments::{
     TakesNoText, TextUse, check_takes_text, compares_classes, needs_queries, text_of, use_queries,
     use_text,
 };
-pub use training::training;
 pub use workload::contention_worker;
 pub use workload::crash::crash_script;
 pub use workload::fts::draw::{DocumentQueries, draw_queries, read_queries};
-pub use workload::replay::work as replay_worker;
-pub use workload::replay::{check_trace, missing_in_trace};
+pub use workload::replay::{check_trace, missing_in_trace, work as replay_worker};
 pub use workload::sql::facets::answer_of;
 pub use workload::sql::snapshot::{State as DatabaseState, copy_database, is_in_wal_mode};
 pub use workload::sql::statements;

@@ -4,7 +4,7 @@ mod common;
 
 use common::{catalogue, columns, read};
 use lab::design::variants;
-use lab::experiment::{Scale, schema::experiment_schema};
+use lab::experiment::{Scale, experiment_schema};
 use pragmark_lab as lab;
 
 /// Every problem of the file, one a line.

@@ -20,7 +20,6 @@ mod fit;
 mod grown;
 pub mod live;
 mod normalise;
-mod order;
 pub mod plans;
 mod read;
 mod replay;

@@ -1,7 +1,6 @@
 //! Changes of the application, apart from settings, that `pragmark tune` measures and a workload can carry out by itself.
 
 mod idle;
-mod indexes;
 mod tables;
 
 use std::collections::BTreeSet;
@@ -11,8 +10,7 @@ use lab::level::Level;
 use lab::tuning_plan::Advice;
 use script::effect;
 
-pub use self::idle::{idle_settings, idle_settings_of_pgbench};
-pub use self::indexes::schema_advice;
+pub use self::idle::{idle_settings, idle_settings_of_pgbench, schema_advice};
 
 use crate::levers::Ground;
 use crate::workload::sql::commits_by_itself;

@@ -5,8 +5,6 @@
 //! up to the figures of a [`period`]. Both kinds of worker processes are [`child`] processes that exchange JSON lines.
 
 pub(crate) mod answers;
-pub(crate) mod child;
-pub(crate) mod clock;
 pub(crate) mod gate;
 pub(crate) mod messages;
 pub(crate) mod pacing;

@@ -3,13 +3,18 @@
 //! In an open loop the latency of an operation counts from the moment at which it should have begun. A stalled worker begins
 //! the next operations late, and their users wait all that time. Measured from the actual begin, just the worst moments would
 //! hardly be measured ("coordinated omission", Gil Tene, "How NOT to measure latency", 2013).
+//!
+//! The clock by which operations are begun and timed.
+//!
+//! It reads the system's monotonic clock, so that several processes agree on a moment, which [`std::time::Instant`] cannot
+//! tell another process. It is a trait so that the pacing of a stalled worker can be tested without waiting.
 
 use std::time::Duration;
 
 use lab::seed::{Seed, SplitMix64};
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-use super::clock::{Clock, Nanos};
 use crate::error::Result;
 use crate::measure::LatencyHistogram;
 
@@ -271,12 +276,56 @@ fn between(from: Nanos, to: Nanos) -> Duration {
     Duration::from_nanos(to.saturating_sub(from))
 }
 
+/// A moment or a time, in nanoseconds.
+pub(crate) type Nanos = u64;
+
+/// A clock that can be waited for.
+pub(crate) trait Clock {
+    /// Returns the present moment.
+    fn now(&self) -> Nanos;
+
+    /// Waits until `moment`, which may be over.
+    fn wait_until(&self, moment: Nanos);
+}
+
+/// The system's monotonic clock.
+#[derive(Clone, Copy)]
+pub(crate) struct Monotonic;
+
+impl Clock for Monotonic {
+    #[inline]
+    fn now(&self) -> Nanos {
+        let time = clock_gettime(ClockId::Monotonic);
+        // Neither part is ever negative.
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    }
+
+    fn wait_until(&self, moment: Nanos) {
+        loop {
+            let left = moment.saturating_sub(self.now());
+            if left == 0 {
+                return;
+            }
+            std::thread::sleep(Duration::from_nanos(left));
+        }
+    }
+}
+
+/// Asks the kernel to wake this thread on time instead of up to 50 µs later together with others (prctl(2),
+/// `PR_SET_TIMERSLACK`). Lateness is measured whether or not it can.
+pub(crate) fn request_precise_wakeups() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+}
+
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::drive::clock::tests::MockClock;
-    use crate::error::TrialError;
+pub(crate) mod tests {
+    use std::cell::Cell;
+
     use proptest::prelude::*;
+
+    use super::*;
+    use crate::error::TrialError;
 
     const MILLI: Nanos = 1_000_000;
 
@@ -458,5 +507,33 @@ mod tests {
         for per_s in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(Arrivals::new(Seed(1), per_s).next(), None, "{per_s}");
         }
+    }
+
+    /// A clock that moves only when a test says so.
+    #[derive(Default)]
+    pub(crate) struct MockClock(pub Cell<Nanos>);
+
+    impl MockClock {
+        pub(crate) fn pass(&self, time: Nanos) {
+            self.0.set(self.0.get() + time);
+        }
+    }
+
+    impl Clock for MockClock {
+        fn now(&self) -> Nanos {
+            self.0.get()
+        }
+
+        fn wait_until(&self, moment: Nanos) {
+            self.0.set(self.0.get().max(moment));
+        }
+    }
+
+    #[test]
+    fn the_monotonic_clock_waits_at_least_as_long_as_asked() {
+        let start = Monotonic.now();
+        Monotonic.wait_until(start + 2_000_000);
+        assert!(Monotonic.now() >= start + 2_000_000);
+        Monotonic.wait_until(0);
     }
 }

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use lab::trial::Measured;
 
-use super::clock::{Clock, Monotonic, Nanos};
 use super::messages::{BusyCounts, TaskReport};
-use super::pacing::{Progress, SLOTS, Task};
+use super::pacing::{Clock, Monotonic, Nanos, Progress, SLOTS, Task};
 use super::pool::WorkerPool;
 use crate::error::Result;
 use crate::measure::{CpuTime, LatencyHistogram};

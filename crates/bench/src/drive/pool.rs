@@ -12,8 +12,7 @@ use std::thread::{Builder, JoinHandle};
 use engine::Library;
 use lab::trial::Measured;
 
-use super::child::{ChildWorker, read_message};
-use super::messages::{Request, Response, TaskReport, WorkerSpec};
+use super::messages::{ChildWorker, Request, Response, TaskReport, WorkerSpec, read_message};
 use super::pacing::Task;
 use super::worker::{Exchange, PrepareClient, serve};
 use crate::error::{Result, TrialError};

@@ -5,8 +5,8 @@ use std::time::Duration;
 use engine::EngineError;
 use lab::seed::{Seed, SplitMix64};
 
-use super::clock::{Clock, Nanos};
 use super::messages::BusyCounts;
+use super::pacing::{Clock, Nanos};
 use crate::error::{Result, TrialError};
 
 /// Why an attempt failed.

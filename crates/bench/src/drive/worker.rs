@@ -9,12 +9,11 @@ use engine::vfs::CountingVfs;
 use engine::{Connection, Library, Source};
 use lab::trial::ReadBack;
 
-use super::child::{Channel, follow_parent};
-use super::clock::{Monotonic, Nanos, request_precise_wakeups};
 use super::messages::{
-    BusyCounts, PartReport, Request, Response, TaskReport, WorkerClosing, WorkerSpec,
+    BusyCounts, Channel, PartReport, Request, Response, TaskReport, WorkerClosing, WorkerSpec,
+    follow_parent,
 };
-use super::pacing::{Ended, run_task};
+use super::pacing::{Ended, Monotonic, Nanos, request_precise_wakeups, run_task};
 use crate::error::{Result, TrialError};
 use crate::measure::{CpuTime, peak_memory_bytes};
 use crate::target::sqlite::{self, Counts};

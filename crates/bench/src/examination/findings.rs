@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use engine::{Connection, EngineError};
 
 use super::schema::{Schema, Table};
-use super::{Examination, Finding, Space, indexes, keys, number, text};
+use super::{Examination, Finding, Space, indexes, number, text};
 
 /// A part of the file that is free, from which on a smaller file is worth a VACUUM.
 const MUCH_FREE: f64 = 0.10;
@@ -39,7 +39,7 @@ pub(super) fn of(
     findings.extend(statistics(connection, schema, space)?);
     findings.extend(indexes::redundant(schema));
     findings.extend(indexes::foreign_keys_without(schema));
-    findings.extend(keys::of(connection, schema, space, examination.page_bytes)?);
+    findings.extend(indexes::of(connection, schema, space, examination.page_bytes)?);
     Ok(findings)
 }
 

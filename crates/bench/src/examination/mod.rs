@@ -5,10 +5,8 @@
 
 mod findings;
 mod indexes;
-mod keys;
 mod library;
 mod schema;
-mod space;
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +22,7 @@ use crate::error::{Result, TrialError};
 use crate::workload::sql::snapshot;
 
 pub use library::{LibraryReport, WalReset, of_connection, with_library};
-pub use space::Space;
+pub use schema::Space;
 
 /// Description of a database.
 #[derive(Clone, Debug, Serialize)]
@@ -128,7 +126,7 @@ pub fn copied(library: &Arc<Library>, database: &Path, directory: &Path) -> Resu
 
 fn read(connection: &Connection, database: &Path, check: bool) -> Result<Examination, EngineError> {
     let schema = schema::read(connection)?;
-    let space = space::read(connection);
+    let space = schema::read_space(connection);
     let number = |sql: &str| connection.query_i64(sql);
     let (page_bytes, pages) = (number("PRAGMA page_size")?, number("PRAGMA page_count")?);
     let mut examination = Examination {

@@ -1,9 +1,12 @@
 //! Tables, indexes and foreign keys, as SQLite describes them.
+//!
+//! Space by table and index, from the virtual table dbstat, which reads every page.
 
 use engine::{Connection, EngineError, Value};
+use script::effect::literal;
+use serde::Serialize;
 
 use super::{number, text};
-use script::effect::literal;
 
 /// Tables and indexes of the user.
 pub(super) struct Schema {
@@ -157,4 +160,57 @@ fn foreign_keys(connection: &Connection, table: &str) -> Result<Vec<ForeignKey>,
         }
     }
     Ok(keys.into_iter().map(|(_, key)| key).collect())
+}
+
+/// The space of a table or an index.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Space {
+    /// Its name.
+    pub name: String,
+    /// Its pages, including the overflow pages of long rows.
+    pub pages: i64,
+    /// Bytes of these.
+    pub bytes: i64,
+    /// Bytes among these that hold nothing.
+    pub unused_bytes: i64,
+    /// Bytes of its rows or keys.
+    pub payload_bytes: i64,
+    /// Pages that do not follow the page before them in the order of the key.
+    pub out_of_order: i64,
+    /// Rows of a table with a rowid, or keys on leaves.
+    pub leaf_cells: i64,
+    /// Rows of a table WITHOUT ROWID, or keys.
+    pub cells: i64,
+}
+
+impl Space {
+    /// Returns the part of its bytes that holds nothing, from 0 to 1.
+    pub fn unused(&self) -> f64 {
+        self.unused_bytes as f64 / self.bytes.max(1) as f64
+    }
+
+    /// Returns the part of its pages that do not follow the page before them, from 0 to 1.
+    pub fn disorder(&self) -> f64 {
+        self.out_of_order as f64 / self.pages.max(1) as f64
+    }
+}
+
+/// # Errors
+/// The database is damaged.
+pub(super) fn read_space(connection: &Connection) -> Result<Vec<Space>, EngineError> {
+    let rows = connection.query_all(
+        "SELECT name, count(*), sum(pgsize), sum(unused), sum(payload), sum(gap), \
+         sum(iif(pagetype = 'leaf', ncell, 0)), sum(iif(pagetype = 'overflow', 0, ncell)) \
+         FROM (SELECT *, pageno <> 1 + lag(pageno, 1, pageno - 1) OVER (PARTITION BY name ORDER BY path) AS gap \
+         FROM dbstat('main')) GROUP BY name ORDER BY sum(pgsize) DESC, name",
+    )?;
+    Ok(rows.into_iter().filter_map(space).collect())
+}
+
+fn space(row: Vec<Value>) -> Option<Space> {
+    let numbers: Vec<i64> = row.iter().skip(1).map(number).collect();
+    let name = text(row.into_iter().next()?)?;
+    let [pages, bytes, unused_bytes, payload_bytes, out_of_order, leaf_cells, cells] =
+        numbers.try_into().ok()?;
+    Some(Space { name, pages, bytes, unused_bytes, payload_bytes, out_of_order, leaf_cells, cells })
 }

@@ -4,12 +4,11 @@
 //! It stands apart from the generators because what it reads can be wrong: every error names the
 //! file and, where it lies in one, the row. A file is read whole before it is used, so that a
 //! mistake in its last row is found before anything is made of the first.
+//!
+//! Errors of files of documents.
 
-pub(crate) mod error;
 #[cfg(test)]
 mod tests;
-
-pub use error::ImportError;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -187,4 +186,18 @@ fn why_impossible(name: &str, before: &[String]) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// Problem of a file of documents.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// It cannot be read, or a row of it.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// It has no rows.
+    #[error("{} has no rows", .0.display())]
+    Empty(PathBuf),
+    /// The file as a whole cannot be used.
+    #[error("{}: {}", .0.display(), .1)]
+    Unusable(PathBuf, String),
 }

@@ -17,9 +17,8 @@ use crate::error::{Result, TrialError};
 use crate::parameters::Rows;
 use crate::target::sqlite;
 use crate::trial::Trial;
-use crate::workload::common::{Elapsed, Stopwatch, close, expect, set};
+use crate::workload::common::{Elapsed, Stopwatch, Sum, check_sums, close, expect, set, sums};
 use crate::workload::declared::Declared;
-use crate::workload::sums::{Sum, check_sums, sums};
 
 /// The workload `binding-basics`.
 pub(super) struct BindingBasics;

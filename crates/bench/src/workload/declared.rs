@@ -7,9 +7,9 @@ use lab::needs::Needs;
 use lab::trial::Measured;
 
 use super::common::refuse_counting;
-use crate::descriptors::allow_open_files;
 use crate::error::Result;
 use crate::parameters::Parameters;
+use crate::platform::allow_open_files;
 use crate::trial::Trial;
 
 /// Something that can be done to a target and measured.

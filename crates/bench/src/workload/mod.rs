@@ -19,7 +19,6 @@ mod queue;
 pub(crate) mod replay;
 mod set_query;
 pub(crate) mod sql;
-mod sums;
 mod upper_bounds;
 
 use std::io::{self, BufRead, Write};

@@ -1,34 +1,38 @@
 //! Database connections.
+//!
+//! The key of databases that an engine encrypts.
+//!
+//! It comes from the environment, so that it stands in no command line, record or message.
 
 mod backup;
 mod blob;
 mod busy;
 mod function;
-mod key;
 mod program;
 mod status;
 mod terms;
 mod wal_commit;
 
-pub use blob::BlobAt;
-pub use program::Instruction;
-pub use status::{Checkpoint, CheckpointMode, DbStatus, Status};
-pub use terms::{Question, Questions, Term, TermKind};
-
-use self::busy::Installed;
-use crate::columns;
-use crate::error::{During, EngineError, Result, SqliteError, shortened, unsupported};
-use crate::ffi;
-use crate::handle::DatabaseHandle;
-use crate::library::Library;
-use crate::statement::{Statement, Step};
-use crate::text::{SQL, VFS_NAME, c_string, copied};
-use crate::value::Value;
+use std::env;
 use std::ffi::{c_int, c_void};
 use std::ops::BitOr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
+
+use self::busy::Installed;
+use crate::error::{During, EngineError, Result, SqliteError, shortened, unsupported};
+use crate::handle::DatabaseHandle;
+use crate::library::Library;
+use crate::statement::{Statement, Step};
+use crate::text::{SQL, VFS_NAME, c_string, copied};
+use crate::value::Value;
+use crate::{columns, ffi};
+
+pub use blob::BlobAt;
+pub use program::Instruction;
+pub use status::{Checkpoint, CheckpointMode, DbStatus, Status};
+pub use terms::{Question, Questions, Term, TermKind};
 
 /// How to open a database (<https://sqlite.org/c3ref/open.html>). Flags are joined with `|`.
 ///
@@ -103,9 +107,8 @@ impl Connection {
         let connection = Connection { handle, busy: None, wal_commit: None };
         if library.encrypts() {
             // The error would quote the statement.
-            let refused =
-                |_| EngineError::Usage(format!("the engine refuses the key in {}", key::KEY));
-            connection.execute(&key::pragma()).map_err(refused)?;
+            let refused = |_| EngineError::Usage(format!("the engine refuses the key in {}", KEY));
+            connection.execute(&pragma()).map_err(refused)?;
         }
         Ok(connection)
     }
@@ -432,4 +435,29 @@ impl std::fmt::Debug for Connection {
 
 fn wrong_type(wanted: &'static str, found: &Value) -> EngineError {
     EngineError::Usage(format!("column 0 holds {}, not {wanted}", found.type_name()))
+}
+
+/// The variable that holds the key: a passphrase, or a key in SQLCipher's form `x'…'`, from which none is derived.
+pub(super) const KEY: &str = "PRAGMARK_KEY";
+
+/// The statement that sets the key of a connection. Without the variable it is a fixed key with a fixed salt, for the
+/// made-up data of measurements.
+pub(super) fn pragma() -> String {
+    statement(env::var(KEY).ok())
+}
+
+fn statement(given: Option<String>) -> String {
+    let key = given.unwrap_or_else(|| format!("x'{}'", "5a".repeat(48)));
+    format!("PRAGMA key = '{}'", key.replace('\'', "''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_one_text_whatever_it_contains() {
+        assert_eq!(statement(Some("it's".to_owned())), "PRAGMA key = 'it''s'");
+        assert!(statement(None).starts_with("PRAGMA key = 'x''5a5a"));
+    }
 }

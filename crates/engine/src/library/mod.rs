@@ -5,7 +5,6 @@
 
 mod identity;
 mod image;
-mod soname;
 
 pub use identity::{Identity, Origin, Source};
 

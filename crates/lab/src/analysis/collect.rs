@@ -1,16 +1,23 @@
 //! Gathering trials into variants.
+//!
+//! Whether the syncs that SQLite requests can have taken place: a device has a price for each, which is probed, and a rate
+//! beyond it shows that something on the way swallows them. This holds whatever VFS an application, a preloaded library or
+//! an engine brings.
+//!
+//! The same experiment on several directories: how the devices and file systems behind them compare.
+//!
+//! Each directory has rounds of its own, so that its variants, effects and ranks stand in an experiment
+//! each; what is added here is the figure that only exists between them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use super::answers;
-use super::directories::side_by_side;
-use super::durability::by_durability;
-use super::engines::engine_differences;
+use serde::Serialize;
+
 use super::gathered::{Gathered, observation};
-use super::sync_rate::why_impossible;
-use super::tiers::{Tiers, best_at_tiers};
+use super::tiers::{Tiers, best_at_tiers, by_durability, engine_differences};
 use super::{
-    Analysis, ExperimentAnalysis, TrialCounts, VariantAnalysis, experiment, findings, ladder,
+    Analysis, ExperimentAnalysis, TrialCounts, VariantAnalysis, answers, experiment, findings,
+    ladder,
 };
 use crate::claims::{Claim, DeviceLevels};
 use crate::design::{DesignParams, History, Variant};
@@ -201,4 +208,136 @@ fn devices<'a>(plan: &'a RunPlan, levels: &[DeviceLevels]) -> HashMap<&'a str, V
         }
     }
     devices
+}
+
+/// How many times as fast as the quickest probe syncs may seem. Several syncs of a commit may find nothing left to write, and
+/// a probe may meet a busy moment.
+const TOLERATED: f64 = 4.0;
+/// The fewest probes by which the price is known.
+const FEWEST_PROBES: usize = 5;
+/// How many times as long as the quickest probe the slowest may take: where other work disturbs them, every probe may have
+/// met it and none shows what the device can do.
+const STEADY: u64 = 3;
+
+/// Returns why the syncs of a variant cannot have reached the disk; `None` if they can have, or where it is not known how
+/// many there were or what one takes. Syncs of several connections may be carried out together.
+pub(super) fn why_impossible(
+    variant: &VariantAnalysis,
+    fsync: Option<FsyncLatency>,
+) -> Option<String> {
+    let per_txn = *variant.counts.get("syncs_per_txn")?;
+    let txns_per_s = variant.summaries.get("txns_per_s")?.median;
+    let fsync = fsync.filter(is_known)?;
+    let low_s = fsync.low_ns as f64 / 1e9;
+    let together = variant.connections.len().max(1) as f64;
+    let rate = per_txn * txns_per_s / together;
+    (rate * low_s > TOLERATED).then(|| {
+        format!(
+            "it requested {rate:.0} syncs per second, but an fsync took at least {:.2} ms here, which allows {:.0}",
+            low_s * 1e3,
+            1.0 / low_s
+        )
+    })
+}
+
+/// Returns whether the probes show what an fsync takes.
+fn is_known(fsync: &FsyncLatency) -> bool {
+    fsync.probes >= FEWEST_PROBES && fsync.high_ns <= fsync.low_ns.saturating_mul(STEADY)
+}
+
+/// One experiment on several directories.
+#[derive(Clone, Debug, Serialize)]
+pub struct SideBySide {
+    /// Indices into the experiments of the run, in the order of the directories. All have the same
+    /// variants in the same order.
+    pub experiments: Vec<usize>,
+    /// All variants together in the experiment's metric, divided by the first directory: the mean of the
+    /// logarithms of each round, paired by the number of the round. None for the first, and where
+    /// too few rounds can be compared.
+    pub to_first: Vec<Option<Estimate>>,
+}
+
+/// Returns the experiments that were done on more than one directory, given what each reached as a whole.
+pub(super) fn side_by_side(
+    experiments: &[ExperimentAnalysis],
+    levels: &[DeviceLevels],
+) -> Vec<SideBySide> {
+    let mut same: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (index, experiment) in experiments.iter().enumerate() {
+        same.entry(&experiment.id).or_default().push(index);
+    }
+    let mut several: Vec<Vec<usize>> =
+        same.into_values().filter(|indices| indices.len() > 1).collect();
+    several.sort_unstable();
+    let compared = |indices: Vec<usize>| {
+        let metric = &experiments[indices[0]].metric;
+        let rounds = |index: usize| levels[index].levels.get(metric).map_or(&[][..], Vec::as_slice);
+        let first = rounds(indices[0]);
+        let to_first = indices.iter().enumerate().map(|(place, index)| {
+            let ratios: Vec<f64> =
+                rounds(*index).iter().zip(first).map(|(of, to)| of - to).collect();
+            (place > 0).then(|| Estimate::supported(&ratios))?
+        });
+        SideBySide { to_first: to_first.collect(), experiments: indices.clone() }
+    };
+    several.into_iter().map(compared).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::Summary;
+    use crate::stats::Interval;
+    use crate::trial::ReadBack;
+
+    fn connection(number: usize) -> ReadBack {
+        ReadBack { connection: format!("writer {number}"), pragmas: Default::default() }
+    }
+
+    fn variant(per_txn: f64, txns_per_s: f64, connections: usize) -> VariantAnalysis {
+        let summary = Summary {
+            median: txns_per_s,
+            range: Interval { low: txns_per_s, high: txns_per_s },
+            sd: None,
+            p95: txns_per_s,
+            p99: txns_per_s,
+            n: 3,
+        };
+        VariantAnalysis {
+            counts: [("syncs_per_txn".to_owned(), per_txn)].into(),
+            summaries: [("txns_per_s".to_owned(), summary)].into(),
+            connections: (0..connections).map(connection).collect(),
+            ..VariantAnalysis::default()
+        }
+    }
+
+    #[test]
+    fn syncs_that_are_quicker_than_the_device_did_not_reach_it() {
+        // An fsync takes 2 ms, so a device does 500 a second.
+        let fsync = FsyncLatency::of(vec![2_000_000, 3_000_000, 2_000_000, 3_000_000, 2_000_000]);
+        let why = |it: &VariantAnalysis| why_impossible(it, fsync);
+        assert_eq!(why(&variant(2.0, 240.0, 1)), None);
+        assert_eq!(why(&variant(0.0, 90_000.0, 1)), None);
+        let swallowed = why(&variant(1.0, 9_000.0, 1)).unwrap();
+        assert!(swallowed.contains("9000 syncs per second"), "{swallowed}");
+        assert!(swallowed.contains("2.00 ms") && swallowed.contains("500"));
+        // Eight connections may share what one device does.
+        assert_eq!(why(&variant(1.0, 9_000.0, 8)), None);
+    }
+
+    #[test]
+    fn nothing_is_said_where_syncs_or_their_price_are_not_known() {
+        let quick = variant(1.0, 90_000.0, 1);
+        assert_eq!(why_impossible(&quick, None), None);
+        let uncounted = VariantAnalysis { counts: Default::default(), ..quick };
+        let steady = FsyncLatency::of(vec![2_000_000; 5]);
+        assert_eq!(why_impossible(&uncounted, steady), None);
+        let quick = variant(1.0, 90_000.0, 1);
+        assert!(why_impossible(&quick, steady).is_some());
+        // Too few probes, and probes that met other work.
+        assert_eq!(why_impossible(&quick, FsyncLatency::of(vec![2_000_000; 4])), None);
+        let disturbed =
+            FsyncLatency::of(vec![1_000_000, 9_000_000, 2_000_000, 3_000_000, 1_000_000]);
+        assert_eq!(why_impossible(&quick, disturbed), None);
+    }
 }

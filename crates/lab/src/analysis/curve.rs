@@ -11,8 +11,7 @@ use serde::Serialize;
 use super::{Summary, VariantAnalysis};
 use crate::experiment::Labels;
 use crate::level::{Level, Settings, label};
-use crate::stats::curve::{CacheKnee, fit_cache_knee};
-use crate::stats::volume::{VolumeCost, fit_volume_cost};
+use crate::stats::curve::{CacheKnee, VolumeCost, fit_cache_knee, fit_volume_cost};
 
 /// Fewest levels along which a curve is drawn.
 const MIN_LEVELS: usize = 4;

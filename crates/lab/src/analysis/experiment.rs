@@ -1,21 +1,28 @@
 //! One experiment: samples, effects, ranks and verdicts.
+//!
+//! Recall losses against the baseline: an index that is faster because it finds less has
+//! answered another question. Judged by the paired interval of the difference, as all comparisons are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
+
 use super::gathered::{Figure, Gathered, GatheredVariant, memory_growth};
 use super::{
-    Bindings, Curve, Effect, Effects, ExperimentAnalysis, RecallLoss, Summary, UpperBoundAnalysis,
-    VariantAnalysis, bindings, recall,
+    Bindings, Curve, Effect, Effects, ExperimentAnalysis, Summary, UpperBoundAnalysis,
+    VariantAnalysis, bindings,
 };
 use crate::claims::{Claim, DeviceKind, DeviceLevels, Evidence, Judged, judge};
 use crate::design::{DesignParams, Role, next};
 use crate::durability::Durability;
 use crate::environment::{FsyncLatency, Volume};
 use crate::experiment::Scale;
-use crate::metric::{self, Better};
+use crate::metric::{self, Better, METRICS};
 use crate::record::{EnvironmentFile, PlannedExperiment};
-use crate::samples::Samples;
-use crate::stats::{self, ALPHA, Estimate, RankedVariant, benjamini_hochberg};
+use crate::samples::{Comparison, Samples};
+use crate::stats::{
+    self, ALPHA, Estimate, Interval, MIN_BLOCKS_FOR_ESTIMATE, RankedVariant, benjamini_hochberg,
+};
 use crate::tier::{ModelSafety, Safety, Schedules};
 
 pub(super) type Dropped = [(u32, u32)];
@@ -306,13 +313,13 @@ fn figures_by_row(variants: &[GatheredVariant], dropped: &Dropped) -> BTreeMap<S
 fn recall_losses(variants: &[GatheredVariant], dropped: &Dropped) -> Vec<Vec<RecallLoss>> {
     let is_measured =
         |metric: &&str| variants.iter().any(|variant| variant.figures.contains_key(*metric));
-    let samples: Vec<(&str, Samples)> = recall::metrics()
+    let samples: Vec<(&str, Samples)> = metrics()
         .filter(is_measured)
         .map(|metric| (metric, samples_of(metric, variants, dropped)))
         .collect();
     let losses_of = |variant| {
         let kinds = samples.iter();
-        kinds.filter_map(|(metric, samples)| recall::loss(metric, samples, variant)).collect()
+        kinds.filter_map(|(metric, samples)| loss(metric, samples, variant)).collect()
     };
     (0..variants.len()).map(losses_of).collect()
 }
@@ -495,6 +502,38 @@ impl VariantAnalysis {
     }
 }
 
+/// Recall that may be lost without a word: half a hundredth of what should be found.
+const SLIGHT: f64 = 0.005;
+
+/// A kind of recall that is lower than the baseline's.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RecallLoss {
+    /// The metric.
+    pub metric: String,
+    /// How much lower than the baseline's it is, paired within blocks.
+    pub loss: f64,
+    /// The interval of the loss at 95 %.
+    pub interval: Interval,
+}
+
+/// Returns the metrics that say how much of what should be found is found. Single classes of queries have a recall
+/// of their own, after a dot; the others share one.
+pub(super) fn metrics() -> impl Iterator<Item = &'static str> {
+    METRICS.iter().map(|metric| metric.name).filter(|name| name.starts_with("recall_"))
+}
+
+/// Returns the loss of a variant in this metric; `None` if no loss was found, or it is slight.
+pub(super) fn loss(metric: &str, samples: &Samples, variant: usize) -> Option<RecallLoss> {
+    let compared = Comparison::new(samples.differences(0, variant))
+        .filter(|compared| compared.rounds() >= MIN_BLOCKS_FOR_ESTIMATE)?;
+    let (loss, interval) = (compared.centre(), compared.plain_interval(ALPHA));
+    (loss > SLIGHT && interval.low > 0.0).then(|| RecallLoss {
+        metric: metric.to_owned(),
+        loss,
+        interval,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -549,5 +588,42 @@ mod tests {
         assert_eq!(variant.longest_statement(), Some(("pay", 0.8)));
         variant.summaries.insert("seconds".to_owned(), summary(0.1));
         assert_eq!(variant.longest_statement(), Some(("pay", 0.6)));
+    }
+
+    /// Eight rounds of a baseline and of a variant.
+    fn samples(of: impl Fn(u32) -> (f64, f64)) -> Samples {
+        let mut samples = Samples::new(2);
+        for round in 0..8 {
+            let (baseline, variant) = of(round);
+            samples.add(round, 0, 0, Role::Baseline, baseline);
+            samples.add(round, 0, 1, Role::Variant, variant);
+        }
+        samples
+    }
+
+    #[test]
+    fn a_loss_is_found_and_a_slight_one_or_a_gain_is_not() {
+        let lost = samples(|_| (0.934, 0.901));
+        let found = loss("recall_word", &lost, 1).unwrap();
+        assert!((found.loss - 0.033).abs() < 1e-9);
+        assert_eq!(loss("recall_word", &samples(|_| (0.7, 0.696)), 1), None);
+        assert_eq!(loss("recall_word", &samples(|_| (0.81, 0.95)), 1), None);
+    }
+
+    #[test]
+    fn a_loss_within_the_noise_is_none() {
+        let noisy = samples(|round| (0.9, if round % 2 == 0 { 0.7 } else { 1.0 }));
+        assert_eq!(loss("recall_word", &noisy, 1), None);
+    }
+
+    #[test]
+    fn a_recall_that_falls_to_nothing_is_a_loss() {
+        assert!(loss("recall_cjk", &samples(|_| (1.0, 0.0)), 1).is_some());
+    }
+
+    #[test]
+    fn every_kind_of_recall_is_compared() {
+        let kinds: Vec<&str> = metrics().collect();
+        assert!(kinds.contains(&"recall_word") && kinds.contains(&"recall_stem"));
     }
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::choice::{better_by, candidates, choose, is_found_better, is_preliminary};
-use super::classes::shares_a_group;
+use super::choice::{
+    better_by, candidates, choose, is_found_better, is_preliminary, shares_a_group,
+};
 use super::recommend::{Ladder, is_faster, ladder, of_sqlite};
 use super::{ExperimentAnalysis, VariantAnalysis};
 use crate::design::MANY;

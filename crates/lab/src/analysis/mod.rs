@@ -7,22 +7,14 @@ mod answer;
 mod answers;
 mod bindings;
 mod choice;
-mod classes;
 mod collect;
 mod compared;
-mod counts;
 pub mod curve;
-mod directories;
-mod disturbance;
-mod durability;
 pub mod effects;
-mod engines;
 mod experiment;
 mod findings;
 mod gathered;
-mod recall;
 mod recommend;
-mod sync_rate;
 mod tiers;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,20 +36,15 @@ use crate::trial::{Artifact, BindingMark, DataTable, EngineMark, ReadBack, State
 
 pub use answer::{Answer, Compared};
 pub use bindings::{BindingCosts, Bindings, Cost, Over};
-pub use collect::Collector;
+pub use collect::{Collector, SideBySide};
 pub use compared::{ComparisonResult, Unsteady};
-pub use counts::TrialCounts;
 pub use curve::Curve;
-pub use directories::SideBySide;
-pub use disturbance::{Disturbances, TrialFigures};
-pub use durability::{AgainstStronger, AtDurability};
 pub use effects::Effects;
-pub use engines::EngineDifference;
+pub use experiment::RecallLoss;
 pub use findings::{Faster, Finding, SafetyChange, SurvivalChange, TierChange, findings};
-pub use gathered::observation;
-pub use recall::RecallLoss;
+pub use gathered::{Disturbances, TrialCounts, TrialFigures, observation};
 pub use recommend::{Advice, Gain, Ladder, Rung, Withheld, ladder};
-pub use tiers::{BestAtTier, Tiered};
+pub use tiers::{AgainstStronger, AtDurability, BestAtTier, EngineDifference, Tiered};
 
 use findings::chosen_from_many;
 

@@ -1,17 +1,25 @@
 //! The safety tiers of variants, and the best variant at each of them.
+//!
+//! Differences between engines: the same settings under the same storage model, with other tiers.
+//!
+//! Counts are left aside: another version writes in another order, so that images differ where nothing
+//! is better or worse.
+//!
+//! The variants by what survives of an acknowledged change, so that they can be compared within a class.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::classes::rank_by_class;
+use super::choice::{Ranked, rank_by_class, shares_a_group};
 use super::{ExperimentAnalysis, TrialCounts, VariantAnalysis};
 use crate::design::Variant;
-use crate::engine_name::engine_of;
-use crate::level::{Level, distinct};
+use crate::durability::Durability;
+use crate::engine_name::{ENGINE, engine_of, without_engine};
+use crate::level::{Level, distinct, label};
 use crate::record::{EngineRecord, PlannedExperiment, RunPlan, TrialRecord};
 use crate::target;
-use crate::tier::{BESIDES, Class, Safety, TierPlan, TierSet};
+use crate::tier::{BESIDES, Class, ModelSafety, Safety, TierPlan, TierSet};
 use crate::trial::{DRIVER, EngineMark, NATIVE, Outcome, ReadBack};
 
 /// The tiers that a run has measured.
@@ -242,10 +250,143 @@ pub(super) fn best_at_tiers(experiment: &ExperimentAnalysis) -> Vec<BestAtTier> 
     best.collect()
 }
 
+/// Settings under a storage model with which engines differ in how bad a crash can be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EngineDifference {
+    /// The settings.
+    pub settings: String,
+    /// The storage model.
+    pub model: String,
+    /// The engines with what was found, in the order of the variants.
+    pub found: Vec<(String, ModelSafety)>,
+}
+
+/// Returns the differences between the engines of variants that have the same settings otherwise.
+pub(super) fn engine_differences(variants: &[VariantAnalysis]) -> Vec<EngineDifference> {
+    let mut differences = Vec::new();
+    for (index, first) in variants.iter().enumerate() {
+        let settings = without_engine(&first.levels);
+        let same = |variant: &&VariantAnalysis| without_engine(&variant.levels) == settings;
+        if !first.levels.contains_key(ENGINE)
+            || variants[..index].iter().any(|variant| same(&variant))
+        {
+            continue;
+        }
+        let engines: Vec<&VariantAnalysis> = variants[index..].iter().filter(same).collect();
+        for model in models(&engines) {
+            let found = engines.iter().filter_map(|variant| {
+                let engine = engine_of(&variant.levels, "default");
+                Some((engine, of_model(variant, model)?.clone()))
+            });
+            let found: Vec<(String, ModelSafety)> = found.collect();
+            let losses = |safety: &ModelSafety| (safety.ordinary.loss(), safety.worst());
+            let all = || found.iter().map(|(_, safety)| losses(safety));
+            if all().any(|losses| Some(losses) != all().next()) {
+                differences.push(EngineDifference {
+                    settings: label(&settings),
+                    model: model.to_owned(),
+                    found,
+                });
+            }
+        }
+    }
+    differences
+}
+
+/// Returns the storage models under which at least one of the variants was measured.
+fn models<'v>(variants: &[&'v VariantAnalysis]) -> Vec<&'v str> {
+    let safeties = variants.iter().filter_map(|variant| variant.safety.as_ref());
+    let models = safeties.flat_map(|safety| &safety.models);
+    distinct(models.map(|model| model.model.as_str()))
+}
+
+fn of_model<'v>(variant: &'v VariantAnalysis, model: &str) -> Option<&'v ModelSafety> {
+    variant.safety.as_ref()?.models.iter().find(|found| found.model == model)
+}
+
+/// The variants of one durability class.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AtDurability {
+    /// The class.
+    pub class: Durability,
+    /// Its variants under the conditions of the baseline, the best first.
+    pub variants: Vec<usize>,
+    /// The median of each of them in the experiment's metric, divided by the best one's; `None` if that is
+    /// no number, because the best's is 0.
+    pub to_best: Vec<Option<f64>>,
+    /// How many of them are not distinguishable from the best, itself included.
+    pub tied: usize,
+    /// How the best compares with the best of the stronger classes: whether giving up durability brings
+    /// anything. None for the strongest class.
+    pub against_stronger: Option<AgainstStronger>,
+}
+
+/// How the best variant of a class compares with the best of the stronger classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgainstStronger {
+    /// Better than each of them.
+    Better,
+    /// Not distinguishable from this variant.
+    Same(usize),
+    /// Worse than this variant.
+    Worse(usize),
+}
+
+/// Returns the alternatives to the baseline, the baseline included, by class, the strongest first; empty
+/// where no target said what survives.
+pub(super) fn by_durability(experiment: &ExperimentAnalysis) -> Vec<AtDurability> {
+    let median = |variant: &usize| {
+        let summary = experiment.variants[*variant].summaries.get(&experiment.metric);
+        summary.map_or(f64::NAN, |summary| summary.median)
+    };
+    let is_as_strong = |one: Durability, other: Durability| one >= other;
+    let ranked =
+        rank_by_class(experiment, &Durability::ALL, is_as_strong, |variant| variant.durability);
+    let bests: Vec<usize> = ranked.iter().map(|ranked| ranked.best).collect();
+    let class = |(index, ranked): (usize, Ranked<Durability>)| {
+        let variants = [vec![ranked.best], ranked.tied.clone(), ranked.worse].concat();
+        let to_best = |variant: &usize| {
+            let ratio = median(variant) / median(&ranked.best);
+            ratio.is_finite().then_some(ratio)
+        };
+        AtDurability {
+            class: ranked.class,
+            to_best: variants.iter().map(to_best).collect(),
+            tied: 1 + ranked.tied.len(),
+            against_stronger: against(experiment, ranked.best, &bests[..index]),
+            variants,
+        }
+    };
+    ranked.into_iter().enumerate().map(class).collect()
+}
+
+/// Returns how a variant compares with the `stronger` ones; `None` if there are none.
+fn against(
+    experiment: &ExperimentAnalysis,
+    own: usize,
+    stronger: &[usize],
+) -> Option<AgainstStronger> {
+    let variants = &experiment.variants;
+    let rank = |variant: usize| experiment.ranking.iter().position(|index| *index == variant);
+    let is_tied = |other: usize| shares_a_group(&variants[own], &variants[other]);
+    let best = stronger.iter().copied().min_by_key(|variant| rank(*variant))?;
+    let tied = stronger.iter().copied().find(|variant| is_tied(*variant));
+    Some(match tied {
+        _ if rank(best) < rank(own) && !is_tied(best) => AgainstStronger::Worse(best),
+        Some(tied) => AgainstStronger::Same(tied),
+        None => AgainstStronger::Better,
+    })
+}
+
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::analysis::{Summary, VariantAnalysis};
     use crate::level::Settings;
+    use crate::tier::{Accident, Counts, Losses, Safety};
 
     #[test]
     fn a_driver_with_a_library_of_its_own_has_no_tier_of_the_engine() {
@@ -267,5 +408,85 @@ mod tests {
         assert_eq!(with(NATIVE, "another"), known);
         let unknown = "the driver shop used its own SQLite 3.50.0, and tiers are measured with the engine default";
         assert_eq!(with("shop", "another"), Safety::not_measured(unknown));
+    }
+
+    fn measured(model: &str, counts: Counts) -> ModelSafety {
+        ModelSafety {
+            ordinary: Losses::of(counts),
+            ..ModelSafety::not_measured(model, Accident::Power, true, "")
+        }
+    }
+
+    fn variant(engine: &str, synchronous: &str, models: &[(&str, Counts)]) -> VariantAnalysis {
+        let levels = Settings::from([
+            (ENGINE.to_owned(), engine.into()),
+            ("synchronous".to_owned(), synchronous.into()),
+        ]);
+        let models = models.iter().map(|(model, counts)| measured(model, *counts));
+        VariantAnalysis {
+            safety: Some(Safety::of(models.collect())),
+            ..VariantAnalysis::made_up(levels)
+        }
+    }
+
+    fn clean(images: u64) -> Counts {
+        Counts::of(images, 0, 0, 0)
+    }
+
+    fn bad() -> Counts {
+        Counts::of(9, 1, 0, 0)
+    }
+
+    #[test]
+    fn an_engine_that_was_not_measured_hides_no_difference_between_the_others() {
+        let variants = [
+            variant("a", "full", &[]),
+            variant("b", "full", &[("torn", clean(9))]),
+            variant("c", "full", &[("torn", bad())]),
+        ];
+        let differences = engine_differences(&variants);
+        let engines = differences[0].found.iter().map(|(engine, _)| engine);
+        assert_eq!(engines.collect::<Vec<_>>(), ["b", "c"]);
+    }
+
+    #[test]
+    fn engines_differ_where_their_losses_do_and_not_where_only_counts_do() {
+        let variants = [
+            variant("a", "full", &[("kill", clean(9)), ("torn", clean(9))]),
+            variant("a", "off", &[("kill", bad())]),
+            variant("b", "full", &[("kill", clean(8)), ("torn", bad())]),
+            variant("b", "off", &[("kill", bad())]),
+        ];
+        let both = [("a", clean(9)), ("b", bad())];
+        let both = both.map(|(engine, counts)| (engine.to_owned(), measured("torn", counts)));
+        assert_eq!(
+            engine_differences(&variants),
+            [EngineDifference {
+                settings: "synchronous=full".to_owned(),
+                model: "torn".to_owned(),
+                found: both.into(),
+            }]
+        );
+        assert_eq!(engine_differences(&variants[..2]), []);
+    }
+
+    #[test]
+    fn a_best_figure_of_zero_gives_the_others_no_ratio() {
+        let variant = |number: i64, median: f64| {
+            let summary = Summary::of(&[median; 7]);
+            VariantAnalysis {
+                summaries: BTreeMap::from([("busy_errors".to_owned(), summary.unwrap())]),
+                durability: Some(Durability::Every),
+                groups: ["a", "b"][number as usize].to_owned(),
+                ..VariantAnalysis::made_up(Settings::from([("columns".to_owned(), number.into())]))
+            }
+        };
+        let experiment = ExperimentAnalysis {
+            metric: "busy_errors".to_owned(),
+            variants: vec![variant(0, 0.0), variant(1, 3.0)],
+            ranking: vec![0, 1],
+            ..ExperimentAnalysis::default()
+        };
+        assert_eq!(by_durability(&experiment)[0].to_best, [None, None]);
     }
 }

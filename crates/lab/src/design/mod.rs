@@ -6,14 +6,12 @@
 mod history;
 mod next;
 mod schedule;
-mod stopping;
 mod turns;
 mod variants;
 
 pub use history::{Done, History, Observation};
-pub use next::{DesignParams, Next, StopReason, block, next};
+pub use next::{DesignParams, Next, StopReason, Stopping, block, next};
 pub use schedule::{Block, Role, ScheduledTrial, round, trials_per_round};
-pub use stopping::Stopping;
 pub use turns::{
     MANY, ahead, budget_of, expected_rounds, expected_seconds, fewest_trials, outlook,
     rounds_again, turn,

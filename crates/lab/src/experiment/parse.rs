@@ -3,7 +3,7 @@
 use toml::de::{DeTable, DeValue};
 
 use super::problems::{Findings, Problem, Problems, Step, line_of};
-use super::{Experiment, schema, validate};
+use super::{Experiment, form, validate};
 use crate::catalogue::Catalogue;
 
 /// Reads an experiment and checks it against what exists.
@@ -26,7 +26,7 @@ pub fn parse(file: &str, text: &str, catalogue: &Catalogue) -> Result<Experiment
     let mut findings = Findings::new(file, text, &document);
 
     // Compares every key with the published schema, so that form and check have one source.
-    let schema = schema::Form::of_experiment();
+    let schema = form::Form::of_experiment();
     walk_table(&mut findings, &schema, document.get_ref(), &mut Vec::new());
     if findings.problems.is_empty() {
         let experiment: Experiment = toml::from_str(text).map_err(syntax)?;
@@ -43,7 +43,7 @@ pub fn parse(file: &str, text: &str, catalogue: &Catalogue) -> Result<Experiment
 
 fn walk_table(
     findings: &mut Findings<'_>,
-    form: &schema::Form,
+    form: &form::Form,
     table: &DeTable<'_>,
     path: &mut Vec<Step>,
 ) {
@@ -61,7 +61,7 @@ fn walk_table(
 
 fn walk_value(
     findings: &mut Findings<'_>,
-    form: &schema::Form,
+    form: &form::Form,
     value: &DeValue<'_>,
     path: &mut Vec<Step>,
 ) {

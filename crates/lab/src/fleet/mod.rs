@@ -3,9 +3,10 @@
 mod code;
 mod groups;
 mod labels;
-mod pace;
 
 pub use code::{extensions, files, has_sql, has_sql_for_another_driver, with_paths};
-pub use groups::{CLASS, Candidate, Disk, Group, Kind, Per, class, groups, name_of, own_labels};
+pub use groups::{
+    CLASS, Candidate, Disk, Group, Kind, Pace, Per, Progress, class, groups, name_of, own_labels,
+    stragglers,
+};
 pub use labels::{Expression, ExpressionError, Labels, Listed};
-pub use pace::{Pace, Progress, stragglers};

@@ -11,11 +11,8 @@ pub mod curve;
 mod descriptive;
 mod estimate;
 mod groups;
-mod independent;
 mod interval;
-mod line;
 mod multiple;
-mod polish;
 mod pooled;
 mod projection;
 #[cfg(test)]
@@ -27,7 +24,6 @@ mod rank_tests;
 pub(crate) mod simulation;
 mod steadiness;
 mod student;
-pub mod volume;
 mod wilcoxon;
 
 pub use changes::change_points;
@@ -35,17 +31,15 @@ pub use descriptive::{mean, median, quantile, range, standard_deviation};
 pub(crate) use estimate::LARGEST_DETECTABLE;
 pub use estimate::{Estimate, p_value};
 pub use groups::{RankedVariant, Ranking, rank_variants, rank_variants_by_means};
-pub use independent::Independent;
-pub use interval::Interval;
-pub use interval::SampleError;
-pub use interval::{MIN_BLOCKS_FOR_ESTIMATE, MIN_BLOCKS_FOR_WILCOXON, Method};
+pub use interval::{
+    Interval, MIN_BLOCKS_FOR_ESTIMATE, MIN_BLOCKS_FOR_WILCOXON, Method, SampleError,
+};
 pub use multiple::{HolmRow, benjamini_hochberg, holm};
 pub use pooled::{PooledDifference, Rows};
-pub use projection::Projection;
-pub use projection::{blocks_needed, detectable_difference};
+pub use projection::{Projection, blocks_needed, detectable_difference};
 pub use random_effects::{MachineEffect, RandomEffects};
 pub use steadiness::{MATERIAL_CHANGE, MIN_WINDOWS, Steadiness, SteadinessLabel, steadiness};
-pub use student::{student_interval, student_p_value, student_tail};
+pub use student::{Independent, student_interval, student_p_value, student_tail};
 /// The error rate of a family of answers, both sides together: the protocol's, which promises 95 %
 /// (`docs/method.md`). Families are the claims of an experiment, its variants against the baseline, the
 /// effects of its factors.

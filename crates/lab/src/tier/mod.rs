@@ -15,11 +15,10 @@ mod model;
 mod plan;
 mod recovery_log;
 mod safety;
-mod schedules;
 #[cfg(test)]
 mod tests;
 
-pub use loss::{Accident, Class, Counts, Loss, Losses};
+pub use loss::{Accident, Class, Counts, Loss, Losses, Schedules, WrongSchedule};
 pub use model::{Documented, ModelSafety, OnOccasion, Promise, UnderSettings, merged};
 pub use plan::{
     EXPECTED_S, EngineIdentity, Findings, IMAGES, KnownTier, METHOD, Origin, SCHEDULES_EACH,
@@ -27,7 +26,6 @@ pub use plan::{
 };
 pub use recovery_log::{RECOVERY_LOG, RecoveryLog};
 pub use safety::{MayLose, RareLoss, Safety, Tier, Uncrashed};
-pub use schedules::{Schedules, WrongSchedule};
 
 /// The workload that tries settings under the storage models and reports [`ModelSafety`]s.
 pub const WORKLOAD: &str = "crash";

@@ -33,7 +33,7 @@ use std::path::PathBuf;
 use app::Result;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use lab::experiment::schema::experiment_schema;
+use lab::experiment::experiment_schema;
 
 use self::anonymize::AnonymizeArgs;
 use self::compare::CompareArgs;

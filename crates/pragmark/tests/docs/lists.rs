@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::process::{Command, Stdio};
 
 use lab::catalogue::{Catalogue, Parameter};
-use lab::experiment::schema::experiment_schema;
+use lab::experiment::experiment_schema;
 use lab::metric::METRICS;
 use serde_json::Value;
 

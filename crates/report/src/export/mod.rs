@@ -6,7 +6,6 @@
 //! for a formula has an apostrophe before it; JSON has every text as it is.
 
 mod csv_tables;
-mod csv_trials;
 mod read;
 mod services;
 mod tables;
@@ -15,8 +14,7 @@ use tuning::Analysis;
 
 use crate::Result;
 
-pub use csv_tables::{Columns, claims_csv, metrics_csv, variants_csv};
-pub use csv_trials::TrialsCsv;
+pub use csv_tables::{Columns, TrialsCsv, claims_csv, metrics_csv, variants_csv};
 pub use read::{NEEDED_TABLES, RunOfTables, run_of_trials_csv};
 pub use services::{Benchstat, Direction, bencher, github_benchmark};
 pub use tables::{Datum, Kind, TABLES, TableForm, TableRow, run_rows, trial_rows};

@@ -9,8 +9,8 @@ use lab::metric::METRICS;
 use lab::record::{Purpose, TrialRecord};
 use lab::trial::{Measured, Outcome};
 
+use super::csv_tables;
 use super::csv_tables::plain;
-use super::csv_trials;
 use super::tables::{Datum, ENVIRONMENT, EXPERIMENT, FIGURE, RUN, TABLES, TRIAL, TableRow};
 
 /// All roles.
@@ -131,13 +131,13 @@ fn unknown(column: &str, text: &str) -> String {
 
 /// Returns the purpose with this name in a table.
 fn purpose_of(name: &str) -> Result<Purpose, String> {
-    let known = Purpose::ALL.into_iter().find(|one| csv_trials::purpose(*one) == name);
+    let known = Purpose::ALL.into_iter().find(|one| csv_tables::purpose(*one) == name);
     known.ok_or_else(|| unknown("purpose", name))
 }
 
 /// Returns the role with this name in a table.
 fn role_of(name: &str) -> Result<Role, String> {
-    let known = ROLES.into_iter().find(|one| csv_trials::role(*one) == name);
+    let known = ROLES.into_iter().find(|one| csv_tables::role(*one) == name);
     known.ok_or_else(|| unknown("role", name))
 }
 
@@ -153,7 +153,7 @@ fn outcome(
         "skipped" => Outcome::Skipped { why },
         "failed" => Outcome::failed(why),
         "timed_out" => Outcome::TimedOut {
-            limit_s: csv_trials::time_limit(problem)
+            limit_s: csv_tables::time_limit(problem)
                 .ok_or_else(|| format!("`{problem}` in the column `problem` is no time limit"))?,
         },
         other => return Err(unknown("outcome", other)),

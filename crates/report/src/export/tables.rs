@@ -9,7 +9,7 @@ use lab::record::TrialRecord;
 use lab::trial::Outcome;
 use tuning::Analysis;
 
-use super::csv_trials::{ended, purpose, role};
+use super::csv_tables::{ended, purpose, role};
 
 /// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

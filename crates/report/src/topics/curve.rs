@@ -3,8 +3,7 @@
 use lab::analysis::curve::{Bend as Model, Curve, Series};
 use lab::metric::Unit;
 use lab::stats::Interval;
-use lab::stats::curve::CacheKnee;
-use lab::stats::volume::VolumeCost;
+use lab::stats::curve::{CacheKnee, VolumeCost};
 
 use super::subject::Subject;
 use crate::document::{Bend, Block, Chart, Item, Line, Plot, Point, Sentence, joined};

@@ -1,9 +1,11 @@
-//! Hints at how to measure more, in the words of the command that measured.
+//! What a reader may do next: measure more, in the words of the command that measured, repeat the run, and read the marks.
 
 use lab::analysis::ExperimentAnalysis;
+use tuning::Analysis;
 
 use super::subject::Subject;
-use crate::document::Sentence;
+use crate::document::{Block, Code, Kind, Piece, Section, Sentence};
+use crate::glossary::TERMS;
 use crate::words::plural;
 
 /// Returns how smaller differences are detected, if an option does it.
@@ -50,4 +52,49 @@ pub(super) fn more_rounds(experiment: &ExperimentAnalysis) -> Sentence {
     } else {
         Sentence::default()
     }
+}
+
+/// Explanation of marks and figures: a line for each mark, with its meaning.
+const MARKS: &str = include_str!("../../templates/marks.txt");
+
+/// The guide.
+pub(super) fn guide(_: &Analysis) -> Vec<Section> {
+    let marks = MARKS.lines().filter_map(|line| line.split_once(" | "));
+    let marks = marks.map(|(mark, meaning)| (mark.into(), meaning.into()));
+    let terms = TERMS.iter().map(|term| {
+        let term_itself = Sentence(vec![Piece::Term(term)]);
+        (term_itself, Sentence::from(term.meaning))
+    });
+    vec![Section::new(
+        "reading",
+        Kind::Glossary,
+        "How to read this page",
+        vec![Block::Facts(marks.chain(terms).collect())],
+    )]
+}
+
+/// The command, and what makes its answers the same.
+///
+/// It takes the plan from the folder of the run: an experiment of the command line, of a search or of the user's own file
+/// has no name by which another command could plan it.
+pub(super) fn repeat(analysis: &Analysis) -> Vec<Section> {
+    let plan = &analysis.plan;
+    let planned = Sentence::from("RUN is the folder of this run, by default ")
+        .and_code(format!("pragmark-runs/{}", plan.id))
+        .words(format!(
+            ", planned {} by pragmark {}. The same seed gives the same data and the same order of trials; the plan \
+             with its claims and bounds was written to ",
+            plan.created, plan.pragmark
+        ))
+        .and_code("run.json")
+        .words(" before the first trial.");
+    // The plan does not keep the address of a server, because it may hold a password.
+    let postgres = if plan.postgres_given { " --postgres URI" } else { "" };
+    let text = format!("pragmark run --repeat RUN{postgres}");
+    vec![Section::new(
+        "repeat",
+        Kind::Background,
+        "To repeat this run",
+        vec![Block::Code(Code { language: "sh", text }), Block::small(planned)],
+    )]
 }

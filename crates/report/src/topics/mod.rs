@@ -15,16 +15,12 @@ mod environment;
 mod evidence;
 mod figures;
 mod findings;
-mod guide;
 mod hints;
-mod interactions;
 mod map;
 mod notes;
 mod pragmas;
-mod repeat;
 mod replay;
 mod run;
-mod secondary;
 mod settings;
 mod statements;
 mod storage_models;
@@ -73,11 +69,11 @@ const OF_EXPERIMENT: [OfExperiment; 24] = [
     map::blocks,
     figures::blocks,
     effects::blocks,
-    interactions::blocks,
+    effects::interactions,
     figures::after_effects,
     replay::blocks,
     statements::blocks,
-    secondary::blocks,
+    evidence::secondary,
     bindings::blocks,
     tiers::blocks,
     durability::blocks,
@@ -98,8 +94,8 @@ const OF_RUN: [fn(&Analysis) -> Vec<Section>; 6] = [
     experiments,
     directories::sections,
     environment::sections,
-    guide::sections,
-    repeat::sections,
+    hints::guide,
+    hints::repeat,
 ];
 
 /// The question of a run that has one.

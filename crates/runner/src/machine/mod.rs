@@ -12,7 +12,6 @@ mod error;
 mod fsync;
 mod host;
 mod mountinfo;
-mod sampler;
 mod tools;
 mod volume;
 
@@ -24,8 +23,8 @@ use lab::environment::Environment;
 pub use bounds::bounds;
 pub use error::MachineError;
 pub use fsync::{FSYNC_PROBE_LIMIT, FSYNC_PROBE_WRITES, fsync_median, noise_probe};
+pub use host::Sampler;
 pub use mountinfo::{Mount, mount_of, parse_mountinfo};
-pub use sampler::Sampler;
 pub use tools::{Tool, ToolQuery, VERSION_TIMEOUT, find_program, find_tools};
 pub use volume::describe_volume;
 

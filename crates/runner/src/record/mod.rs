@@ -4,22 +4,29 @@
 //! outcomes are only ever appended to; a line that a kill cut short is cut off on resuming, and its
 //! trial is run again. What is read may come from anywhere: `files.rs` follows no link, and a trial that
 //! does not belong to the run is refused.
+//!
+//! Whether trials belong to a run: a line of another run, or the same line twice, would change what the
+//! run says.
 
-mod check;
 pub(crate) mod files;
 
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lab::record::{EnvironmentFile, FORMAT, Header, RunPlan, TrialRecord};
+use lab::design::Role;
+use lab::level::label;
+use lab::plan::tier_plan;
+use lab::record::{
+    EnvironmentFile, FORMAT, Header, PlannedExperiment, Purpose, RunPlan, TrialRecord,
+};
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use self::check::RecordCheck;
 use self::files::{check_format, read_json};
 use crate::error::{Context, Result, RunError};
 
@@ -408,6 +415,72 @@ fn fingerprint(plan: &[u8], environment: &[u8]) -> String {
     both.update(Sha256::digest(plan));
     both.update(Sha256::digest(environment));
     both.finalize().into_iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Purpose, experiment, whether it counts, and round, block and position: no two trials share all of them.
+type Identity = (Purpose, usize, bool, (u32, u32, u32));
+
+/// The trials of a run so far.
+pub(super) struct RecordCheck {
+    rounds: RunPlan,
+    tiers: Option<RunPlan>,
+    by_key: HashMap<String, usize>,
+    seen: HashSet<Identity>,
+}
+
+impl RecordCheck {
+    /// None yet.
+    pub(super) fn new(plan: RunPlan) -> RecordCheck {
+        let keys = plan.experiments.iter().map(|planned| planned.key.clone());
+        RecordCheck {
+            by_key: keys.zip(0..).collect(),
+            tiers: tier_plan(&plan),
+            seen: HashSet::new(),
+            rounds: plan,
+        }
+    }
+
+    /// Takes the next trial.
+    ///
+    /// # Errors
+    /// Why it does not belong to this run.
+    pub(super) fn take(&mut self, trial: &TrialRecord) -> Result<(), String> {
+        let key = &trial.experiment;
+        let (index, planned) =
+            self.planned(trial).ok_or_else(|| format!("the run has no experiment `{key}`"))?;
+        if !is_of(planned, trial) {
+            let variant = &trial.variant;
+            return Err(format!("`{key}` has no variant `{variant}`"));
+        }
+        let place = (trial.round, trial.block, trial.position);
+        let counting = trial.role == Role::Counting;
+        if self.seen.insert((trial.purpose, index, counting, place)) {
+            Ok(())
+        } else {
+            Err("the trial is in the record twice".to_owned())
+        }
+    }
+
+    fn planned(&self, trial: &TrialRecord) -> Option<(usize, &PlannedExperiment)> {
+        if trial.purpose == Purpose::Tier {
+            let planned = self.tiers.as_ref()?.experiments.first();
+            return Some((0, planned.filter(|planned| planned.key == trial.experiment)?));
+        }
+        let index = *self.by_key.get(&trial.experiment)?;
+        Some((index, &self.rounds.experiments[index]))
+    }
+}
+
+/// Returns whether the experiment has the variant of a trial. One that is tuned has every configuration of its space,
+/// and changes of the application.
+fn is_of(planned: &PlannedExperiment, trial: &TrialRecord) -> bool {
+    let tuned = planned.tuning.as_ref().is_some_and(|tuning| {
+        let mut advice = tuning.advice.iter();
+        let is_change = trial.purpose == Purpose::Advice
+            && advice.any(|advised| label(&advised.settings) == trial.variant);
+        is_change || tuning.configuration(&trial.variant).is_some()
+    });
+    tuned || planned.index_of(&trial.variant, trial.role).is_some()
 }
 
 #[cfg(test)]

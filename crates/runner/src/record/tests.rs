@@ -1,9 +1,14 @@
-use super::*;
 use lab::design::{Role, Variant};
 use lab::experiment::Scale;
+use lab::level::{Level, Settings};
 use lab::record::{PlannedExperiment, Purpose};
 use lab::seed::Seed;
+use lab::tier::MayLose;
 use lab::trial::Outcome;
+use lab::tuning_plan::{Advice, TunableSetting, TuningPlan};
+use tuning::tuning_of;
+
+use super::*;
 
 fn planned() -> PlannedExperiment {
     let variant = |label: &str| Variant { label: label.to_owned(), ..Variant::default() };
@@ -272,4 +277,46 @@ fn a_folder_that_cannot_be_made_is_refused_ahead() {
     assert!(matches!(taken, Err(RunError::Exists(_))));
     let below_a_file = folder.path.join(PLAN).join("run");
     assert!(RunFolder::check_free(&below_a_file).is_err());
+}
+
+fn trial_of(purpose: &str, variant: &str) -> TrialRecord {
+    let record = serde_json::json!({
+        "purpose": purpose, "experiment": "x", "round": 0, "block": 0, "position": 0, "variant": variant,
+        "role": "variant", "started": "", "wall_s": 1.0, "covariates": { "duration_ns": 1 },
+        "outcome": { "failed": { "why": "x" } }
+    });
+    serde_json::from_value(record).unwrap()
+}
+
+#[test]
+fn a_run_that_tunes_has_the_configurations_of_its_space_and_changes_where_they_are_measured() {
+    let lever = TunableSetting {
+        name: "a".to_owned(),
+        levels: vec![Level::Int(0), Level::Int(1)],
+        always_named: true,
+        only_with: None,
+    };
+    let change = Advice {
+        counted: None,
+        change: "ten in one".to_owned(),
+        sql: None,
+        settings: [("group".to_owned(), Level::Int(10))].into(),
+    };
+    let tuning = TuningPlan {
+        advice: vec![change],
+        ..tuning_of(vec![lever], &Settings::new(), &[], MayLose::Nothing)
+    };
+    let planned =
+        PlannedExperiment { tuning: Some(Box::new(tuning)), ..PlannedExperiment::default() };
+    for (purpose, variant, belongs) in [
+        ("search", "a=1", true),
+        ("advice", "a=1", true),
+        ("advice", "group=10", true),
+        ("rounds", "group=10", false),
+        ("advice", "group=11", false),
+        ("search", "a=2", false),
+    ] {
+        let trial = trial_of(purpose, variant);
+        assert_eq!(is_of(&planned, &trial), belongs, "{purpose} {variant}");
+    }
 }

@@ -7,7 +7,6 @@
 //! the rounds measure its recommendation.
 
 mod part;
-mod search;
 
 use std::path::Path;
 
@@ -46,7 +45,7 @@ pub fn run(
         let left_s = plan.budget_s.map(|limit_s| limit_s - used_s);
         if purpose == Purpose::Search {
             let (end, search_s) =
-                search::search(&plan, folder, &mut *executor, &mut *observer, &mut appender)?;
+                part::search(&plan, folder, &mut *executor, &mut *observer, &mut appender)?;
             used_s += search_s;
             match end {
                 End::Finished => continue,
@@ -85,15 +84,15 @@ fn part_of(
 ) -> Result<Option<RunPlan>> {
     Ok(match purpose {
         Purpose::Search => None,
-        Purpose::Ablation => match search::so_far(plan, folder)? {
+        Purpose::Ablation => match part::so_far(plan, folder)? {
             Some(mut tuning) => tuning.ablation_plan(plan),
             None => None,
         },
-        Purpose::Advice => match search::so_far(plan, folder)? {
+        Purpose::Advice => match part::so_far(plan, folder)? {
             Some(mut tuning) => tuning.advice_plan(plan),
             None => None,
         },
-        Purpose::Rounds => match search::so_far(plan, folder)? {
+        Purpose::Rounds => match part::so_far(plan, folder)? {
             Some(mut tuning) => Some(tuning.final_plan(plan)),
             None => Some(plan.clone()),
         },

@@ -9,8 +9,8 @@ use engine::{Library, Value};
 use serde_json::{Value as Json, json};
 
 use super::draft::Draft;
+use crate::content::{Classes, code};
 use crate::normalise::piece;
-use crate::order::{Classes, code};
 use crate::{Result, Trace, TraceError, normalised};
 
 /// Hashes with a random key that is not kept, so that nobody can try out texts.

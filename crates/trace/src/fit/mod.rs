@@ -1,7 +1,6 @@
 //! A script in pgbench's language for the work of a recorded application: its transactions by their frequency, with
 //! values drawn from the recorded distributions.
 
-mod distribution;
 mod form;
 mod shapes;
 mod snapshot;

@@ -6,8 +6,7 @@ use recorder::Door;
 use recorder::read::{Chunk, ConnectionRecord, Ended, Record, Transaction, Where};
 
 use super::Sealed;
-use super::files::{DatabaseFile, Files};
-use super::memory::file_of;
+use super::files::{DatabaseFile, Files, file_of};
 use super::texts::Texts;
 use super::write::{Event, Writer};
 use crate::Result;

@@ -1,5 +1,7 @@
 //! The databases that connections opened: a file that is deleted, replaced and created again under one name is several
 //! databases, and a file that is renamed stays one.
+//!
+//! Databases in memory that several connections of a process share.
 
 use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
@@ -12,7 +14,7 @@ use recorder::read::{FileIdentity, FileRecord};
 use super::write::{AsInteger, Writer};
 use crate::Result;
 use crate::read::{integer, text};
-use crate::schema::later_database;
+use crate::schema::{later_database, shared_memory};
 
 /// A file that a connection opened or attached.
 struct Opened {
@@ -194,6 +196,26 @@ impl Writer<'_> {
     fn rename(&self, table: &str, id: i64, database: &str) -> Result<()> {
         let sql = format!("UPDATE {table} SET database = ?1 WHERE id = ?2 AND database <> ?1");
         self.run(&sql, &[Value::Text(database.to_owned()), id.integer()])
+    }
+}
+
+/// The VFS whose databases are in memory, under names.
+const MEMORY_VFS: &[u8] = b"memdb";
+
+/// Returns the file of a database; empty for one in memory.
+pub fn file_of<'a>(file: &'a [u8], vfs: &[u8]) -> &'a [u8] {
+    if vfs == MEMORY_VFS { b"" } else { file }
+}
+
+impl Writer<'_> {
+    /// Gives the database of a connection, and of the one that opened it, a name of its own.
+    pub fn share(&self, connection: u32, opened_by: u32) -> Result<()> {
+        let values = [
+            Value::Text(shared_memory(opened_by.into())),
+            i64::from(connection).integer(),
+            i64::from(opened_by).integer(),
+        ];
+        self.run("UPDATE connection SET database = ? WHERE id IN (?, ?)", &values)
     }
 }
 

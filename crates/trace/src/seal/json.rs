@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use recorder::read::{Hashed, Value, Values};
 
-use crate::order::Classes;
+use crate::content::Classes;
 
 /// From this length on, in bytes, a value is in a table of its own.
 const LONG: usize = 64;

@@ -8,7 +8,6 @@ mod end;
 mod events;
 mod files;
 mod json;
-mod memory;
 mod texts;
 mod write;
 

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use recorder::read::{Chunk, Record, Text, Value};
 use twox_hash::XxHash3_128;
 
+use crate::content::{Classes, with_classes};
 use crate::normalised;
-use crate::order::{Classes, with_classes};
 
 /// A text of a statement.
 #[derive(Debug)]

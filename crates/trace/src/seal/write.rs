@@ -14,10 +14,9 @@ use recorder::read::{
 };
 use twox_hash::XxHash3_128;
 
-use super::Sealed;
-use super::json;
 use super::texts::Texts;
-use crate::order::Classes;
+use super::{Sealed, json};
+use crate::content::Classes;
 use crate::schema::{APPLICATION_ID, FORMAT, TABLES, run};
 use crate::{Result, TraceError};
 

@@ -7,8 +7,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use lab::durability::Durability;
 
-use super::files::read_tasks;
-use super::schedule::Schedule;
+use super::files::{Schedule, read_tasks};
 use super::{Change, Session, SessionWork, Status, Store, StoreStats, Task, TaskId, missing};
 use crate::error::Result;
 use crate::locks::locked;

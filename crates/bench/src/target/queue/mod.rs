@@ -3,19 +3,21 @@
 //! A [`Store`] is opened once for a trial; each worker has a [`Session`] with it on a thread of its own.
 //! The application owns its tasks and tells a session how a task has changed, as the compared programs do: a database gets the
 //! change alone, a directory of files the whole task.
+//!
+//! A task, and its form in a file.
 
 mod files;
 mod memory;
 mod postgres;
-mod schedule;
 mod sql;
 mod sqlite;
-mod task;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use lab::durability::Durability;
 use lab::trial::{DataTable, ReadBack};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, TrialError};
 
@@ -23,7 +25,6 @@ pub(crate) use files::{Files, Writing, files_left};
 pub(crate) use memory::Memory;
 pub(crate) use postgres::Postgres;
 pub(crate) use sqlite::{Connections, Sqlite, Statements};
-pub(crate) use task::{Status, Task, TaskId};
 
 /// The work of one worker with its session.
 pub(crate) type SessionWork<'j> = &'j mut dyn FnMut(&mut dyn Session) -> Result<()>;
@@ -181,6 +182,76 @@ fn missing(id: TaskId) -> TrialError {
 /// Returns the error of a row that is not a task.
 fn damaged(what: &str) -> TrialError {
     TrialError::wrong(format!("{what} in the table of tasks"), "something else", "one")
+}
+
+/// The id of a task: 128 random bits, written as 32 hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct TaskId(pub(crate) u128);
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl TaskId {
+    /// Parses an id.
+    pub(crate) fn parse(text: &str) -> Option<TaskId> {
+        let digits = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let id = u128::from_str_radix(text, 16).ok().filter(|_| digits)?;
+        Some(TaskId(id))
+    }
+}
+
+impl Serialize for TaskId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for TaskId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<TaskId, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        TaskId::parse(&text).ok_or_else(|| serde::de::Error::custom("not the id of a task"))
+    }
+}
+
+/// The status of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Status {
+    /// It waits.
+    Pending,
+    /// Someone works on it.
+    Processing,
+}
+
+impl Status {
+    /// Returns the status as it is stored.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Status::Pending => "pending",
+            Status::Processing => "processing",
+        }
+    }
+
+    /// Parses a stored status.
+    pub(crate) fn parse(name: &str) -> Option<Status> {
+        [Status::Pending, Status::Processing].into_iter().find(|status| status.name() == name)
+    }
+}
+
+/// A task in the application.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Task {
+    pub(crate) id: TaskId,
+    pub(crate) status: Status,
+    pub(crate) cmd: String,
+    /// The arguments, as JSON.
+    pub(crate) args: String,
+    /// When it is due, in any unit.
+    pub(crate) scheduled_at: i64,
+    pub(crate) output: String,
 }
 
 #[cfg(test)]

@@ -11,8 +11,10 @@ use engine::{Connection, EngineError, Statement, Step};
 use lab::durability::Durability;
 
 use super::sql::{self, COLUMNS, Sql};
-use super::task::{Status, Task, TaskId};
-use super::{Change, Closing, Session, SessionWork, Store, StoreStats, damaged, missing};
+use super::{
+    Change, Closing, Session, SessionWork, Status, Store, StoreStats, Task, TaskId, damaged,
+    missing,
+};
 use crate::error::{Result, TrialError};
 use crate::locks::{locked, unlocked};
 use crate::target::sqlite::{self, Opening};

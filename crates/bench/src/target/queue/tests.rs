@@ -7,6 +7,7 @@ use std::sync::Arc;
 use engine::{Library, Source};
 use lab::level::Settings;
 use lab::seed::Seed;
+use proptest::prelude::*;
 
 use super::*;
 use crate::trial::Trial;
@@ -281,4 +282,22 @@ fn what_the_connections_of_a_pool_have_become_is_read_back_when_it_is_closed() {
         assert_eq!(read_back.pragmas["synchronous"], "off");
         assert_eq!(read_back.pragmas["journal_mode"], "wal");
     }
+}
+
+proptest! {
+    #[test]
+    fn an_id_reads_back_from_its_digits(id: u128) {
+        prop_assert_eq!(TaskId::parse(&TaskId(id).to_string()), Some(TaskId(id)));
+    }
+}
+
+#[test]
+fn what_is_no_id_or_status_is_refused() {
+    let long = "0".repeat(33);
+    let signed = format!("+{}", "0".repeat(31));
+    for text in ["", "12", long.as_str(), signed.as_str(), &"g".repeat(32)] {
+        assert_eq!(TaskId::parse(text), None, "{text}");
+    }
+    assert_eq!(Status::parse("processing"), Some(Status::Processing));
+    assert_eq!(Status::parse("Pending"), None);
 }

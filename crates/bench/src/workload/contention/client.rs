@@ -7,10 +7,9 @@ use engine::{Connection, EngineError, Statement, Step};
 use lab::level::overlaid;
 use lab::seed::SplitMix64;
 
-use super::parameters::{Parameters, Work};
-use crate::drive::clock::{Clock, Monotonic, Nanos};
+use super::{Parameters, Work};
 use crate::drive::messages::{BusyCounts, Role, WorkerSpec};
-use crate::drive::pacing::Ended;
+use crate::drive::pacing::{Clock, Ended, Monotonic, Nanos};
 use crate::drive::retry::{AttemptError, Retries};
 use crate::drive::worker::Client;
 use crate::error::{Result, TrialError};

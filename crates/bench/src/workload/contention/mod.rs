@@ -7,31 +7,33 @@
 //!
 //! Workers are threads or processes, operations come one after another or arrive on a schedule, and every operation that a
 //! writer was told is committed must be in the database once.
+//!
+//! The parameters of `contention`.
+//!
+//! Checks that the database holds every acknowledged operation once, and nothing else.
 
 mod client;
-mod parameters;
-mod verify;
 
 use std::time::Duration;
 
 use engine::Connection;
-use lab::level::Settings;
+use lab::level::{Level, Settings};
 use lab::needs::Needs;
 use lab::trial::Measured;
 
-use self::parameters::{Arrival, Parameters, Waiting};
-use self::verify::Acknowledged;
 use super::common::{refuse_single_threaded, set, set_peak_memory};
 use super::declared::Declared;
 use crate::drive::messages::{Role, TaskReport, WorkerSpec};
 use crate::drive::pacing::{Pacing, Task};
-use crate::drive::parameters::Workers;
+use crate::drive::parameters::{BusyTimeout, Workers};
 use crate::drive::period::{Period, done, latencies, next_start};
 use crate::drive::pool::WorkerPool;
 use crate::drive::worker::DATABASE;
-use crate::error::Result;
+use crate::error::{Result, TrialError};
+use crate::parameters::{Micros, Millis, Percent, Rows};
 use crate::target::sqlite;
 use crate::trial::Trial;
+use crate::workload::common::{Sum, check_sums, expect};
 
 pub(super) use self::client::client;
 
@@ -69,7 +71,7 @@ impl Declared for Contention {
         let pacing = |index: usize| {
             rates.map_or(Pacing::Closed, |rates| rates.pacing(trial, parameters, index))
         };
-        let work = Work::run(&mut pool, parameters, parameters.duration, pacing)?;
+        let work = PeriodOfWork::run(&mut pool, parameters, parameters.duration, pacing)?;
         work.add_to(&mut acknowledged);
         work.note(parameters, &mut measured)?;
         if rates.is_some() {
@@ -82,7 +84,7 @@ impl Declared for Contention {
 
         (trial.phase)("verify");
         let connection = sqlite::open(trial, &path)?;
-        verify::check(&connection, &acknowledged)?;
+        check(&connection, &acknowledged)?;
         connection.close()?;
         set(&mut measured, "db_bytes", sqlite::size(&path)?);
         Ok(measured)
@@ -129,7 +131,8 @@ fn rates(
         }),
         Arrival::Share => {
             (trial.phase)("capacity");
-            let work = Work::run(pool, parameters, parameters.capacity, |_| Pacing::Closed)?;
+            let work =
+                PeriodOfWork::run(pool, parameters, parameters.capacity, |_| Pacing::Closed)?;
             work.add_to(acknowledged);
             for role in work.roles() {
                 set(measured, &format!("{}.capacity", role.metric), role.per_s);
@@ -144,7 +147,7 @@ fn rates(
 }
 
 /// One period of work; its reports are in the order of the workers, writers first.
-struct Work {
+struct PeriodOfWork {
     period: Period,
     writers: usize,
 }
@@ -157,20 +160,20 @@ struct RoleFigures<'w> {
     per_s: f64,
 }
 
-impl Work {
+impl PeriodOfWork {
     /// Lets every worker work for `duration`.
     fn run(
         pool: &mut WorkerPool,
         parameters: &Parameters,
         duration: Duration,
         pacing: impl Fn(usize) -> Pacing,
-    ) -> Result<Work> {
+    ) -> Result<PeriodOfWork> {
         let start = next_start();
         let workers = (parameters.writers + parameters.readers) as usize;
         let tasks: Vec<Task> =
             (0..workers).map(|index| Task::timed(pacing(index), start, duration)).collect();
         let period = Period::run(pool, &tasks, duration)?;
-        Ok(Work { period, writers: parameters.writers as usize })
+        Ok(PeriodOfWork { period, writers: parameters.writers as usize })
     }
 
     fn writers(&self) -> &[TaskReport] {
@@ -249,6 +252,194 @@ fn specs(trial: &Trial<'_>, parameters: &Parameters) -> Vec<WorkerSpec> {
     let writers = (0..parameters.writers).map(|number| spec(Role::Writer, number));
     let readers = (0..parameters.readers).map(|number| spec(Role::Reader, number));
     writers.chain(readers).collect()
+}
+
+choice! {
+    /// The statements of a write transaction.
+    enum Work {
+        /// Its first statement writes.
+        Write = "write",
+        /// It reads a value, then writes one derived from it.
+        ReadThenWrite = "read-then-write",
+    }
+}
+
+choice! {
+    /// When operations start.
+    enum Arrival {
+        /// Each worker starts its next operation when the last has ended, which measures capacity.
+        Closed = "closed",
+        /// At random times, at the rates writes_per_s and reads_per_s.
+        Rate = "rate",
+        /// At random times, at capacity_percent of the rates that a closed loop reaches at the start of
+        /// the same trial.
+        Share = "share",
+    }
+}
+
+choice! {
+    /// How a connection waits for a lock.
+    enum Waiting {
+        /// SQLite's busy_timeout, whose pauses grow to 100 ms.
+        BusyTimeout = "busy-timeout",
+        /// The application's busy handler, which pauses 1 ms at a time up to busy_timeout; the PRAGMA
+        /// then reads 0.
+        EvenHandler = "even-handler",
+    }
+}
+
+/// Workers of one kind at most.
+const MOST_WORKERS: i64 = 1_024;
+
+/// Number of file handles that a process has besides its databases.
+const OTHER_FILES: u64 = 64;
+
+/// File handles of a connection at most: database, log or journal, shared memory, and a temporary
+/// file.
+const FILES_PER_CONNECTION: u64 = 4;
+
+parameters! {
+    /// The parameters of one trial.
+    #[derive(Clone, Copy, Debug)]
+    struct Parameters {
+        /// Connections that write.
+        writers: u32 = 4, 0..=MOST_WORKERS;
+        /// Connections that read.
+        readers: u32 = 0, 0..=MOST_WORKERS;
+        /// What each connection belongs to.
+        workers: Workers = Workers::Threads;
+        /// What a write transaction does.
+        work: Work = Work::Write;
+        /// Rows of the table item.
+        items: Rows = 1_000, 1..;
+        /// Rows that one read scans.
+        read_rows: Rows = 100, 1..;
+        /// Time between reading and writing in which the application keeps its transaction open.
+        hold as "hold_us": Micros = 0, 0..=10_000_000;
+        /// When operations start; latency counts from the arrival.
+        arrival: Arrival = Arrival::Closed;
+        /// Write transactions per second that arrive for all writers together.
+        writes_per_s: usize = 0, 0..=10_000_000;
+        /// Reads per second that arrive for all readers together.
+        reads_per_s: usize = 0, 0..=10_000_000;
+        /// Share of the capacity that arrives with arrival = share.
+        capacity_percent: Percent = 70, 1..=200;
+        /// Length of the closed loop that measures capacity for arrival = share.
+        capacity as "capacity_ms": Millis = 200, 1..;
+        /// Time in which operations start or arrive; a backlog is stopped after the same time again.
+        duration as "stop_after_ms": Millis = 500, 1..;
+        /// Times that the application retries an operation after SQLITE_BUSY before it gives up.
+        max_retries: usize = 1_000, 0..=1_000_000;
+        /// Pause before a retry, plus or minus half at random.
+        retry_pause as "retry_pause_us": Micros = 1_000, 0..=10_000_000;
+        /// How a connection waits for a lock.
+        waiting: Waiting = Waiting::BusyTimeout;
+        busy_timeout: BusyTimeout;
+    }
+}
+
+impl Parameters {
+    /// Checks the rules between parameters.
+    pub(super) fn check(&self, settings: &Settings) -> Result<()> {
+        let idle = |workers: u32, per_s: usize| workers > 0 && per_s == 0;
+        let locking = settings.get("locking_mode").and_then(Level::as_text);
+        let why = if self.writers + self.readers == 0 {
+            "no writers and no readers: there is nothing to do"
+        } else if self.read_rows > self.items {
+            "read_rows cannot exceed items"
+        } else if self.arrival == Arrival::Rate
+            && (idle(self.writers, self.writes_per_s) || idle(self.readers, self.reads_per_s))
+        {
+            "arrival = rate requires writes_per_s for writers and reads_per_s for readers"
+        } else if self.writers + self.readers > 1 && locking == Some("exclusive") {
+            "locking_mode = exclusive admits one connection, so nothing contends"
+        } else {
+            return Ok(());
+        };
+        Err(TrialError::cannot_run(why))
+    }
+
+    /// Returns the needs of a trial from the operating system.
+    pub(super) fn needs(&self) -> Needs {
+        let workers = u64::from(self.writers) + u64::from(self.readers);
+        let connections = match self.workers {
+            Workers::Threads => workers + 1,
+            // Each process has its own connection, and the trial the pipes to it.
+            Workers::Processes => workers / 2 + 1,
+        };
+        Needs {
+            open_files: FILES_PER_CONNECTION * connections + OTHER_FILES,
+            threads: workers + 1,
+            ..Needs::default()
+        }
+    }
+}
+
+/// Sums that must equal the number of acknowledged operations.
+const SUMS: [Sum; 2] = [("the sum of `first`", "sum(first)"), ("the sum of `last`", "sum(last)")];
+
+/// The operations that a writer was told are committed: all operations up to `attempted`, except those given up.
+#[derive(Clone, Default)]
+pub(super) struct Acknowledged {
+    /// Operations begun, numbered from 0.
+    pub(super) attempted: u64,
+    /// The numbers of the operations that were given up, ascending.
+    pub(super) given_up: Vec<u64>,
+}
+
+impl Acknowledged {
+    fn numbers(&self) -> impl Iterator<Item = u64> {
+        let mut given_up = self.given_up.iter().copied().peekable();
+        (0..self.attempted).filter(move |number| given_up.next_if_eq(number).is_none())
+    }
+
+    /// Returns the number of operations.
+    pub(super) fn count(&self) -> u64 {
+        self.attempted - self.given_up.len() as u64
+    }
+}
+
+/// Checks the log against what each writer was told, both columns of the items against the log, and
+/// the database as a whole.
+pub(super) fn check(connection: &Connection, writers: &[Acknowledged]) -> Result<()> {
+    check_log(connection, writers)?;
+    let all: u64 = writers.iter().map(Acknowledged::count).sum();
+    check_sums(connection, &SUMS, ("item", ""), &[all as i64; 2])?;
+    let integrity = connection.query_text("PRAGMA integrity_check")?;
+    expect("the integrity check", integrity.as_str(), "ok")
+}
+
+fn check_log(connection: &Connection, writers: &[Acknowledged]) -> Result<()> {
+    let mut wanted = writers.iter().enumerate().flat_map(|(writer, acknowledged)| {
+        acknowledged.numbers().map(move |number| (writer as i64, number as i64))
+    });
+    let mut wrong = Ok(());
+    connection.for_each_row("SELECT writer, op FROM log ORDER BY writer, op", |row| {
+        let found = (row.column_i64(0), row.column_i64(1));
+        if wrong.is_ok() {
+            wrong = compare(wanted.next(), found);
+        }
+        Ok(())
+    })?;
+    wrong?;
+    match wanted.next() {
+        Some(lost) => Err(differs(lost, "missing", "in it once")),
+        None => Ok(()),
+    }
+}
+
+/// Both sides ascend, so the smaller of two that differ is missing on the other side.
+fn compare(wanted: Option<(i64, i64)>, found: (i64, i64)) -> Result<()> {
+    match wanted {
+        Some(wanted) if wanted == found => Ok(()),
+        Some(wanted) if wanted < found => Err(differs(wanted, "missing", "in it once")),
+        _ => Err(differs(found, "in it though it was not acknowledged, or twice", "not in it")),
+    }
+}
+
+fn differs((writer, op): (i64, i64), found: &str, wanted: &str) -> TrialError {
+    let what = format!("operation {op} of writer {} in the log", writer + 1);
+    TrialError::wrong(what, found, wanted)
 }
 
 #[cfg(test)]

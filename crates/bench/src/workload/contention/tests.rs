@@ -1,11 +1,16 @@
 //! The workload with threads. With processes it needs the program; see the whole-binary stories.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
 
-use super::super::common::tests::{problem, run, run_counting};
-use crate::target::sqlite;
+use engine::{Library, OpenFlags, Source};
 use lab::level::Level;
 use lab::trial::Measured;
+
+use super::super::common::tests::{problem, run, run_counting};
+use super::*;
+use crate::target::sqlite;
 
 fn contend(over: &[(&str, Level)]) -> Measured {
     let mut settings: BTreeMap<&str, Level> = [
@@ -162,4 +167,37 @@ fn what_cannot_be_done_is_said() {
     said(&[("arrival", "rate".into())], &["writes_per_s"]);
     said(&[("read_rows", 2_000.into())], &["cannot exceed items"]);
     said(&[("locking_mode", "exclusive".into())], &["locking_mode = exclusive", "one connection"]);
+}
+
+#[test]
+fn an_operation_lost_doubled_or_never_acknowledged_is_a_wrong_result() {
+    let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+    let memory = Path::new(":memory:");
+    let connection = Connection::open(&library, memory, OpenFlags::default(), None).unwrap();
+    connection.execute(CREATE_TABLES).unwrap();
+    fill(&connection, 10).unwrap();
+    // Writer 1 did 0, 1 and 3 of four; writer 2 did nothing; writer 3 did 0.
+    connection
+        .execute("INSERT INTO log VALUES (2, 0), (0, 3), (0, 0), (0, 1); UPDATE item SET first = first + 2, last = last + 2 WHERE id IN (1, 7)")
+        .unwrap();
+    let acknowledged =
+        |attempted, given_up: &[u64]| Acknowledged { attempted, given_up: given_up.to_vec() };
+    let writers = [acknowledged(4, &[2]), acknowledged(0, &[]), acknowledged(1, &[])];
+    check(&connection, &writers).unwrap();
+    for (change, word) in [
+        ("DELETE FROM log WHERE op = 1", "operation 1 of writer 1"),
+        ("DELETE FROM log WHERE writer = 2", "operation 0 of writer 3"),
+        ("INSERT INTO log VALUES (0, 1)", "operation 1 of writer 1"),
+        ("INSERT INTO log VALUES (0, 2)", "operation 2 of writer 1"),
+        ("INSERT INTO log VALUES (2, 1)", "operation 1 of writer 3"),
+        ("UPDATE log SET op = 7 WHERE op = 3", "operation 3 of writer 1"),
+        ("UPDATE item SET first = first + 1 WHERE id = 1", "`first`"),
+        ("UPDATE item SET last = last - 1 WHERE id = 1", "`last`"),
+    ] {
+        connection.execute("BEGIN").unwrap();
+        connection.execute(change).unwrap();
+        let problem = check(&connection, &writers).unwrap_err().to_string();
+        assert!(problem.contains(word), "{change}: {problem}");
+        connection.execute("ROLLBACK").unwrap();
+    }
 }

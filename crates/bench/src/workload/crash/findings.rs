@@ -6,8 +6,8 @@ use crash::{Cell, CrashError, Matrix, Model, Plan, Progress, ScriptSummary};
 use lab::tier::{Counts, ModelSafety, Schedules};
 use lab::trial::Artifact;
 
+use super::own;
 use super::own::Own;
-use super::repeat;
 use crate::error::{Result, TrialError};
 
 /// The result of a plan.
@@ -50,7 +50,7 @@ impl Findings {
             let (accident, assumed) = (model.accident(), variant.assumes(*model));
             ModelSafety::not_measured(model.name(), accident, assumed, why)
         };
-        let again = repeat::command(variant, plan.models[0].name(), plan, "");
+        let again = own::command(variant, plan.models[0].name(), plan, "");
         Findings {
             safety: plan.models.iter().map(unknown).collect(),
             judged: 0,
@@ -65,7 +65,7 @@ impl Findings {
 fn safety(matrix: &Matrix, plan: &Plan, own: Option<&Own>) -> Vec<ModelSafety> {
     let options = own.map_or("", |own| &own.options);
     let with_commands = |cell: &Cell| {
-        let command = || repeat::command(&cell.variant, cell.model.name(), plan, options);
+        let command = || own::command(&cell.variant, cell.model.name(), plan, options);
         let mut safety = cell.safety.clone();
         let corrupts = |counts: Counts| counts.corrupt > 0;
         safety.again = safety.ordinary.counts().is_some_and(corrupts).then(command);

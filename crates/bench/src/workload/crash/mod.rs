@@ -9,7 +9,6 @@ mod findings;
 mod kill;
 mod meetings;
 mod own;
-mod repeat;
 pub use own::crash_script;
 mod schedules;
 mod settings;
@@ -72,7 +71,7 @@ impl Declared for Crash {
         set(&mut measured, "images_per_s", images_per_s);
         set_schedules(&mut measured, &schedules);
         let about = own.and_then(|own| own.about(found.own.as_ref(), &variant));
-        measured.tables = about.into_iter().chain(repeat::witnesses(&found.safety)).collect();
+        measured.tables = about.into_iter().chain(own::witnesses(&found.safety)).collect();
         measured.safety = found.safety;
         measured.artifacts = found.artifacts;
         measured.schedules = found.damage.or((each > 0).then_some(schedules));

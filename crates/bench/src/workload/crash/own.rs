@@ -1,19 +1,22 @@
 //! The user's own workload, to be crashed: a script or a trace, on a copy of the user's own database.
+//!
+//! Commands that repeat a crash.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crash::{
-    Action, CrashSettings, Execution, FEWEST, InitialDatabases, Performed, Script, ScriptSummary,
-    SettingsInForce,
+    Action, CrashSettings, Execution, FEWEST, InitialDatabases, Performed, Plan, Script,
+    ScriptSummary, SettingsInForce,
 };
-use engine::{Connection, Library, OpenFlags};
-use lab::tier::CRASHED;
+use engine::build::Provenance;
+use engine::{Connection, Library, OpenFlags, Source};
+use lab::tier::{CRASHED, ModelSafety};
 use lab::trial::DataTable;
 use script::effect;
 
 use super::settings::Parameters;
-use super::{repeat, traffic};
+use super::traffic;
 use crate::error::{Result, TrialError};
 use crate::target::sqlite;
 use crate::trial::Trial;
@@ -175,7 +178,7 @@ fn of_script(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<
     let given = Some(database).filter(|_| !parameters.database.is_empty());
     let (files, count) = (&parameters.script, parameters.transactions);
     let script = crash_script(&trial.library, files, given, trial.directory, count)?;
-    let mut options = format!(" --script {}", repeat::quoted(path));
+    let mut options = format!(" --script {}", quoted(path));
     let mut initial = None;
     if !parameters.database.is_empty() {
         let copy = trial.directory.join("own.db");
@@ -186,7 +189,7 @@ fn of_script(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<
         initial = Some(begin(&[&copy], parameters)?);
         options.push_str(&format!(
             " --db {} --transactions {}",
-            repeat::quoted(database),
+            quoted(database),
             parameters.transactions
         ));
     }
@@ -221,13 +224,13 @@ fn of_trace(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<O
     let files: Vec<&Path> = traffic.files.iter().map(PathBuf::as_path).collect();
     let named = match parameters.database.as_str() {
         "" => String::new(),
-        name => format!(" --db {}", repeat::quoted(Path::new(name))),
+        name => format!(" --db {}", quoted(Path::new(name))),
     };
     Ok(Own {
         initial: Some(begin(&files, parameters)?),
         options: format!(
             " --trace {}{named} --transactions {}",
-            repeat::quoted(path),
+            quoted(path),
             parameters.transactions
         ),
         script: traffic.script,
@@ -256,4 +259,91 @@ fn prepare(trial: &Trial<'_>, copy: &Path) -> Result<()> {
     let connection = sqlite::open(&same, copy)?;
     connection.query_i64("SELECT count(*) FROM sqlite_master")?;
     Ok(connection.close()?)
+}
+
+/// Returns the command that makes the same image again and writes it to disk. `options` name the user's own work.
+pub(super) fn command(variant: &CrashSettings, model: &str, plan: &Plan, options: &str) -> String {
+    format!(
+        "pragmark crash --set journal_mode={} --set synchronous={} --set locking_mode={} --set page_size={}{} --model {model} --images {} --seed {} --engine {}{} --out witness",
+        variant.journal_mode,
+        variant.synchronous,
+        variant.locking_mode,
+        variant.page_size,
+        if variant.powersafe_overwrite { "" } else { " --set psow=0" },
+        plan.images,
+        plan.seed.0,
+        engine_name(&plan.engine),
+        options
+    )
+}
+
+/// Returns the witnesses of corruption, in ordinary commits and on rare occasions, if any.
+pub(super) fn witnesses(found: &[ModelSafety]) -> Option<DataTable> {
+    let rows: Vec<Vec<String>> = found.iter().flat_map(rows).collect();
+    (!rows.is_empty()).then(|| DataTable {
+        title: "witnesses of what a crash can destroy".to_owned(),
+        columns: ["storage model", "found", "witness", "to write it to disk"]
+            .map(str::to_owned)
+            .into(),
+        rows,
+    })
+}
+
+fn rows(found: &ModelSafety) -> Vec<Vec<String>> {
+    let row = |shown: String, witness: &Option<String>, again: &Option<String>| {
+        Some(vec![found.model.clone(), shown, witness.clone()?, again.clone()?])
+    };
+    let ordinary = row(found.ordinary.to_string(), &found.witness, &found.again);
+    let rare = found.occasions.iter().filter_map(|on| {
+        let shown = on.counts.words(|count| count.to_string());
+        row(format!("on {}: {shown}", on.occasion), &on.witness, &on.again)
+    });
+    ordinary.into_iter().chain(rare).collect()
+}
+
+/// Returns a library as a command names it: an engine that pragmark keeps by its name, since other machines keep it
+/// elsewhere.
+pub(super) fn engine_name(source: &Source) -> String {
+    match source {
+        Source::Path(path) => kept(path).unwrap_or_else(|| quoted(path)),
+        other => other.to_string(),
+    }
+}
+
+/// Returns the name under which pragmark keeps a library, if it does and its provenance can be read; loading the library
+/// has reported otherwise.
+fn kept(library: &Path) -> Option<String> {
+    let provenance = Provenance::read(library).ok()??;
+    Some(quoted(Path::new(&provenance.name)))
+}
+
+/// Returns a path as a shell takes it.
+pub(super) fn quoted(path: &Path) -> String {
+    match path.to_str() {
+        Some(plain) if !plain.contains(|c: char| c.is_whitespace() || "'\"\\$`".contains(c)) => {
+            plain.to_owned()
+        }
+        _ => format!("'{}'", path.display().to_string().replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_that_is_kept_is_named_and_another_is_a_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = folder.path().join("libsqlite3.so.0");
+        let name = || engine_name(&Source::Path(library.clone()));
+        assert_eq!(name(), library.to_str().unwrap());
+        let provenance = serde_json::json!({
+            "format": 1, "name": "3.46.0+recommended", "version": "3.46.0", "source_id": "", "source": "",
+            "sha256": "", "bytes": 0, "created": "2026-01-01T00:00:00Z",
+        });
+        let its = folder.path().join("libsqlite3.so.0.provenance.json");
+        std::fs::write(its, provenance.to_string()).unwrap();
+        assert_eq!(name(), "3.46.0+recommended");
+        assert_eq!(engine_name(&Source::Embedded), "default");
+    }
 }

@@ -16,7 +16,7 @@ use lab::seed::Seed;
 use lab::tier::{METHOD, SCHEDULES_EACH, SCHEDULES_IN_FULL, Schedules, WrongSchedule};
 use serde::{Deserialize, Serialize};
 
-use super::repeat::engine_name;
+use super::own::engine_name;
 
 /// Plays the scenarios of the variant in a folder of the trial: those with few schedules in full, `each` of the others.
 /// Nothing that goes wrong here spoils what was found of crashes: the reason stands in the place of the answer.

@@ -16,8 +16,8 @@ use super::execute::{add_regexp, answered_once};
 use super::load::{Grouping, Loaded, load};
 use super::queries::{Query, TextQueries};
 use super::source::{DocumentParameters, Source};
+use super::table;
 use super::table::TableOptions;
-use super::verify;
 use crate::error::Result;
 use crate::measure::LatencyHistogram;
 use crate::parameters::Rows;
@@ -103,7 +103,7 @@ impl Declared for FtsInsert {
         }
 
         (trial.phase)("verify");
-        verify::check(&connection, options, &source)?;
+        table::check(&connection, options, &source)?;
         close(connection, Some(&path), &mut measured)?;
         set_bytes_per_row(&mut measured, loaded.rows);
         Ok(measured)

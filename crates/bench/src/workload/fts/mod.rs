@@ -17,7 +17,6 @@ mod source;
 mod table;
 mod truth;
 mod update;
-mod verify;
 
 pub(super) use insert::FtsInsert;
 pub(super) use overlap::FtsOverlap;

@@ -18,7 +18,6 @@ use super::queries::{self, OWN, Query, QueryChoice, Sql, TextQueries};
 use super::recall::{Recall, Scan};
 use super::source::{DocumentParameters, Source};
 use super::table::{self, TableOptions};
-use super::verify;
 use crate::error::{Result, TrialError};
 use crate::measure::{CpuTime, LatencyHistogram};
 use crate::parameters::{Limit, SqlText};
@@ -118,7 +117,7 @@ impl Declared for FtsQuery {
 
         (trial.phase)("verify");
         note_findings(&responses, &setup, &mut measured)?;
-        verify::check_index(&connection, setup.options)?;
+        table::check_index(&connection, setup.options)?;
         close(connection, Some(&path), &mut measured)?;
         set_bytes_per_row(&mut measured, setup.source.rows);
         Ok(measured)

@@ -19,17 +19,16 @@ use lab::trial::{Measured, ReadBack};
 
 use super::writer::Transaction;
 use crate::error::{Result, TrialError};
-use crate::generate::quotes::{OPENING_MS, price};
-use crate::generate::{Quote, quotes};
+use crate::generate::Quote;
+use crate::generate::quotes::{OPENING_MS, price, quotes};
 use crate::measure::Windows;
 use crate::parameters::{Rows, RowsOrAll};
 use crate::target::sqlite::{self, Counts};
 use crate::trial::Trial;
 use crate::workload::common::{
-    Elapsed, Stopwatch, close_all, set, set_bytes_per_row, set_peak_memory,
+    Elapsed, Stopwatch, Sum, check_sums, close_all, set, set_bytes_per_row, set_peak_memory, sums,
 };
 use crate::workload::declared::Declared;
-use crate::workload::sums::{Sum, check_sums, sums};
 
 /// The workload `quotes`.
 pub(in crate::workload) struct Quotes;

@@ -21,9 +21,10 @@ use crate::measure::Windows;
 use crate::parameters::{Percent, Rows};
 use crate::target::sqlite;
 use crate::trial::Trial;
-use crate::workload::common::{MAX_HOST_PARAMETERS, check_host_parameters, expect, set};
+use crate::workload::common::{
+    MAX_HOST_PARAMETERS, Sum, check_host_parameters, check_sums, expect, set, sums,
+};
 use crate::workload::declared::Declared;
-use crate::workload::sums::{Sum, check_sums, sums};
 
 /// The workload `user-insert`.
 pub(in crate::workload) struct UserInsert;

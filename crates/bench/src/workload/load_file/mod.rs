@@ -9,7 +9,6 @@
 //! It stands apart from the workloads that insert because nothing here is done through the engine under
 //! test: tools bring their own SQLite, which the engine only verifies.
 
-mod process;
 mod tool;
 
 use std::fs::File;
@@ -23,16 +22,14 @@ use lab::needs::Needs;
 use lab::seed::Seed;
 use lab::trial::{DataTable, Measured};
 
-use self::process::Took;
-use self::tool::Tool;
+use self::tool::{Took, Tool};
 use crate::error::{Result, TrialError};
 use crate::generate::{User, Users};
 use crate::parameters::Rows;
 use crate::target::sqlite;
 use crate::trial::Trial;
-use crate::workload::common::{expect, set, set_bytes_per_row};
+use crate::workload::common::{Sum, check_sums, expect, set, set_bytes_per_row, sums};
 use crate::workload::declared::Declared;
-use crate::workload::sums::{Sum, check_sums, sums};
 
 /// The workload `load-file`.
 pub(super) struct LoadFile;

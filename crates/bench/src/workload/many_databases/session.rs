@@ -6,14 +6,12 @@ use std::time::{Duration, Instant};
 use engine::{Connection, pragma};
 use lab::trial::Measured;
 
-use super::client::{self, Client, Job, Measurements, Shared, Work};
-use super::counters::{Latencies, Throughput};
-use super::parameters::{Connections, Parameters};
+use super::client::{self, Client, Job, Latencies, Measurements, Shared, Throughput, Work};
 use super::quotes::Sums;
-use super::{coming, create};
-use crate::descriptors::open_files;
+use super::{Connections, Parameters, coming, create};
 use crate::drive::gate::{Gate, run_threads};
 use crate::error::Result;
+use crate::platform::open_files;
 use crate::target::sqlite::{self, Counts};
 use crate::trial::Trial;
 use crate::workload::common::{expect, set};

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use lab::level::Level;
+use lab::needs::Needs;
+
 use super::super::common::tests::{memory_database, problem, run, run_counting};
 use super::session::sums;
 use super::*;
-use lab::level::Level;
+use crate::catalogue;
 
 fn securities(over: &[(&str, Level)]) -> Measured {
     let mut settings: BTreeMap<&str, Level> = [
@@ -146,4 +149,40 @@ fn a_lost_or_changed_quote_is_noticed() {
         assert_ne!(sums(&connection).unwrap(), whole, "{change}");
         connection.execute("ROLLBACK").unwrap();
     }
+}
+
+fn needed(over: &[(&str, Level)]) -> Needs {
+    let catalogue = catalogue();
+    let mut settings = catalogue.defaults(catalogue.workload("many-databases").unwrap());
+    for (name, level) in over {
+        settings.insert((*name).to_owned(), level.clone());
+    }
+    crate::needs("many-databases", &settings)
+}
+
+#[test]
+fn a_database_in_wal_mode_needs_three_files_and_one_mapping() {
+    let wal = ("journal_mode", Level::from("wal"));
+    let few = needed(&[("databases", 100.into()), wal.clone()]);
+    let many = needed(&[("databases", 55_000.into()), wal.clone()]);
+    assert_eq!(many.open_files - few.open_files, 3 * 54_900);
+    assert_eq!(many.mappings - few.mappings, 54_900);
+    assert!(many.disk_bytes > 55_000 * 32_768);
+    let charts = needed(&[("databases", 100.into()), wal, ("chart_readers", 2.into())]);
+    assert_eq!(charts.open_files - few.open_files, 200);
+    assert_eq!(charts.mappings - few.mappings, 2 * 2);
+}
+
+#[test]
+fn connections_that_are_not_kept_need_files_for_the_threads_alone() {
+    let each_time = ("connections", Level::from("each-time"));
+    let few = needed(&[("databases", 100.into()), each_time.clone()]);
+    let many = needed(&[("databases", 55_000.into()), each_time]);
+    assert_eq!(few.open_files, many.open_files);
+}
+
+#[test]
+fn a_thread_for_each_database_is_counted() {
+    let needs = needed(&[("databases", 3_000.into()), ("writers", 0.into())]);
+    assert_eq!(needs.threads, 3_001);
 }

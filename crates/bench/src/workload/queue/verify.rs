@@ -6,9 +6,8 @@ use std::path::Path;
 
 use lab::durability::Durability;
 
-use super::operations::OperationLog;
-use super::parameters::{Parameters, STATEMENTS_OF_A_LIFE, Target, Work};
-use super::worker::WorkerResult;
+use super::worker::{OperationLog, WorkerResult};
+use super::{Parameters, STATEMENTS_OF_A_LIFE, Target, Work};
 use crate::error::{Result, TrialError};
 use crate::target::queue::{StoreStats, Task, TaskId, files_left};
 use crate::workload::common::expect;

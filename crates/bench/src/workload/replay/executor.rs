@@ -12,11 +12,11 @@ use script::effect::depends_on_chance;
 use trace::{Call, Values};
 
 use super::calls::CallSpool;
+use super::figures::{Times, Timing, TimingBuffer};
 use super::outcome::{CallOutcome, Difference, Summary, has_parameters};
 use super::plan::{Plan, Step, Steps};
 use super::progress::Progress;
 use super::source::{Fate, Recording};
-use super::times::{Times, Timing, TimingBuffer};
 use crate::drive::answers::AnswerDigest;
 use crate::drive::gate::{Gate, run_threads};
 use crate::drive::messages::StatementCounters;

@@ -15,14 +15,14 @@ use serde::{Deserialize, Serialize};
 
 use super::calls::CallSpool;
 use super::executor::{Options, Shared, execute_threads};
+use super::figures::Times;
 use super::outcome::Summary;
 use super::plan::{Plan, PlanIndex};
 use super::progress::Progress;
 use super::source::{self, LeftOut, Recording};
 use super::spool::SpoolIndex;
-use super::times::Times;
-use crate::drive::child::{Channel, ChildWorker, follow_parent, read_message};
 use crate::drive::gate::Gate;
+use crate::drive::messages::{Channel, ChildWorker, follow_parent, read_message};
 use crate::error::{Result, TrialError};
 use crate::locks::{locked, unlocked};
 use crate::measure::{CpuTime, peak_memory_bytes};

@@ -11,8 +11,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::choice::{Choice, NEAR, better_by, candidates, choose, is_preliminary};
-use super::classes::shares_a_label;
+use super::choice::{Choice, NEAR, better_by, candidates, choose, is_preliminary, shares_a_label};
 use super::{ExperimentAnalysis, VariantAnalysis};
 use crate::level::{Settings, picked};
 use crate::stats::Interval;

@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::survey::{Field, Frequency, Survey};
-use super::terms::{is_searchable, is_unspaced, misspelled, prefix, terms, unaccented, words};
+use super::survey::{
+    Field, Frequency, Survey, is_searchable, is_unspaced, misspelled, prefix, terms, unaccented,
+    words,
+};
 use crate::workload::fts::queries::{How, Operator, Query, Shape};
 use crate::workload::fts::table::identifier;
 use crate::workload::fts::truth::Meaning;

@@ -5,20 +5,21 @@
 //! [`classes`] draws queries of each class, and [`own`] reads queries that the user has written. The same
 //! documents always give the same queries. Every query that is drawn is checked against the sample: its
 //! words or letters occur there, and a misspelled word does not.
+//!
+//! Queries that the user has written: one per line, a full-text expression or `column LIKE pattern`.
 
 mod classes;
-mod own;
 mod survey;
-mod terms;
 #[cfg(test)]
 mod tests;
 
 use std::path::Path;
 
 use self::survey::{Sample, Survey};
-use super::queries::Query;
-use super::truth::{Judge, Meaning, Sense};
+use super::truth::{Judge, Sense};
 use crate::import::{ImportError, TextFile};
+use crate::workload::fts::queries::{How, OWN, Operator, Query, Shape};
+use crate::workload::fts::truth::{Meaning, words_of};
 
 /// Queries on a file of documents.
 #[derive(Clone, Debug)]
@@ -74,7 +75,7 @@ pub fn read_queries(
 ) -> Result<DocumentQueries, ImportError> {
     let problem = |what: String| ImportError::Unusable(queries.to_owned(), what);
     let text = std::fs::read_to_string(queries).map_err(|error| problem(error.to_string()))?;
-    let read = own::queries(&text, columns).map_err(problem)?;
+    let read = own_queries(&text, columns).map_err(problem)?;
     if read.is_empty() {
         Err(problem("it holds no query".to_owned()))
     } else {
@@ -139,4 +140,77 @@ fn occurring(
         .filter(|(query, occurs)| *occurs && is_typed_wrong(query))
         .map(|(query, _)| query)
         .collect())
+}
+
+/// Words with a meaning of their own in full-text expressions.
+const KEYWORDS: [&str; 4] = ["AND", "OR", "NOT", "NEAR"];
+
+/// Returns the queries of a text; empty lines and those that start with `#` are ignored. A pattern on a column that
+/// does not exist is an error, which names its line.
+fn own_queries(text: &str, columns: &[String]) -> Result<Vec<Query>, String> {
+    let lines = text.lines().map(str::trim).enumerate();
+    lines
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+        .map(|(number, line)| {
+            let pattern = pattern(line, columns);
+            let pattern = pattern.map_err(|why| format!("line {}: {why}", number + 1))?;
+            Ok(pattern.unwrap_or_else(|| expression(line)))
+        })
+        .collect()
+}
+
+/// Returns a pattern that a column is compared with.
+fn pattern(line: &str, columns: &[String]) -> Result<Option<Query>, String> {
+    let parts = Operator::ALL.into_iter().find_map(|operator| {
+        let (column, pattern) = line.split_once(&format!(" {} ", operator.name()))?;
+        Some((column_name(column.trim())?, operator, pattern.trim()))
+    });
+    match parts {
+        None => Ok(None),
+        Some((column, operator, pattern)) if columns.contains(&column) => {
+            let how = How::Pattern(operator, column);
+            Ok(Some(Query::new(OWN, pattern, how)))
+        }
+        Some((column, ..)) => {
+            Err(format!("there is no column `{column}` (the columns are {})", columns.join(", ")))
+        }
+    }
+}
+
+/// Returns a name, in quotation marks or without, or `None` if it is more than that.
+fn column_name(text: &str) -> Option<String> {
+    let quoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    match quoted {
+        Some(name) => Some(name.replace("\"\"", "\"")),
+        None => (!text.contains([' ', '"', '(', ':'])).then(|| text.to_owned()),
+    }
+}
+
+fn expression(line: &str) -> Query {
+    Query::new(OWN, line, How::Match(meaning(line), Shape::Rows))
+}
+
+/// Returns the meaning of an expression for a scan: words, one phrase or one prefix, and nothing else.
+fn meaning(line: &str) -> Meaning {
+    let quoted = line.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    if let Some(phrase) = quoted.filter(|inner| !inner.contains('"')) {
+        return plain_words(phrase).map_or(Meaning::Other, Meaning::Phrase);
+    }
+    let prefix = line.strip_suffix('*').and_then(plain_words);
+    if let Some([word]) = prefix.as_deref() {
+        return Meaning::Prefix(word.clone());
+    }
+    plain_words(line).map_or(Meaning::Other, Meaning::Words)
+}
+
+/// Returns the words of a text in lower case, if there is nothing else between them than spaces.
+fn plain_words(text: &str) -> Option<Vec<String>> {
+    let words = text.split_whitespace().map(|word| {
+        let is_plain = word.chars().all(char::is_alphanumeric) && !KEYWORDS.contains(&word);
+        is_plain.then(|| word.to_lowercase())
+    });
+    let words: Vec<String> = words.collect::<Option<_>>()?;
+    // What is one word here must be one to the scan, too.
+    let is_one = |word: &String| words_of(word).eq([(0, word.len())]);
+    (!words.is_empty() && words.iter().all(is_one)).then_some(words)
 }

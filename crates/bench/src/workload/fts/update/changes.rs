@@ -8,8 +8,7 @@ use lab::seed::{Seed, SplitMix64};
 
 use super::super::load::bind;
 use super::super::source::Source;
-use super::super::table::{TABLE, TableOptions, identifier, listed};
-use super::super::verify::differing;
+use super::super::table::{TABLE, TableOptions, differing, identifier, listed};
 use crate::error::{Result, TrialError};
 use crate::generate::{Corpus, Documents};
 use crate::measure::CpuTime;

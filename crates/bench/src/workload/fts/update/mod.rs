@@ -18,7 +18,6 @@ use super::load::{BATCH, make_and_fill};
 use super::queries::{self, Query, QueryChoice, Sql};
 use super::source::{GeneratorParameters, Source};
 use super::table::{self, Content, Finish, TABLE, TableOptions};
-use super::verify;
 use crate::error::{Result, TrialError};
 use crate::measure::{CpuTime, LatencyHistogram};
 use crate::parameters::Rows;
@@ -116,7 +115,7 @@ impl Declared for FtsUpdate {
         } else {
             model.count(&connection)?;
         }
-        verify::check_index(&connection, options)?;
+        table::check_index(&connection, options)?;
         close(connection, Some(&path), &mut measured)?;
         Ok(measured)
     }

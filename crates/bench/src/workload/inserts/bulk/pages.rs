@@ -18,9 +18,8 @@ use engine::pragma;
 use lab::level::{Level, Settings};
 use load::{BatchSource, Column, LoadStrategy, Request, StrategyChoice, load};
 
-use super::Loaded;
 use super::insert::Inserted;
-use super::parameters::{Index, Method, Parameters, Statement, Table};
+use super::{Index, Loaded, Method, Parameters, Statement, Table};
 use crate::error::{Result, TrialError};
 use crate::measure::{CpuTime, LatencyHistogram, Windows};
 use crate::parameters::Choice;

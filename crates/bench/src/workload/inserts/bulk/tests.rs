@@ -4,11 +4,10 @@ use engine::{Connection, Library, Source};
 use lab::level::Level;
 use lab::trial::{Measured, Outcome};
 
-use super::parameters::{Method, Table};
-use super::{check_keys, compare, sums_of};
+use super::{Method, Table, check_keys, compare, sums_of};
 use crate::generate::{Order, Values};
 use crate::parameters::Choice;
-use crate::workload::common::tests::{memory_database, run};
+use crate::workload::common::tests::{memory_database, problem, run};
 
 fn measured(over: &[(&str, Level)]) -> Measured {
     let quick = [("rows", 1_003.into()), ("synchronous", "off".into())];
@@ -144,7 +143,7 @@ fn table_of(values: &[i64]) -> Connection {
     connection
 }
 
-fn problem(values: &[i64], data: &[i64]) -> String {
+fn difference(values: &[i64], data: &[i64]) -> String {
     let wanted = sums_of(data);
     let wrong = compare(&table_of(values), "NOT INDEXED", &wanted).unwrap_err();
     wrong.to_string()
@@ -154,10 +153,10 @@ fn problem(values: &[i64], data: &[i64]) -> String {
 fn rows_missing_changed_or_exchanged_are_noticed() {
     let data = [i64::MIN, -7, 0, 3, 1 << 40, i64::MAX];
     assert!(compare(&table_of(&data), "NOT INDEXED", &sums_of(&data)).is_ok());
-    assert!(problem(&data[1..], &data).contains("the count"));
-    assert!(problem(&[1 << 40], &[1 << 41]).contains("upper halves"));
-    assert!(problem(&[8], &[9]).contains("lower halves"));
-    assert!(problem(&[1, 5], &[2, 4]).contains("squared residues"));
+    assert!(difference(&data[1..], &data).contains("the count"));
+    assert!(difference(&[1 << 40], &[1 << 41]).contains("upper halves"));
+    assert!(difference(&[8], &[9]).contains("lower halves"));
+    assert!(difference(&[1, 5], &[2, 4]).contains("squared residues"));
 }
 
 #[test]
@@ -168,4 +167,36 @@ fn a_gap_in_the_counted_keys_is_noticed() {
     connection.execute(delete).unwrap();
     let error = check_keys(&connection, Table::Rowid, 2).unwrap_err();
     assert!(error.to_string().contains("the smallest key"), "{error}");
+}
+
+#[test]
+fn parameters_that_do_not_go_together_are_named() {
+    let value = |name: &str| lab::level::Level::from(name);
+    let cases = [
+        (vec![("rows_per_statement", 0.into())], "rows_per_statement"),
+        (vec![("rows_per_statement", 32_767.into())], "32766"),
+        (vec![("method", value("attach-star"))], "rows_per_statement"),
+        (
+            vec![
+                ("method", value("attach-value")),
+                ("rows_per_statement", 0.into()),
+                ("rows_per_txn", 10.into()),
+            ],
+            "rows_per_txn",
+        ),
+        (
+            vec![
+                ("method", value("attach-star")),
+                ("rows_per_statement", 0.into()),
+                ("index", value("before-sorted")),
+            ],
+            "index",
+        ),
+        (vec![("table", value("without-rowid"))], "order"),
+        (vec![("order", value("alphabetical"))], "alphabetical"),
+    ];
+    for (over, named) in cases {
+        let problem = problem("bulk-insert", &over);
+        assert!(problem.contains(named), "{over:?}: {problem}");
+    }
 }

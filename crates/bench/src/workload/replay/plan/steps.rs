@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use trace::Call;
 
-use super::Commits;
-use super::assignment::{ThreadCall, ThreadCalls, ThreadPlan};
 use super::turns::{CommitEnds, Tracker, Turn, TurnOrder};
+use super::{Commits, ThreadCall, ThreadCalls, ThreadPlan};
 use crate::error::Result;
 use crate::workload::replay::calls::{CallHeader, CallSpool};
 use crate::workload::replay::spool::{SpoolWriter, Stream};

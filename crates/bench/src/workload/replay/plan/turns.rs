@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::Commits;
-use super::assignment::{Spans, ThreadPlan};
+use super::{Commits, Spans, ThreadPlan};
 use crate::error::{Result, TrialError};
 use crate::workload::replay::calls::{CallHeader, CallSpool, Calls, Span};
 
