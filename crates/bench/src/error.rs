@@ -19,7 +19,7 @@ pub enum TrialError {
     /// The variant cannot be run here: the engine or the machine lacks something.
     #[error("{0}")]
     CannotRun(String),
-    /// What the trial needs or does has failed: a file, a server, a thread or process that shares the work, a setting that is
+    /// Something that the trial needs or does has failed: a file, a server, a thread or process that shares the work, a setting that is
     /// wrong or was not in force, a result that is not right.
     #[error("{0}")]
     Failed(String),

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use serde::Serialize;
+
 /// Returns the text that is displayed for an active character.
 const REPLACED: char = char::REPLACEMENT_CHARACTER;
 
@@ -22,6 +24,12 @@ pub fn is_active(character: char) -> bool {
                 | '\u{fff9}'..='\u{fffb}'
                 | '\u{e0000}'..='\u{e007f}'
         )
+}
+
+/// Returns the name of a variant that has one in records, such as a purpose or a role.
+pub fn word(named: impl Serialize) -> String {
+    let name = serde_json::to_value(named).ok();
+    name.and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 /// Returns the text in one line without active characters.

@@ -375,6 +375,18 @@ pub struct DataTable {
     pub rows: Vec<Vec<String>>,
 }
 
+impl DataTable {
+    /// Makes a table.
+    pub fn new(
+        title: &str,
+        columns: &[&str],
+        rows: impl IntoIterator<Item = Vec<String>>,
+    ) -> DataTable {
+        let columns = columns.iter().map(|column| (*column).to_owned()).collect();
+        DataTable { title: title.to_owned(), columns, rows: rows.into_iter().collect() }
+    }
+}
+
 /// The distribution of latencies in one trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {

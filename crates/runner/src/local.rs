@@ -16,7 +16,7 @@ use crate::isolation::{self, Isolation};
 use crate::machine::{Sampler, fsync_median};
 use crate::postgres::Servers;
 use crate::process::{Driver, run_trial};
-use crate::record::files::check_no_link;
+use crate::record::check_no_link;
 use crate::stamp::now;
 use crate::workdir::WorkDir;
 

@@ -10,6 +10,7 @@ use crate::executor::{End, Execution, Executor};
 use crate::local::Local;
 use crate::pilot::{count, task_of};
 use crate::process::Driver;
+use crate::run::{Slot, record};
 
 /// The sides of a comparison. Side N carries out variant N of an experiment.
 pub struct Sides<'a> {
@@ -88,18 +89,6 @@ pub fn side_record(
     side: usize,
     execution: Execution,
 ) -> TrialRecord {
-    TrialRecord {
-        agent: execution.agent,
-        purpose: Purpose::Rounds,
-        experiment: planned.key.clone(),
-        round,
-        block: 0,
-        position,
-        variant: planned.variants[side].label.clone(),
-        role: role_of(side),
-        started: execution.started,
-        wall_s: execution.wall_s,
-        covariates: execution.covariates,
-        outcome: execution.outcome,
-    }
+    let slot = Slot { place: (round, 0, position), variant: side, role: role_of(side) };
+    record(Purpose::Rounds, planned, slot, execution)
 }

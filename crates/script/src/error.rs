@@ -1,34 +1,9 @@
 //! Mistakes in a script: in its text, and in its computations.
 
-use std::fmt;
+pub use lab::experiment::Problem as ScriptError;
 
 /// The result of evaluating an expression.
 pub type Result<T, E = EvaluationError> = std::result::Result<T, E>;
-
-/// A mistake in the text of a script.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScriptError {
-    /// The file, as the user named it.
-    pub file: String,
-    /// The line, counted from one.
-    pub line: usize,
-    /// The mistake.
-    pub what: String,
-    /// The nearest valid name, where a name was wrong and one is like it.
-    pub nearest: Option<String>,
-}
-
-impl fmt::Display for ScriptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.file, self.line, self.what)?;
-        match &self.nearest {
-            Some(name) => write!(f, "; did you mean `{name}`?"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl std::error::Error for ScriptError {}
 
 /// A mistake without its file and line.
 #[derive(Clone, Debug, PartialEq, Eq)]

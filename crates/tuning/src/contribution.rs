@@ -73,44 +73,20 @@ pub struct Advised {
 pub struct Gain {
     /// The ratio, above 1 for better.
     pub ratio: f64,
-    /// Its interval, corrected for the number of changes by Holm's method.
+    /// Its interval, corrected for the number of comparisons by Holm's method.
     pub interval: Interval,
     /// The difference that would have been detected in 80 % of all cases, as a fraction.
     pub detectable: f64,
-    /// Rounds.
+    /// Common rounds.
     pub rounds: usize,
-}
-
-impl From<Compared> for Gain {
-    fn from(compared: Compared) -> Gain {
-        Gain {
-            ratio: compared.ratio,
-            interval: compared.interval,
-            detectable: compared.detectable,
-            rounds: compared.rounds,
-        }
-    }
 }
 
 /// The fewest common rounds of two variants that are compared.
 const FEWEST: usize = 2;
 
-/// A variant compared with the baseline.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Compared {
-    /// The ratio.
-    pub(super) ratio: f64,
-    /// Its interval, corrected for the number of variants by Holm's method.
-    pub(super) interval: Interval,
-    /// The difference that would have been detected in 80 % of all cases, as a fraction.
-    pub(super) detectable: f64,
-    /// Common rounds.
-    pub(super) rounds: usize,
-}
-
 /// Compares each of `others` variants with the baseline: the ratio of its metric to the baseline's, or with a
 /// sign of -1 the other way round. None for those with too few common rounds.
-pub(super) fn compared(history: &History, others: usize, sign: f64) -> Vec<Option<Compared>> {
+pub(super) fn compared(history: &History, others: usize, sign: f64) -> Vec<Option<Gain>> {
     let samples = history.samples(others + 1);
     let differences = (1..=others).map(|variant| -> Vec<f64> {
         samples.log_ratios(variant, 0).into_iter().map(|ratio| sign * ratio).collect()
@@ -122,7 +98,7 @@ pub(super) fn compared(history: &History, others: usize, sign: f64) -> Vec<Optio
     let compare = |differences: &Vec<f64>| {
         let is_enough = differences.len() >= FEWEST;
         let row = is_enough.then(|| rows.next()).flatten()?;
-        Some(Compared {
+        Some(Gain {
             ratio: mean(differences).unwrap_or(0.0).exp(),
             interval: student_interval(differences, row.level).exp(),
             detectable: detectable(differences),

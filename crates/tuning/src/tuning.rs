@@ -286,10 +286,7 @@ impl Tuning {
     pub fn advised(&mut self) -> Vec<Advised> {
         let advice: Vec<Advice> = self.search.tuning().advice.clone();
         let all = compared(&self.advised, advice.len(), self.sign());
-        let all = advice.into_iter().zip(all);
-        let advised =
-            all.map(|(advice, compared)| Advised { advice, gain: compared.map(Into::into) });
-        advised.collect()
+        advice.into_iter().zip(all).map(|(advice, gain)| Advised { advice, gain }).collect()
     }
 
     /// 1 where more of the metric is better, otherwise -1.

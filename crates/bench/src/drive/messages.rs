@@ -18,28 +18,21 @@ use serde::{Deserialize, Serialize};
 use super::pacing::{Progress, Task};
 use super::parameters::Workers;
 use crate::measure::LatencyHistogram;
+use crate::parameters::Choice;
 use crate::platform::die_with_the_parent;
 use crate::trial::Trial;
 use crate::workload::common::set;
 
-/// The kind of operations that a worker does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Role {
-    /// Write transactions.
-    Writer,
-    /// Queries.
-    Reader,
-    /// The user's scripts.
-    Client,
-}
-
-impl Role {
-    fn name(self) -> &'static str {
-        match self {
-            Role::Writer => "writer",
-            Role::Reader => "reader",
-            Role::Client => "client",
-        }
+choice! {
+    /// The kind of operations that a worker does.
+    #[derive(Serialize, Deserialize)]
+    enum Role {
+        /// Write transactions.
+        Writer = "writer",
+        /// Queries.
+        Reader = "reader",
+        /// The user's scripts.
+        Client = "client",
     }
 }
 

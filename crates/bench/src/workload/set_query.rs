@@ -32,7 +32,24 @@ impl Declared for SetQuery {
     type Parameters = Parameters;
 
     fn check(parameters: &Parameters, _: &Settings) -> Result<()> {
-        parameters.check()
+        let (size, rows) = (parameters.set_size, parameters.rows);
+        let why = if parameters.method == Method::InList && size > MAX_HOST_PARAMETERS {
+            format!(
+                "a list of {size} values exceeds the {MAX_HOST_PARAMETERS} parameters of a statement"
+            )
+        } else if (parameters.method, parameters.kind) == (Method::JsonEach, Type::Blob) {
+            "JSON has no blobs".to_owned()
+        } else if parameters.lookup == Lookup::PrimaryKey && parameters.kind != Type::Integer {
+            "an INTEGER PRIMARY KEY holds integers only".to_owned()
+        } else if size > rows.saturating_mul(2) {
+            format!(
+                "sets of {size} values, half of them in the table, require at least {} rows",
+                size.div_ceil(2)
+            )
+        } else {
+            return Ok(());
+        };
+        Err(TrialError::CannotRun(why))
     }
 
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
@@ -163,28 +180,6 @@ parameters! {
 }
 
 impl Parameters {
-    /// The rules between parameters.
-    fn check(&self) -> Result<()> {
-        let (size, rows) = (self.set_size, self.rows);
-        let why = if self.method == Method::InList && size > MAX_HOST_PARAMETERS {
-            format!(
-                "a list of {size} values exceeds the {MAX_HOST_PARAMETERS} parameters of a statement"
-            )
-        } else if (self.method, self.kind) == (Method::JsonEach, Type::Blob) {
-            "JSON has no blobs".to_owned()
-        } else if self.lookup == Lookup::PrimaryKey && self.kind != Type::Integer {
-            "an INTEGER PRIMARY KEY holds integers only".to_owned()
-        } else if size > rows.saturating_mul(2) {
-            format!(
-                "sets of {size} values, half of them in the table, require at least {} rows",
-                size.div_ceil(2)
-            )
-        } else {
-            return Ok(());
-        };
-        Err(TrialError::CannotRun(why))
-    }
-
     fn check_engine(&self, library: &Library) -> Result<()> {
         if self.method == Method::Carray && !library.has_carray() {
             Err(TrialError::cannot_run("this engine lacks carray"))

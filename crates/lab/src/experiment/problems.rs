@@ -1,13 +1,13 @@
 //! Problems of an experiment file: their lines, and the nearest valid names.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// One thing wrong with an experiment file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One thing wrong with an experiment file or a script.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {what}{}", .nearest.iter().map(|name| format!("; did you mean `{name}`?")).collect::<String>())]
 pub struct Problem {
     /// The file, as the user named it.
     pub file: String,
@@ -17,16 +17,6 @@ pub struct Problem {
     pub what: String,
     /// The nearest valid name, where a name was wrong and one is like it.
     pub nearest: Option<String>,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.file, self.line, self.what)?;
-        match &self.nearest {
-            Some(name) => write!(f, "; did you mean `{name}`?"),
-            None => Ok(()),
-        }
-    }
 }
 
 /// Everything wrong with an experiment file, in the order of its lines.

@@ -10,11 +10,10 @@ use std::io::Write;
 
 use lab::analysis::{ExperimentAnalysis, Summary, VariantAnalysis};
 use lab::claims::{Judged, Verdict};
-use lab::design::Role;
 use lab::metric::METRICS;
-use lab::record::{Purpose, RunPlan, TrialRecord};
+use lab::record::{RunPlan, TrialRecord};
 use lab::stats::Estimate;
-use lab::text::one_line;
+use lab::text::{one_line, word};
 use lab::tier::{Accident, Counts, Loss, Losses, Tier, Uncrashed};
 use lab::trial::{Measured, Outcome};
 use tuning::Analysis;
@@ -399,12 +398,12 @@ impl TrialRow<'_> {
 fn columns<'a>() -> [Column<TrialRow<'a>>; 14] {
     [
         narrow("experiment", |row| text(&row.record.experiment)),
-        narrow("purpose", |row| purpose(row.record.purpose).to_owned()),
+        narrow("purpose", |row| word(row.record.purpose)),
         narrow("round", |row| row.record.round.to_string()),
         wide("block", |row| row.record.block.to_string()),
         wide("position", |row| row.record.position.to_string()),
         narrow("variant", |row| text(&row.record.variant)),
-        narrow("role", |row| role(row.record.role).to_owned()),
+        narrow("role", |row| word(row.record.role)),
         wide("started", |row| text(&row.record.started)),
         wide("wall_s", |row| number(Some(row.record.wall_s))),
         wide("fsync_p50_ns", |row| {
@@ -492,27 +491,6 @@ fn measured(outcome: &Outcome) -> Option<&Measured> {
     match outcome {
         Outcome::Measured(measured) => Some(measured),
         _ => None,
-    }
-}
-
-pub(super) fn purpose(purpose: Purpose) -> &'static str {
-    match purpose {
-        Purpose::Search => "search",
-        Purpose::Ablation => "ablation",
-        Purpose::Advice => "advice",
-        Purpose::Rounds => "rounds",
-        Purpose::Tier => "tier",
-        Purpose::Confirmation => "confirmation",
-    }
-}
-
-pub(super) fn role(role: Role) -> &'static str {
-    match role {
-        Role::Baseline => "baseline",
-        Role::AaCheck => "aa_check",
-        Role::Variant => "variant",
-        Role::UpperBound => "upper_bound",
-        Role::Counting => "counting",
     }
 }
 

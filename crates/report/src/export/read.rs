@@ -8,14 +8,10 @@ use lab::environment::Covariates;
 use lab::metric::METRICS;
 use lab::record::{Purpose, TrialRecord};
 use lab::trial::{Measured, Outcome};
+use serde::de::DeserializeOwned;
 
-use super::csv_tables;
-use super::csv_tables::plain;
+use super::csv_tables::{self, plain};
 use super::tables::{Datum, ENVIRONMENT, EXPERIMENT, FIGURE, RUN, TABLES, TRIAL, TableRow};
-
-/// All roles.
-const ROLES: [Role; 5] =
-    [Role::Baseline, Role::AaCheck, Role::Variant, Role::UpperBound, Role::Counting];
 
 /// Reads the run in a table of trials, narrow or wide, as [`super::TrialsCsv`] writes it. `name` stands for its id. It has figures
 /// alone: no machine, engines, settings or statements.
@@ -86,13 +82,13 @@ impl<'a> CsvRow<'a> {
     fn trial(&self, place: u32) -> Result<TrialRecord, String> {
         self.cell("round")?;
         Ok(TrialRecord {
-            purpose: purpose_of(self.cell("purpose")?)?,
+            purpose: named("purpose", self.cell("purpose")?)?,
             experiment: plain(self.cell("experiment")?).to_owned(),
             round: self.number("round", 0)?,
             block: self.number("block", 0)?,
             position: self.number("position", place)?,
             variant: plain(self.cell("variant")?).to_owned(),
-            role: role_of(self.cell("role")?)?,
+            role: named("role", self.cell("role")?)?,
             agent: None,
             started: String::new(),
             wall_s: 0.0,
@@ -129,16 +125,9 @@ fn unknown(column: &str, text: &str) -> String {
     format!("`{text}` in the column `{column}` is not known")
 }
 
-/// Returns the purpose with this name in a table.
-fn purpose_of(name: &str) -> Result<Purpose, String> {
-    let known = Purpose::ALL.into_iter().find(|one| csv_tables::purpose(*one) == name);
-    known.ok_or_else(|| unknown("purpose", name))
-}
-
-/// Returns the role with this name in a table.
-fn role_of(name: &str) -> Result<Role, String> {
-    let known = ROLES.into_iter().find(|one| csv_tables::role(*one) == name);
-    known.ok_or_else(|| unknown("role", name))
+/// Returns the purpose or the role with this name in a table.
+fn named<T: DeserializeOwned>(column: &str, name: &str) -> Result<T, String> {
+    serde_json::from_value(name.into()).map_err(|_| unknown(column, name))
 }
 
 /// Returns the outcome with this name and this problem.
@@ -260,13 +249,13 @@ impl RunOfTables {
         let (purpose, role) = (row.text("purpose")?, row.text("role")?);
         self.trials.push(TrialRecord {
             agent: None,
-            purpose: purpose_of(&purpose)?,
+            purpose: named("purpose", &purpose)?,
             experiment: row.text("experiment")?,
             round: row.small("round")?,
             block: row.small("block")?,
             position: row.small("position")?,
             variant: row.text("variant")?,
-            role: role_of(&role)?,
+            role: named("role", &role)?,
             started: row.text("started")?,
             wall_s: row.real("wall_s")?,
             covariates: Covariates::default(),

@@ -6,10 +6,11 @@ use lab::analysis::{ExperimentAnalysis, VariantAnalysis};
 use lab::claims::Judged;
 use lab::comparison::RunDigest;
 use lab::record::TrialRecord;
+use lab::text::word;
 use lab::trial::Outcome;
 use tuning::Analysis;
 
-use super::csv_tables::{ended, purpose, role};
+use super::csv_tables::ended;
 
 /// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,12 +192,12 @@ pub fn trial_rows(run: &str, number: u64, record: &TrialRecord) -> Vec<TableRow>
         ("run", run.into()),
         ("trial", integer(number)),
         ("experiment", (&record.experiment).into()),
-        ("purpose", purpose(record.purpose).into()),
+        ("purpose", word(record.purpose).as_str().into()),
         ("round", integer(record.round)),
         ("block", integer(record.block)),
         ("position", integer(record.position)),
         ("variant", (&record.variant).into()),
-        ("role", role(record.role).into()),
+        ("role", word(record.role).as_str().into()),
         ("started", (&record.started).into()),
         ("wall_s", Datum::Real(record.wall_s)),
         ("disturbed", record.covariates.disturbance().is_some().into()),

@@ -1,4 +1,4 @@
-//! What a reader may do next: measure more, in the words of the command that measured, repeat the run, and read the marks.
+//! Next steps for a reader: measure more, in the words of the command that measured, repeat the run, and read the marks.
 
 use lab::analysis::ExperimentAnalysis;
 use tuning::Analysis;

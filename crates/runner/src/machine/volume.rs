@@ -41,57 +41,32 @@ fn real_directory(dir: &Path) -> Result<PathBuf, MachineError> {
 /// Describes the volume by its mount and device, in the file tree at `root`.
 fn on_mount(root: &Path, mount: Option<&Mount>) -> Volume {
     let Some(mount) = mount else { return Volume::new("", VolumeKind::Unknown) };
-    let device = BlockDevice::of_mount(root, mount);
-    let name = device.as_ref().map(|device| device.name.as_str());
-    let volume = Volume {
+    let device = block_device(root, mount).unwrap_or_default();
+    Volume {
+        kind: VolumeKind::classify(&mount.file_system, device.device.as_deref()),
         file_system: Some(mount.file_system.clone()),
         mount_point: Some(mount.mount_point.clone()),
         mount_options: Some(mount.public_options()),
-        ..Volume::new("", VolumeKind::classify(&mount.file_system, name))
-    };
-    match device {
-        Some(device) => Volume {
-            device: Some(device.name),
-            model: device.model,
-            rotational: device.rotational,
-            is_virtual: device.is_virtual,
-            write_cache: device.write_cache,
-            fua: device.fua,
-            ..volume
-        },
-        None => volume,
+        ..device
     }
 }
 
-/// A block device as sysfs describes it; a partition has the figures of its disk.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct BlockDevice {
-    pub(super) name: String,
-    pub(super) model: Option<String>,
-    pub(super) rotational: Option<bool>,
-    pub(super) is_virtual: bool,
-    pub(super) write_cache: Option<WriteCache>,
-    pub(super) fua: Option<bool>,
-}
-
-impl BlockDevice {
-    /// Returns the device under a mount, if it has one, in the file tree at `root`.
-    pub(super) fn of_mount(root: &Path, mount: &Mount) -> Option<Self> {
-        let directory = directory_by_number(root, mount.device)
-            .or_else(|| directory_by_source(root, &mount.source))?;
-        let name = directory.file_name()?.to_string_lossy().into_owned();
-        let disk =
-            if directory.join("partition").exists() { directory.parent()? } else { &directory };
-        let model = read_trimmed(&disk.join("device/model"));
-        Some(Self {
-            rotational: read_flag(&disk.join("queue/rotational")),
-            is_virtual: is_virtual(disk, model.as_deref()),
-            name,
-            model,
-            write_cache: read_write_cache(&disk.join("queue/write_cache")),
-            fua: read_flag(&disk.join("queue/fua")),
-        })
-    }
+/// Returns what sysfs says of the block device under a mount, if it has one, in the file tree at `root`. A partition
+/// has the figures of its disk.
+fn block_device(root: &Path, mount: &Mount) -> Option<Volume> {
+    let directory = directory_by_number(root, mount.device)
+        .or_else(|| directory_by_source(root, &mount.source))?;
+    let disk = if directory.join("partition").exists() { directory.parent()? } else { &directory };
+    let model = read_trimmed(&disk.join("device/model"));
+    Some(Volume {
+        device: Some(directory.file_name()?.to_string_lossy().into_owned()),
+        rotational: read_flag(&disk.join("queue/rotational")),
+        is_virtual: is_virtual(disk, model.as_deref()),
+        model,
+        write_cache: read_write_cache(&disk.join("queue/write_cache")),
+        fua: read_flag(&disk.join("queue/fua")),
+        ..Volume::default()
+    })
 }
 
 /// Returns whether a disk is one of a virtual machine, by its driver or its model.
@@ -207,22 +182,23 @@ mod tests {
         root
     }
 
-    fn device(mount: &str) -> Option<BlockDevice> {
+    fn device(mount: &str) -> Option<Volume> {
         let root = tree();
-        BlockDevice::of_mount(root.path(), &parse_mountinfo(mount)[0])
+        block_device(root.path(), &parse_mountinfo(mount)[0])
     }
 
     #[test]
     fn a_partition_has_the_figures_of_its_disk() {
         assert_eq!(
             device("1 1 259:2 / / rw - ext4 /dev/root rw"),
-            Some(BlockDevice {
-                name: "nvme0n1p2".into(),
+            Some(Volume {
+                device: Some("nvme0n1p2".into()),
                 model: Some("FAST 9000".into()),
                 rotational: Some(false),
                 is_virtual: false,
                 write_cache: Some(WriteCache::WriteThrough),
                 fua: Some(true),
+                ..Volume::default()
             })
         );
     }
@@ -239,14 +215,14 @@ mod tests {
     #[test]
     fn a_made_up_number_is_resolved_through_the_source() {
         let found = device("1 1 0:45 /@ / rw - btrfs /dev/nvme0n1p2 rw").unwrap();
-        assert_eq!(found.name, "nvme0n1p2");
+        assert_eq!(found.device.as_deref(), Some("nvme0n1p2"));
         assert_eq!(found.rotational, Some(false));
     }
 
     #[test]
     fn a_mapped_device_is_found_through_its_link_and_odd_figures_are_unknown() {
         let found = device("1 1 0:46 / / rw - btrfs /dev/mapper/vg-data rw").unwrap();
-        assert_eq!(found.name, "dm-0");
+        assert_eq!(found.device.as_deref(), Some("dm-0"));
         assert_eq!(found.rotational, Some(true));
         assert_eq!(found.write_cache, Some(WriteCache::WriteBack));
         assert_eq!((found.fua, found.model), (None, None));

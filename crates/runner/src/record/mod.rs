@@ -7,13 +7,15 @@
 //!
 //! Whether trials belong to a run: a line of another run, or the same line twice, would change what the
 //! run says.
-
-pub(crate) mod files;
+//!
+//! The files of a record: regular ones, opened where they are. A folder may come from somebody else, so a
+//! link in it is not followed to a file of the user, and a pipe is not waited for.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,11 +25,11 @@ use lab::plan::tier_plan;
 use lab::record::{
     EnvironmentFile, FORMAT, Header, PlannedExperiment, Purpose, RunPlan, TrialRecord,
 };
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{Access, FlockOperation, OFlags, access, flock};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
-use self::files::{check_format, read_json};
 use crate::error::{Context, Result, RunError};
 
 const PLAN: &str = "run.json";
@@ -65,7 +67,7 @@ impl RunFolder {
     /// # Errors
     /// When the folder exists and is not empty, or could not be made or written.
     pub fn check_free(path: &Path) -> Result<()> {
-        files::check_creatable(path)?;
+        check_creatable(path)?;
         let is_taken = path.exists() && fs::read_dir(path).context("read", path)?.next().is_some();
         if is_taken { Err(RunError::Exists(path.to_owned())) } else { Ok(()) }
     }
@@ -109,7 +111,7 @@ impl RunFolder {
     /// run.
     pub fn each_trial(&self, take: impl FnMut(TrialRecord)) -> Result<()> {
         let path = self.path.join(OUTCOMES);
-        each_line(files::open(&path)?, &path, self.plan()?, take)
+        each_line(open(&path)?, &path, self.plan()?, take)
     }
 
     /// Opens the record for appending, for this process alone; what a kill left of its last line is cut
@@ -119,7 +121,7 @@ impl RunFolder {
     /// When another process has it open for appending, it has no header, or it cannot be written.
     pub fn appender(&self) -> Result<Appender> {
         let path = self.path.join(OUTCOMES);
-        let mut file = files::open_to_write(&path)?;
+        let mut file = open_to_write(&path)?;
         if !locked(&file) {
             return Err(RunError::InUse(self.path.clone()));
         }
@@ -316,7 +318,7 @@ impl RunFolder {
         if let Some(name) = self.other(written)? {
             return Ok(Removal::HasOther(name.to_string_lossy().into_owned()));
         }
-        let record = files::open_to_write(&self.path.join(OUTCOMES))?;
+        let record = open_to_write(&self.path.join(OUTCOMES))?;
         if !locked(&record) {
             return Err(RunError::InUse(self.path.clone()));
         }
@@ -405,7 +407,7 @@ impl TrustedRuns {
 }
 
 fn fingerprint_of(folder: &RunFolder) -> Result<String> {
-    let [plan, environment] = [PLAN, ENVIRONMENT].map(|name| files::read(&folder.path.join(name)));
+    let [plan, environment] = [PLAN, ENVIRONMENT].map(|name| read(&folder.path.join(name)));
     Ok(fingerprint(&plan?, &environment?))
 }
 
@@ -485,3 +487,73 @@ fn is_of(planned: &PlannedExperiment, trial: &TrialRecord) -> bool {
 
 #[cfg(test)]
 mod tests;
+
+/// Opens a file for reading.
+pub(super) fn open(path: &Path) -> Result<File> {
+    opened(OpenOptions::new().read(true), path)
+}
+
+/// Opens a file for reading and writing.
+pub(super) fn open_to_write(path: &Path) -> Result<File> {
+    opened(OpenOptions::new().read(true).write(true), path)
+}
+
+fn opened(options: &mut OpenOptions, path: &Path) -> Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let not_a_file = || RunError::NotAFile(path.to_owned());
+    let file = match options.custom_flags(flags.bits() as i32).open(path) {
+        Err(_) if path.is_symlink() => return Err(not_a_file()),
+        opened => opened.context("open", path)?,
+    };
+    file.metadata().context("read", path)?.is_file().then_some(file).ok_or_else(not_a_file)
+}
+
+/// Returns the bytes of a file.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut file = open(path)?;
+    file.read_to_end(&mut bytes).context("read", path)?;
+    Ok(bytes)
+}
+
+/// Returns the value in a file of JSON with a format.
+pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let damaged = |error: serde_json::Error| RunError::damaged(path, error);
+    let value: serde_json::Value = serde_json::from_slice(&read(path)?).map_err(damaged)?;
+    let format =
+        value["format"].as_u64().and_then(|format| u32::try_from(format).ok()).unwrap_or_default();
+    check_format(path, format)?;
+    serde_json::from_value(value).map_err(damaged)
+}
+
+/// Refuses a file of another format.
+pub(super) fn check_format(path: &Path, found: u32) -> Result<()> {
+    match found {
+        0 => Err(RunError::damaged(path, "it names no format")),
+        FORMAT => Ok(()),
+        _ => Err(RunError::OtherFormat { path: path.to_owned(), found, known: FORMAT }),
+    }
+}
+
+/// Refuses a path below `folder` with a link in it.
+pub(crate) fn check_no_link(folder: &Path, place: &Path) -> Result<()> {
+    let mut path = folder.to_owned();
+    for part in place.components() {
+        path.push(part);
+        if path.is_symlink() {
+            return Err(RunError::NotAFile(path));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a directory can be made at this path and filled, as far as permissions tell.
+pub(super) fn check_creatable(path: &Path) -> Result<()> {
+    let path = std::path::absolute(path).context("find", path)?;
+    let existing = path.ancestors().find(|ancestor| ancestor.exists());
+    let existing = existing.map_or_else(|| PathBuf::from("/"), Path::to_owned);
+    if !existing.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::NotADirectory)).context("use", &existing);
+    }
+    access(&existing, Access::WRITE_OK | Access::EXEC_OK).context("write to", &existing)
+}

@@ -230,9 +230,9 @@ fn links_out_of_the_folder_are_not_followed_and_pipes_not_waited_for() {
 fn artifacts_are_not_kept_behind_a_link() {
     let (parent, folder) = one_trial();
     let place = Path::new("artifacts/made-up/0-0-0");
-    files::check_no_link(&folder.path, place).unwrap();
+    check_no_link(&folder.path, place).unwrap();
     std::os::unix::fs::symlink(parent.path(), folder.path.join("artifacts")).unwrap();
-    assert!(files::check_no_link(&folder.path, place).is_err());
+    assert!(check_no_link(&folder.path, place).is_err());
 }
 
 #[test]

@@ -16,6 +16,7 @@ use lab::engine_name::{engine_of, without_engine};
 use lab::level::Level;
 use lab::plan::{confirmation_plan, tier_plan};
 use lab::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
+use lab::text::word;
 use lab::trial::{BindingSpec, DRIVER, NATIVE, PROTOCOL, TrialSpec};
 use tuning::{Collector, Forecast};
 
@@ -24,6 +25,8 @@ use crate::error::Result;
 use crate::executor::{End, Executor, Task};
 use crate::record::RunFolder;
 use crate::survey::is_on_disk;
+
+pub(crate) use self::part::record;
 
 /// Carries out what remains of the run in `folder`.
 ///
@@ -248,14 +251,7 @@ pub(crate) fn task(
 /// own.
 fn block_name(planned: &PlannedExperiment, purpose: Purpose, slot: Slot) -> String {
     let (round, block, position) = slot.place;
-    let purpose = match purpose {
-        Purpose::Search => "search",
-        Purpose::Ablation => "ablation",
-        Purpose::Advice => "advice",
-        Purpose::Rounds => "rounds",
-        Purpose::Tier => "tier",
-        Purpose::Confirmation => "confirmation",
-    };
+    let purpose = word(purpose);
     let own = match (slot.role, planned.alone) {
         (Role::Counting, _) => format!("-counting{position}"),
         (_, true) => format!("-alone{position}"),

@@ -223,7 +223,7 @@ impl Watch for Block<'_, '_> {
 }
 
 /// Returns the record of a trial.
-pub(super) fn record(
+pub(crate) fn record(
     purpose: Purpose,
     planned: &PlannedExperiment,
     slot: Slot,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::{Library, Value};
 
-use super::draft::Draft;
+use super::Draft;
 use crate::Result;
 
 /// Which part of a trace.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use engine::{Library, Value};
 
-use super::draft::Draft;
+use super::Draft;
 use crate::{Result, Trace, TraceError};
 
 /// When a trace wrote to its databases, in nanoseconds since 1970.

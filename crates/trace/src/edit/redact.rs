@@ -8,7 +8,7 @@ use std::sync::Arc;
 use engine::{Library, Value};
 use serde_json::{Value as Json, json};
 
-use super::draft::Draft;
+use super::Draft;
 use crate::content::{Classes, code};
 use crate::normalise::piece;
 use crate::{Result, Trace, TraceError, normalised};

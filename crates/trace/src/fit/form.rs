@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use crate::fit::shapes::Shape;
+use crate::fit::Shape;
 use crate::fit::values::Fit;
 use crate::normalise::piece;
 

@@ -216,28 +216,15 @@ impl<'de> Deserialize<'de> for TaskId {
     }
 }
 
-/// The status of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Status {
-    /// It waits.
-    Pending,
-    /// Someone works on it.
-    Processing,
-}
-
-impl Status {
-    /// Returns the status as it is stored.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Status::Pending => "pending",
-            Status::Processing => "processing",
-        }
-    }
-
-    /// Parses a stored status.
-    pub(crate) fn parse(name: &str) -> Option<Status> {
-        [Status::Pending, Status::Processing].into_iter().find(|status| status.name() == name)
+choice! {
+    /// The status of a task, with the name by which it is stored.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Status {
+        /// It waits.
+        Pending = "pending",
+        /// Someone works on it.
+        Processing = "processing",
     }
 }
 

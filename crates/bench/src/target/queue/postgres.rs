@@ -14,6 +14,7 @@ use super::{
 };
 use crate::error::Result;
 use crate::locks::{locked, unlocked};
+use crate::parameters::Choice;
 use crate::target::postgres::{Server, Workspace, failed, value};
 
 /// A table of tasks on a server.
@@ -76,11 +77,7 @@ impl Store for Postgres {
         let settings = self.server.settings(&mut first)?;
         first.end()?;
         Ok(Closing {
-            tables: vec![DataTable {
-                title: "the server's settings".to_owned(),
-                columns: vec!["setting".to_owned(), "value".to_owned()],
-                rows: settings,
-            }],
+            tables: vec![DataTable::new("the server's settings", &["setting", "value"], settings)],
             metrics: [("db_bytes".to_owned(), bytes as f64)].into(),
             left_on_server: Some(self.server.left_over()?),
             ..Closing::default()
@@ -99,12 +96,8 @@ fn durability(fsync: &str, synchronous_commit: &str) -> Durability {
 }
 
 /// Returns a statement in PostgreSQL's syntax. Sessions that claim a task skip tasks that others are claiming.
-fn text(sql: Sql) -> String {
-    let text = sql.text("BEGIN").replace('?', "$");
-    match sql {
-        Sql::Claim => text.replace("LIMIT 1)", "LIMIT 1 FOR UPDATE SKIP LOCKED)"),
-        _ => text,
-    }
+fn translated(sql: &str) -> String {
+    sql.replace('?', "$").replace("LIMIT 1)", "LIMIT 1 FOR UPDATE SKIP LOCKED)")
 }
 
 struct PostgresSession {
@@ -115,8 +108,8 @@ struct PostgresSession {
 
 impl PostgresSession {
     fn prepare(mut client: Client) -> Result<PostgresSession> {
-        let mut prepare = |sql: &Sql| client.prepare(&text(*sql));
-        let statements = Sql::ALL.iter().map(&mut prepare).collect::<Result<_, _>>();
+        let prepare = |sql: &str| client.prepare(&translated(sql));
+        let statements = Sql::texts("BEGIN").into_iter().map(prepare).collect::<Result<_, _>>();
         Ok(PostgresSession {
             statements: statements.map_err(failed("prepare a statement"))?,
             client,
@@ -202,7 +195,7 @@ fn id(row: &Row) -> Result<TaskId> {
 fn task(row: &Row) -> Result<Task> {
     Ok(Task {
         id: id(row)?,
-        status: Status::parse(column(row, 1)?).ok_or_else(|| damaged("a status"))?,
+        status: Status::named(column(row, 1)?).ok_or_else(|| damaged("a status"))?,
         cmd: column(row, 2)?,
         args: column(row, 3)?,
         scheduled_at: column(row, 4)?,
@@ -216,6 +209,7 @@ mod tests {
 
     #[test]
     fn statements_number_parameters_as_postgresql_does_and_claims_skip_locked_rows() {
+        let text = |sql| translated(Sql::texts("BEGIN")[sql as usize]);
         assert_eq!(text(Sql::Delete), "DELETE FROM tasks WHERE id = $1");
         assert_eq!(
             text(Sql::Claim),

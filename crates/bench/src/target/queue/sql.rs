@@ -29,36 +29,19 @@ pub(super) enum Sql {
 }
 
 impl Sql {
-    pub(super) const ALL: [Sql; 10] = [
-        Sql::Insert,
-        Sql::SetStatus,
-        Sql::SetOutput,
-        Sql::AppendOutput,
-        Sql::Delete,
-        Sql::Get,
-        Sql::List,
-        Sql::Claim,
-        Sql::Begin,
-        Sql::Commit,
-    ];
-
-    /// Returns the text of the statement. `begin` begins transactions.
-    pub(super) fn text(self, begin: &'static str) -> &'static str {
-        match self {
-            Sql::Insert => "INSERT INTO tasks VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            Sql::SetStatus => "UPDATE tasks SET status = ?2 WHERE id = ?1",
-            Sql::SetOutput => "UPDATE tasks SET output = ?2 WHERE id = ?1",
-            Sql::AppendOutput => "UPDATE tasks SET output = output || ?2 WHERE id = ?1",
-            Sql::Delete => "DELETE FROM tasks WHERE id = ?1",
-            Sql::Get => {
-                "SELECT id, status, cmd, args, scheduled_at, output FROM tasks WHERE id = ?1"
-            }
-            Sql::List => "SELECT id FROM tasks WHERE status = ?1 ORDER BY scheduled_at LIMIT ?2",
-            Sql::Claim => {
-                "UPDATE tasks SET status = 'processing' WHERE id = (SELECT id FROM tasks WHERE status = 'pending' AND scheduled_at <= ?1 ORDER BY scheduled_at LIMIT 1) RETURNING id, status, cmd, args, scheduled_at, output"
-            }
-            Sql::Begin => begin,
-            Sql::Commit => "COMMIT",
-        }
+    /// Returns the texts of all statements, in the order of their numbers. `begin` begins transactions.
+    pub(super) const fn texts(begin: &'static str) -> [&'static str; 10] {
+        [
+            "INSERT INTO tasks VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "UPDATE tasks SET status = ?2 WHERE id = ?1",
+            "UPDATE tasks SET output = ?2 WHERE id = ?1",
+            "UPDATE tasks SET output = output || ?2 WHERE id = ?1",
+            "DELETE FROM tasks WHERE id = ?1",
+            "SELECT id, status, cmd, args, scheduled_at, output FROM tasks WHERE id = ?1",
+            "SELECT id FROM tasks WHERE status = ?1 ORDER BY scheduled_at LIMIT ?2",
+            "UPDATE tasks SET status = 'processing' WHERE id = (SELECT id FROM tasks WHERE status = 'pending' AND scheduled_at <= ?1 ORDER BY scheduled_at LIMIT 1) RETURNING id, status, cmd, args, scheduled_at, output",
+            begin,
+            "COMMIT",
+        ]
     }
 }

@@ -17,6 +17,7 @@ use super::{
 };
 use crate::error::{Result, TrialError};
 use crate::locks::{locked, unlocked};
+use crate::parameters::Choice;
 use crate::target::sqlite::{self, Opening};
 use crate::trial::Trial;
 
@@ -279,10 +280,10 @@ struct Reused<'c> {
 
 impl<'c> Reused<'c> {
     fn prepare(connection: &'c Connection, begin: &'static str) -> Result<Reused<'c>> {
-        let prepare = |sql: &Sql| connection.prepare(sql.text(begin));
+        let prepare = |sql| connection.prepare(sql);
         Ok(Reused {
             connection,
-            statements: Sql::ALL.iter().map(prepare).collect::<Result<_, _>>()?,
+            statements: Sql::texts(begin).into_iter().map(prepare).collect::<Result<_, _>>()?,
         })
     }
 }
@@ -306,19 +307,19 @@ impl Source for Reused<'_> {
 /// Statements prepared each time, on a connection that is borrowed for one statement or transaction.
 struct EachTime<F, L> {
     lend: F,
-    begin: &'static str,
+    texts: [&'static str; 10],
     kept: Option<L>,
 }
 
 impl<L: Deref<Target = Connection>, F: FnMut() -> Result<L>> EachTime<F, L> {
     fn new(lend: F, begin: &'static str) -> EachTime<F, L> {
-        EachTime { lend, begin, kept: None }
+        EachTime { lend, texts: Sql::texts(begin), kept: None }
     }
 }
 
 impl<L: Deref<Target = Connection>, F: FnMut() -> Result<L>> Source for EachTime<F, L> {
     fn run(&mut self, sql: Sql, work: Work<'_>) -> Result<i64> {
-        let text = sql.text(self.begin);
+        let text = self.texts[sql as usize];
         let on = |connection: &Connection, work: Work<'_>| {
             let mut statement = connection.prepare(text)?;
             work(&mut statement)?;
@@ -492,7 +493,7 @@ fn task(row: &Statement<'_, '_>) -> Result<Task> {
     let text = |column| -> Result<String> { Ok(row.column_text(column)?.to_owned()) };
     Ok(Task {
         id: TaskId::parse(row.column_text(0)?).ok_or_else(|| damaged("an id"))?,
-        status: Status::parse(row.column_text(1)?).ok_or_else(|| damaged("a status"))?,
+        status: Status::named(row.column_text(1)?).ok_or_else(|| damaged("a status"))?,
         cmd: text(2)?,
         args: text(3)?,
         scheduled_at: row.column_i64(4),

@@ -10,6 +10,7 @@ use lab::seed::Seed;
 use proptest::prelude::*;
 
 use super::*;
+use crate::parameters::Choice;
 use crate::trial::Trial;
 
 fn task(id: u128) -> Task {
@@ -298,6 +299,6 @@ fn what_is_no_id_or_status_is_refused() {
     for text in ["", "12", long.as_str(), signed.as_str(), &"g".repeat(32)] {
         assert_eq!(TaskId::parse(text), None, "{text}");
     }
-    assert_eq!(Status::parse("processing"), Some(Status::Processing));
-    assert_eq!(Status::parse("Pending"), None);
+    assert_eq!(Status::named("processing"), Some(Status::Processing));
+    assert_eq!(Status::named("Pending"), None);
 }

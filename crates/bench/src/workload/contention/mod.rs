@@ -49,11 +49,37 @@ impl Declared for Contention {
     type Parameters = Parameters;
 
     fn check(parameters: &Parameters, settings: &Settings) -> Result<()> {
-        parameters.check(settings)
+        let idle = |workers: u32, per_s: usize| workers > 0 && per_s == 0;
+        let locking = settings.get("locking_mode").and_then(Level::as_text);
+        let why = if parameters.writers + parameters.readers == 0 {
+            "no writers and no readers: there is nothing to do"
+        } else if parameters.read_rows > parameters.items {
+            "read_rows cannot exceed items"
+        } else if parameters.arrival == Arrival::Rate
+            && (idle(parameters.writers, parameters.writes_per_s)
+                || idle(parameters.readers, parameters.reads_per_s))
+        {
+            "arrival = rate requires writes_per_s for writers and reads_per_s for readers"
+        } else if parameters.writers + parameters.readers > 1 && locking == Some("exclusive") {
+            "locking_mode = exclusive admits one connection, so nothing contends"
+        } else {
+            return Ok(());
+        };
+        Err(TrialError::cannot_run(why))
     }
 
     fn needs(parameters: &Parameters, _: &Settings) -> Needs {
-        parameters.needs()
+        let workers = u64::from(parameters.writers) + u64::from(parameters.readers);
+        let connections = match parameters.workers {
+            Workers::Threads => workers + 1,
+            // Each process has its own connection, and the trial the pipes to it.
+            Workers::Processes => workers / 2 + 1,
+        };
+        Needs {
+            open_files: FILES_PER_CONNECTION * connections + OTHER_FILES,
+            threads: workers + 1,
+            ..Needs::default()
+        }
     }
 
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
@@ -335,43 +361,6 @@ parameters! {
         /// How a connection waits for a lock.
         waiting: Waiting = Waiting::BusyTimeout;
         busy_timeout: BusyTimeout;
-    }
-}
-
-impl Parameters {
-    /// Checks the rules between parameters.
-    pub(super) fn check(&self, settings: &Settings) -> Result<()> {
-        let idle = |workers: u32, per_s: usize| workers > 0 && per_s == 0;
-        let locking = settings.get("locking_mode").and_then(Level::as_text);
-        let why = if self.writers + self.readers == 0 {
-            "no writers and no readers: there is nothing to do"
-        } else if self.read_rows > self.items {
-            "read_rows cannot exceed items"
-        } else if self.arrival == Arrival::Rate
-            && (idle(self.writers, self.writes_per_s) || idle(self.readers, self.reads_per_s))
-        {
-            "arrival = rate requires writes_per_s for writers and reads_per_s for readers"
-        } else if self.writers + self.readers > 1 && locking == Some("exclusive") {
-            "locking_mode = exclusive admits one connection, so nothing contends"
-        } else {
-            return Ok(());
-        };
-        Err(TrialError::cannot_run(why))
-    }
-
-    /// Returns the needs of a trial from the operating system.
-    pub(super) fn needs(&self) -> Needs {
-        let workers = u64::from(self.writers) + u64::from(self.readers);
-        let connections = match self.workers {
-            Workers::Threads => workers + 1,
-            // Each process has its own connection, and the trial the pipes to it.
-            Workers::Processes => workers / 2 + 1,
-        };
-        Needs {
-            open_files: FILES_PER_CONNECTION * connections + OTHER_FILES,
-            threads: workers + 1,
-            ..Needs::default()
-        }
     }
 }
 

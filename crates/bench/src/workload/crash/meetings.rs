@@ -81,11 +81,6 @@ fn table(explored: &[ScenarioResult]) -> DataTable {
             scenario.verdict(),
         ]
     });
-    DataTable {
-        title: "scenarios of two connections".to_owned(),
-        columns: ["scenario", "what", "calls", "schedules", "wrong", "verdict"]
-            .map(str::to_owned)
-            .into(),
-        rows: rows.collect(),
-    }
+    let columns = ["scenario", "what", "calls", "schedules", "wrong", "verdict"];
+    DataTable::new("scenarios of two connections", &columns, rows)
 }

@@ -13,7 +13,6 @@ pub use own::crash_script;
 mod schedules;
 mod settings;
 mod traffic;
-mod trail;
 
 use crash::Plan;
 use engine::{Origin, Source};
@@ -21,11 +20,11 @@ use lab::measures::Measures;
 use lab::tier::{Counts, Loss, ModelSafety, OnOccasion, Schedules, WORKLOAD};
 use lab::trial::Measured;
 
+use self::findings::Trailed;
 pub(super) use self::kill::Kill;
 pub(super) use self::meetings::Meetings;
 use self::own::Own;
 use self::settings::Parameters;
-use self::trail::Trailed;
 use super::common::{Stopwatch, set};
 use super::{Declared, Trial};
 use crate::error::{Result, TrialError};

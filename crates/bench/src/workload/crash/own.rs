@@ -92,11 +92,7 @@ impl Own {
         rows.extend(open.map(|place| ("never committed", format!("what begins at {place}"))));
         let rows = rows.into_iter();
         let rows: Vec<_> = rows.map(|(name, words)| vec![name.to_owned(), words]).collect();
-        (!rows.is_empty()).then(|| DataTable {
-            title: CRASHED.to_owned(),
-            columns: vec!["of".to_owned(), "extent".to_owned()],
-            rows,
-        })
+        (!rows.is_empty()).then(|| DataTable::new(CRASHED, &["of", "extent"], rows))
     }
 
     /// Returns the name of a database of the harness for the user.
@@ -280,13 +276,9 @@ pub(super) fn command(variant: &CrashSettings, model: &str, plan: &Plan, options
 /// Returns the witnesses of corruption, in ordinary commits and on rare occasions, if any.
 pub(super) fn witnesses(found: &[ModelSafety]) -> Option<DataTable> {
     let rows: Vec<Vec<String>> = found.iter().flat_map(rows).collect();
-    (!rows.is_empty()).then(|| DataTable {
-        title: "witnesses of what a crash can destroy".to_owned(),
-        columns: ["storage model", "found", "witness", "to write it to disk"]
-            .map(str::to_owned)
-            .into(),
-        rows,
-    })
+    let columns = ["storage model", "found", "witness", "to write it to disk"];
+    (!rows.is_empty())
+        .then(|| DataTable::new("witnesses of what a crash can destroy", &columns, rows))
 }
 
 fn rows(found: &ModelSafety) -> Vec<Vec<String>> {

@@ -284,11 +284,7 @@ fn findings(responses: &[Response<'_>], recalls: &[Recall]) -> DataTable {
         }
         row
     });
-    DataTable {
-        title: "what the queries find".to_owned(),
-        columns: headings.map(str::to_owned).to_vec(),
-        rows: rows.collect(),
-    }
+    DataTable::new("what the queries find", &headings, rows)
 }
 
 #[cfg(test)]

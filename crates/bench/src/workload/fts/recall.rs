@@ -6,9 +6,10 @@ use super::execute::Response;
 use super::queries::How;
 use super::source::Source;
 use super::table::{Kind, TableOptions};
-use super::truth::{Judge, Meaning, Sense};
+use super::truth::{Judge, Meaning, SENSES, Sense};
 use crate::error::Result;
 use crate::generate::Documents;
+use crate::parameters::Choice;
 use crate::workload::common::{expect, set};
 
 /// Documents judged at a time.
@@ -104,7 +105,7 @@ impl<'a> Scan<'a> {
         for (query, (rowids, passed)) in self.rowids.iter_mut().enumerate() {
             let hit = rowids.get(*passed) == Some(&rowid);
             *passed += usize::from(hit);
-            for (place, sense) in Sense::ALL.into_iter().enumerate() {
+            for (place, sense) in SENSES.into_iter().enumerate() {
                 if let Some(right) = self.judge.is_right(query, sense) {
                     let tally = self.recalls[query].senses[place].get_or_insert_default();
                     tally.right += usize::from(right);
@@ -176,7 +177,7 @@ pub(super) fn note(responses: &[Response<'_>], recalls: &[Recall], measured: &mu
     }
     // Limited queries find what the whole one finds, which is judged already.
     let whole = || answered().filter(|(response, _)| response.query.gives_all());
-    for (place, sense) in Sense::ALL.into_iter().enumerate() {
+    for (place, sense) in SENSES.into_iter().enumerate() {
         let mut shares = Shares::default();
         for class in super::queries::classes() {
             let of_class = whole().filter(|(response, _)| response.query.class == class);

@@ -6,6 +6,8 @@ use std::time::Instant;
 
 use engine::{Connection, EngineError, Statement, Step, Value};
 
+use script::effect::{literal, quoted};
+
 use super::source::Source;
 use crate::error::{Result, TrialError};
 use crate::generate::Documents;
@@ -178,13 +180,13 @@ impl TableOptions {
     }
 
     fn statements(&self, columns: &[String]) -> Vec<String> {
-        let quoted: Vec<String> = columns.iter().map(|column| identifier(column)).collect();
-        let list = quoted.join(", ");
+        let names: Vec<String> = columns.iter().map(|column| quoted(column)).collect();
+        let list = names.join(", ");
         match (self.kind, self.content) {
             (Kind::Plain, _) => vec![format!("CREATE TABLE {TABLE}({list})")],
             (Kind::Indexed, _) => {
                 let table = format!("CREATE TABLE {TABLE}({list})");
-                let indexes = quoted.iter().enumerate().map(|(number, column)| {
+                let indexes = names.iter().enumerate().map(|(number, column)| {
                     // LIKE can use an index only where it ignores case as LIKE does.
                     format!("CREATE INDEX {TABLE}_{number} ON {TABLE}({column} COLLATE NOCASE)")
                 });
@@ -194,20 +196,20 @@ impl TableOptions {
                 let mut all = vec![
                     // Rows are found by their rowid: the name of a key could be the name of a column.
                     format!("CREATE TABLE {CONTENT_TABLE}({list})"),
-                    self.virtual_table(&quoted),
+                    self.virtual_table(&names),
                 ];
-                all.extend(triggers(&quoted));
+                all.extend(triggers(&names));
                 all
             }
-            (Kind::Fts5, _) => vec![self.virtual_table(&quoted)],
+            (Kind::Fts5, _) => vec![self.virtual_table(&names)],
         }
     }
 
     fn virtual_table(&self, columns: &[String]) -> String {
         let mut arguments = columns.to_vec();
-        arguments.push(format!("tokenize={}", text(&self.tokenizer.name)));
+        arguments.push(format!("tokenize={}", literal(&self.tokenizer.name)));
         if !self.prefix.is_empty() {
-            arguments.push(format!("prefix={}", text(&self.prefix)));
+            arguments.push(format!("prefix={}", literal(&self.prefix)));
         }
         if self.detail != Detail::Full {
             arguments.push(format!("detail={}", self.detail.name()));
@@ -311,20 +313,10 @@ pub(super) fn is_refusal(error: &EngineError) -> bool {
     error.as_sqlite().is_some_and(|error| error.primary() == GENERIC)
 }
 
-/// Returns a name in SQL.
-pub(super) fn identifier(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
 /// Returns the names of columns in SQL, with commas between.
 pub(super) fn listed(columns: &[String]) -> String {
-    let names: Vec<String> = columns.iter().map(|name| identifier(name)).collect();
+    let names: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
     names.join(", ")
-}
-
-/// Returns a text in SQL.
-pub(super) fn text(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
 }
 
 choice! {

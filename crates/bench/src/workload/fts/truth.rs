@@ -38,28 +38,20 @@ pub(super) enum Meaning {
     Other,
 }
 
-/// In which sense a row is right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sense {
-    /// It has the word itself.
-    Word,
-    /// It has a word of the same stem.
-    Stem,
-    /// It has the letters, in words or across them.
-    Substring,
-}
-
-impl Sense {
-    pub(super) const ALL: [Sense; 3] = [Sense::Word, Sense::Stem, Sense::Substring];
-    /// Returns the name in metrics.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Sense::Word => "word",
-            Sense::Stem => "stem",
-            Sense::Substring => "substring",
-        }
+choice! {
+    /// In which sense a row is right, with its name in metrics.
+    enum Sense {
+        /// It has the word itself.
+        Word = "word",
+        /// It has a word of the same stem.
+        Stem = "stem",
+        /// It has the letters, in words or across them.
+        Substring = "substring",
     }
 }
+
+/// Every sense, in the order of their numbers.
+pub(super) const SENSES: [Sense; 3] = [Sense::Word, Sense::Stem, Sense::Substring];
 
 /// Number of every word that no query names.
 const UNKNOWN: u32 = u32::MAX;
@@ -111,7 +103,7 @@ impl Judge {
         self.right.clear();
         // Whether a document is right in this sense, or `None` if the scan cannot tell.
         self.right.extend(answers.map(|question| {
-            Sense::ALL.map(|sense| match sense {
+            SENSES.map(|sense| match sense {
                 Sense::Substring => question.has_letters(texts),
                 Sense::Word => question.has_words(texts, sense, &question.words),
                 Sense::Stem => question.has_words(texts, sense, &question.stems),
@@ -372,7 +364,7 @@ mod tests {
         let columns = ["title".to_owned(), "text".to_owned()];
         let mut judge = Judge::new(vec![meaning], &columns);
         judge.read([None, Some(text)].into_iter());
-        Sense::ALL.map(|sense| judge.is_right(0, sense))
+        SENSES.map(|sense| judge.is_right(0, sense))
     }
 
     fn owned(terms: &[&str]) -> Vec<String> {

@@ -130,11 +130,7 @@ fn figures(took: &Took, rows: usize) -> Measured {
 
 /// Returns the tool's version as a table of the report.
 fn version_table(version: &str) -> DataTable {
-    DataTable {
-        title: "version reported by the tool".to_owned(),
-        columns: vec!["version".to_owned()],
-        rows: vec![vec![version.to_owned()]],
-    }
+    DataTable::new("version reported by the tool", &["version"], [vec![version.to_owned()]])
 }
 
 /// Rows that are drawn at a time.

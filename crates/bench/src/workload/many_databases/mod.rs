@@ -45,11 +45,46 @@ impl Declared for ManyDatabases {
     type Parameters = Parameters;
 
     fn check(parameters: &Parameters, settings: &Settings) -> Result<()> {
-        parameters.check(settings)
+        let why = if parameters.chart_rows > parameters.history {
+            "chart_rows cannot exceed history"
+        } else if parameters.stop_after.is_none() && parameters.connections == Connections::EachTime
+        {
+            "connections = each-time opens connections only during the work: stop_after_ms cannot be 0"
+        } else if parameters.chart_readers() > 0
+            && text(settings, "locking_mode") == Some("exclusive")
+        {
+            "locking_mode = exclusive locks readers out: chart_readers must be 0"
+        } else {
+            return Ok(());
+        };
+        Err(TrialError::cannot_run(why))
     }
 
     fn needs(parameters: &Parameters, settings: &Settings) -> Needs {
-        parameters.needs(settings)
+        let databases = parameters.databases as u64;
+        let threads = (parameters.writers() + parameters.chart_readers()) as u64;
+        let charts = u64::from(parameters.chart_readers() > 0);
+        let (open, connections) = match parameters.connections {
+            Connections::Kept => (databases, databases * (1 + charts)),
+            Connections::EachTime => (threads, threads),
+        };
+        let wal = text(settings, "journal_mode") == Some("wal");
+        let number = |name: &str| settings.get(name).and_then(Level::as_int);
+        let mapped = u64::from(number("mmap_size").is_some_and(|bytes| bytes > 0));
+        let page = number("page_size").map_or(4_096, |bytes| bytes.max(512) as u64);
+        let file = (LEAST_PAGES * page).max(parameters.history as u64 * QUOTE_BYTES);
+        let shared_memory = if wal { SHARED_MEMORY_BYTES } else { 0 };
+        Needs {
+            // Database and log of each connection, and shared memory of each database; or the
+            // database, and journals while transactions are open.
+            open_files: OTHER_FILES
+                + if wal { 2 * connections + open } else { connections + 2 * threads },
+            threads: threads + 1,
+            // Besides, the stack of a thread and its guard page.
+            mappings: u64::from(wal) * open + mapped * connections + 2 * threads + OTHER_MAPPINGS,
+            disk_bytes: databases * (file + shared_memory + 2 * page),
+            files: databases * if wal { 3 } else { 2 },
+        }
     }
 
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
@@ -269,48 +304,6 @@ impl Parameters {
     /// Returns the number of threads that read charts.
     pub(super) fn chart_readers(&self) -> usize {
         self.chart_threads.min(self.databases)
-    }
-
-    /// Checks the rules between parameters.
-    pub(super) fn check(&self, settings: &Settings) -> Result<()> {
-        let why = if self.chart_rows > self.history {
-            "chart_rows cannot exceed history"
-        } else if self.stop_after.is_none() && self.connections == Connections::EachTime {
-            "connections = each-time opens connections only during the work: stop_after_ms cannot be 0"
-        } else if self.chart_readers() > 0 && text(settings, "locking_mode") == Some("exclusive") {
-            "locking_mode = exclusive locks readers out: chart_readers must be 0"
-        } else {
-            return Ok(());
-        };
-        Err(TrialError::cannot_run(why))
-    }
-
-    /// Returns the needs of a trial with these settings from the operating system.
-    pub(super) fn needs(&self, settings: &Settings) -> Needs {
-        let databases = self.databases as u64;
-        let threads = (self.writers() + self.chart_readers()) as u64;
-        let charts = u64::from(self.chart_readers() > 0);
-        let (open, connections) = match self.connections {
-            Connections::Kept => (databases, databases * (1 + charts)),
-            Connections::EachTime => (threads, threads),
-        };
-        let wal = text(settings, "journal_mode") == Some("wal");
-        let number = |name: &str| settings.get(name).and_then(Level::as_int);
-        let mapped = u64::from(number("mmap_size").is_some_and(|bytes| bytes > 0));
-        let page = number("page_size").map_or(4_096, |bytes| bytes.max(512) as u64);
-        let file = (LEAST_PAGES * page).max(self.history as u64 * QUOTE_BYTES);
-        let shared_memory = if wal { SHARED_MEMORY_BYTES } else { 0 };
-        Needs {
-            // Database and log of each connection, and shared memory of each database; or the
-            // database, and journals while transactions are open.
-            open_files: OTHER_FILES
-                + if wal { 2 * connections + open } else { connections + 2 * threads },
-            threads: threads + 1,
-            // Besides, the stack of a thread and its guard page.
-            mappings: u64::from(wal) * open + mapped * connections + 2 * threads + OTHER_MAPPINGS,
-            disk_bytes: databases * (file + shared_memory + 2 * page),
-            files: databases * if wal { 3 } else { 2 },
-        }
     }
 }
 

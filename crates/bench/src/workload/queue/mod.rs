@@ -5,19 +5,22 @@
 //! at the same durability. Every task must be stored once as it was left, or be gone, before a trial counts as measured.
 //!
 //! The parameters of `queue`.
+//!
+//! Verification of the tasks at the end.
 
-mod verify;
 mod worker;
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::time::Instant;
 
+use lab::durability::Durability;
 use lab::level::{Level, Settings};
 use lab::needs::Needs;
 use lab::trial::Measured;
 
-use self::verify::Expected;
-use self::worker::{Op, Operations, TaskGenerator, WorkerInput, WorkerResult};
+use self::worker::{Op, OperationLog, Operations, TaskGenerator, WorkerInput, WorkerResult};
 use super::common::{Elapsed, refuse_single_threaded, set, set_peak_memory};
 use super::declared::Declared;
 use crate::drive::gate::{Gate, run_threads};
@@ -25,9 +28,11 @@ use crate::error::{Result, TrialError};
 use crate::parameters::{Bytes, Choice};
 use crate::target::postgres::{Server, SynchronousCommit};
 use crate::target::queue::{
-    Connections, Files, Memory, Postgres, Sqlite, Statements, Store, StoreStats, Task, Writing,
+    Connections, Files, Memory, Postgres, Sqlite, Statements, Store, StoreStats, Task, TaskId,
+    Writing, files_left,
 };
 use crate::trial::Trial;
+use crate::workload::common::expect;
 
 /// The workload `queue`.
 pub(super) struct Queue;
@@ -46,11 +51,56 @@ impl Declared for Queue {
     }
 
     fn check(parameters: &Parameters, settings: &Settings) -> Result<()> {
-        parameters.check(settings)
+        let has_transactions = matches!(parameters.target, Target::Sqlite | Target::Postgres);
+        let shares = parameters.connections != Connections::PerThread;
+        let sqlite = parameters.target == Target::Sqlite;
+        let begin = settings.get("transaction").and_then(Level::as_text);
+        let grouped = parameters.statements_per_txn > 1;
+        let why = if grouped && !has_transactions {
+            "files and memory have no transactions, so statements_per_txn must be 1"
+        } else if grouped && parameters.work != Work::LifeCycle {
+            "statements_per_txn above 1 requires work = life-cycle"
+        } else if sqlite && shares && parameters.statements == Statements::Reused {
+            "connections = shared and pool borrow a connection for each statement, which requires statements = each-time"
+        } else if sqlite && begin == Some("concurrent") && grouped && parameters.workers > 1 {
+            "transaction = concurrent requires one worker or statements_per_txn = 1: commits may be refused, and workers do not retry transactions"
+        } else if parameters.work == Work::Schedule && parameters.stored > 0 {
+            "work = schedule stores its own tasks, so stored must be 0"
+        } else if parameters.reads() && parameters.stored == 0 {
+            "work = get and list require stored above 0: there is nothing to read"
+        } else {
+            return Ok(());
+        };
+        Err(TrialError::cannot_run(why))
     }
 
     fn needs(parameters: &Parameters, _: &Settings) -> Needs {
-        parameters.needs()
+        let workers = parameters.workers as u64;
+        let (handles, files) = match parameters.target {
+            // A database, its log and its shared memory; a socket, its poll and its wake-up.
+            Target::Sqlite => (3, 4),
+            Target::Postgres => (6, 0),
+            // Each worker may write another in addition to a task.
+            Target::Files => (3, parameters.most_tasks() as u64 + workers),
+            Target::Memory => (0, parameters.first_tasks() as u64),
+        };
+        // The number of tasks that are surely on the disk at the same time. Memory writes no tasks, and in life
+        // cycles the number depends on chance.
+        Needs {
+            open_files: 64 + workers * handles,
+            // The server has a process for each connection.
+            threads: match parameters.target {
+                Target::Postgres => 32 + 2 * workers,
+                _ => 8 + workers,
+            },
+            // A stack and its guard.
+            mappings: 256 + 2 * workers,
+            disk_bytes: ((match (parameters.target, parameters.work) {
+                (Target::Memory, _) | (_, Work::LifeCycle) => parameters.first_tasks(),
+                _ => parameters.most_tasks(),
+            }) * parameters.payload_bytes) as u64,
+            files,
+        }
     }
 
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
@@ -75,7 +125,7 @@ impl Declared for Queue {
 
         (trial.phase)("verify");
         let durability = store.durability()?;
-        verify::check_durability(durability, &stats, parameters)?;
+        check_durability(durability, &stats, parameters)?;
         measured.durability = Some(durability);
         expected.check(&store.tasks()?)?;
         let closing = store.close()?;
@@ -368,61 +418,6 @@ parameters! {
 }
 
 impl Parameters {
-    /// Checks the rules between parameters.
-    pub(super) fn check(&self, settings: &Settings) -> Result<()> {
-        let has_transactions = matches!(self.target, Target::Sqlite | Target::Postgres);
-        let shares = self.connections != Connections::PerThread;
-        let sqlite = self.target == Target::Sqlite;
-        let begin = settings.get("transaction").and_then(Level::as_text);
-        let grouped = self.statements_per_txn > 1;
-        let why = if grouped && !has_transactions {
-            "files and memory have no transactions, so statements_per_txn must be 1"
-        } else if grouped && self.work != Work::LifeCycle {
-            "statements_per_txn above 1 requires work = life-cycle"
-        } else if sqlite && shares && self.statements == Statements::Reused {
-            "connections = shared and pool borrow a connection for each statement, which requires statements = each-time"
-        } else if sqlite && begin == Some("concurrent") && grouped && self.workers > 1 {
-            "transaction = concurrent requires one worker or statements_per_txn = 1: commits may be refused, and workers do not retry transactions"
-        } else if self.work == Work::Schedule && self.stored > 0 {
-            "work = schedule stores its own tasks, so stored must be 0"
-        } else if self.reads() && self.stored == 0 {
-            "work = get and list require stored above 0: there is nothing to read"
-        } else {
-            return Ok(());
-        };
-        Err(TrialError::cannot_run(why))
-    }
-
-    /// Returns the resources that a trial needs at the same time.
-    pub(super) fn needs(&self) -> Needs {
-        let workers = self.workers as u64;
-        let (handles, files) = match self.target {
-            // A database, its log and its shared memory; a socket, its poll and its wake-up.
-            Target::Sqlite => (3, 4),
-            Target::Postgres => (6, 0),
-            // Each worker may write another in addition to a task.
-            Target::Files => (3, self.most_tasks() as u64 + workers),
-            Target::Memory => (0, self.first_tasks() as u64),
-        };
-        // The number of tasks that are surely on the disk at the same time. Memory writes no tasks, and in life
-        // cycles the number depends on chance.
-        Needs {
-            open_files: 64 + workers * handles,
-            // The server has a process for each connection.
-            threads: match self.target {
-                Target::Postgres => 32 + 2 * workers,
-                _ => 8 + workers,
-            },
-            // A stack and its guard.
-            mappings: 256 + 2 * workers,
-            disk_bytes: ((match (self.target, self.work) {
-                (Target::Memory, _) | (_, Work::LifeCycle) => self.first_tasks(),
-                _ => self.most_tasks(),
-            }) * self.payload_bytes) as u64,
-            files,
-        }
-    }
-
     /// Returns whether the work only reads.
     pub(super) fn reads(&self) -> bool {
         matches!(self.work, Work::Get | Work::List)
@@ -458,6 +453,120 @@ impl Parameters {
             Work::Schedule => 2,
         };
         self.workers * self.tasks * each
+    }
+}
+
+/// The file that a trial with SQLite leaves.
+const DATABASE: &str = "test.db";
+
+/// The tasks that must be stored at the end.
+struct Expected {
+    target: Target,
+    /// The tasks that were stored before the work, which no work deletes.
+    stored: Vec<Task>,
+    /// Tasks that workers added and left.
+    added: Vec<Task>,
+    /// Tasks that are due and not claimed yet.
+    due: BTreeSet<TaskId>,
+}
+
+impl Expected {
+    /// Expects the tasks that are stored before the work.
+    fn new(parameters: &Parameters, stored: Vec<Task>) -> Expected {
+        Expected { target: parameters.target, stored, added: Vec::new(), due: BTreeSet::new() }
+    }
+
+    /// Adds tasks that wait to be claimed.
+    fn add_due(&mut self, due: &[Task]) {
+        self.due.extend(due.iter().map(|task| task.id));
+    }
+
+    /// Adds the results of the workers in a repetition. Returns their logs.
+    ///
+    /// # Errors
+    /// A task that was claimed twice, or never.
+    fn add(&mut self, results: Vec<WorkerResult>) -> Result<Vec<OperationLog>> {
+        let mut logs = Vec::with_capacity(results.len());
+        for result in results {
+            for id in result.claimed {
+                if !self.due.remove(&id) {
+                    let what = format!("the task {id}");
+                    return Err(TrialError::wrong(
+                        what,
+                        "claimed twice or not due",
+                        "claimed once",
+                    ));
+                }
+            }
+            self.added.extend(result.added);
+            logs.push(result.log);
+        }
+        expect("the number of due tasks that were never claimed", self.due.len(), 0)?;
+        Ok(logs)
+    }
+
+    /// Compares the expected tasks with the stored ones, which are in the order of ids.
+    ///
+    /// # Errors
+    /// The first task that is lost, too many, or not as it was left.
+    fn check(&self, found: &[Task]) -> Result<()> {
+        let mut wanted: Vec<&Task> = self.stored.iter().chain(&self.added).collect();
+        wanted.sort_by_key(|task| task.id);
+        expect("the number of tasks in the end", found.len(), wanted.len())?;
+        for (found, wanted) in found.iter().zip(wanted) {
+            if found != wanted {
+                let what = format!("the task {}", wanted.id);
+                let found = format!("missing or changed (found {} instead)", found.id);
+                return Err(TrialError::wrong(what, found, "as it was left"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the number of files that are left when the store is closed and should not be: temporary files of tasks, journals and
+    /// logs. `None` if nothing is stored in files.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    fn left_over(&self, directory: &Path, files: &Path) -> Result<Option<usize>> {
+        match self.target {
+            Target::Postgres | Target::Memory => Ok(None),
+            Target::Files => {
+                let wanted = self.stored.len() + self.added.len();
+                Ok(Some(files_left(files)?.saturating_sub(wanted)))
+            }
+            Target::Sqlite => {
+                let failed = TrialError::io("read", directory);
+                let mut left = 0;
+                for entry in fs::read_dir(directory).map_err(&failed)? {
+                    left += usize::from(entry.map_err(&failed)?.file_name() != DATABASE);
+                }
+                Ok(Some(left))
+            }
+        }
+    }
+}
+
+/// Compares the durability of the target with the counted syncs, if syncs were counted.
+///
+/// # Errors
+/// There were too few syncs.
+fn check_durability(
+    durability: Durability,
+    stats: &StoreStats,
+    parameters: &Parameters,
+) -> Result<()> {
+    let Some(syncs) = stats.syncs else { return Ok(()) };
+    let per_life = STATEMENTS_OF_A_LIFE.div_ceil(parameters.statements_per_txn);
+    let changes = match parameters.work {
+        Work::Get | Work::List => 0,
+        Work::LifeCycle => parameters.workers * parameters.tasks * per_life,
+        Work::Insert | Work::Schedule => parameters.operations(),
+    };
+    let changes = (changes * parameters.repeats) as u64;
+    match durability.contradicted(syncs, changes, stats.shares_syncs) {
+        Some(why) => Err(TrialError::Measuring(why)),
+        None => Ok(()),
     }
 }
 

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::super::common::tests::{problem, run};
-use crate::catalogue;
 use lab::durability::Durability;
 use lab::level::Level;
 use lab::trial::Measured;
+
+use super::super::common::tests::{problem, run};
+use super::*;
+use crate::catalogue;
 
 /// Tasks of each worker: some of the targets wait for the disk thirteen times for each.
 const TASKS: i64 = 4;
@@ -246,4 +248,24 @@ fn what_cannot_be_done_is_said() {
         "requires one worker",
     );
     said(&[("target", "postgres".into())], "no PostgreSQL server");
+}
+
+#[test]
+fn what_was_written_with_tasks_is_left_over_and_tasks_that_stay_are_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = directory.path().join("tasks");
+    fs::create_dir(&files).unwrap();
+    let left_over = |target| {
+        let expected =
+            Expected { target, stored: Vec::new(), added: Vec::new(), due: BTreeSet::new() };
+        expected.left_over(directory.path(), &files).unwrap()
+    };
+    fs::write(directory.path().join(DATABASE), "").unwrap();
+    fs::write(directory.path().join("test.db-journal"), "").unwrap();
+    // The directory of files is none of SQLite's.
+    assert_eq!(left_over(Target::Sqlite), Some(2));
+    assert_eq!(left_over(Target::Files), Some(0));
+    fs::write(files.join("1.tmp"), "").unwrap();
+    assert_eq!(left_over(Target::Files), Some(1));
+    assert_eq!(left_over(Target::Memory), None);
 }

@@ -44,14 +44,6 @@ pub(super) fn note_times(totals: &Totals, measured: &mut Measured) -> Result<()>
     Ok(())
 }
 
-fn table(title: &str, columns: &[&str], rows: Vec<Vec<String>>) -> DataTable {
-    DataTable {
-        title: title.to_owned(),
-        columns: columns.iter().map(|column| (*column).to_owned()).collect(),
-        rows,
-    }
-}
-
 pub(super) fn end_table(ends: &EndState) -> DataTable {
     let equal = ends.equal.iter().map(|name| (name.clone(), "equal".to_owned()));
     let differing = ends.differing.iter().cloned();
@@ -60,12 +52,12 @@ pub(super) fn end_table(ends: &EndState) -> DataTable {
     let rest = ends.left_out.iter().chain(&ends.unknown);
     let rest = rest.map(|(name, why)| (name.clone(), format!("not compared: {why}")));
     let rows = differing.chain(apart).chain(rest).chain(equal).map(|(name, how)| vec![name, how]);
-    table("end state", &["table", "compared with the recording"], rows.collect())
+    DataTable::new("end state", &["table", "compared with the recording"], rows)
 }
 
 pub(super) fn missing_table(coverage: &Coverage) -> DataTable {
     let rows = coverage.missing.iter().map(|(what, calls)| vec![what.clone(), calls.to_string()]);
-    table("not replayed", &["missing", "statements"], rows.collect())
+    DataTable::new("not replayed", &["missing", "statements"], rows)
 }
 
 pub(super) fn divergence_table(totals: &Totals, recording: &Recording) -> DataTable {
@@ -85,12 +77,12 @@ pub(super) fn divergence_table(totals: &Totals, recording: &Recording) -> DataTa
         vec![further.to_string(), String::new(), "further ones".to_owned(), String::new()]
     });
     let columns = ["divergences", "first event", "first divergence", "statement"];
-    table("divergences", &columns, rows.chain(further).collect())
+    DataTable::new("divergences", &columns, rows.chain(further))
 }
 
 /// Returns the reason for which a replay would have been refused, if that was accepted.
 pub(super) fn accepted_table(why: Option<TrialError>) -> Option<DataTable> {
-    why.map(|why| table("accepted", &["divergence"], vec![vec![why.to_string()]]))
+    why.map(|why| DataTable::new("accepted", &["divergence"], vec![vec![why.to_string()]]))
 }
 
 fn shortened(sql: &str) -> String {

@@ -70,7 +70,11 @@ impl Declared for Replay {
     type Parameters = Parameters;
 
     fn check(parameters: &Parameters, settings: &Settings) -> Result<()> {
-        parameters.check(settings)?;
+        if settings.get("locking_mode").and_then(Level::as_text) == Some("exclusive") {
+            return Err(TrialError::cannot_run(
+                "locking_mode = exclusive keeps other recorded connections out",
+            ));
+        }
         Recording::check(parameters.trace()?)
     }
 
@@ -463,16 +467,6 @@ impl Parameters {
     pub(super) fn trace(&self) -> Result<&Path> {
         let trace = self.trace.as_deref().map(Path::new);
         trace.ok_or_else(|| TrialError::cannot_run("trace names no trace of an application"))
-    }
-
-    /// Checks the rules between parameters.
-    pub(super) fn check(&self, settings: &Settings) -> Result<()> {
-        if settings.get("locking_mode").and_then(Level::as_text) == Some("exclusive") {
-            return Err(TrialError::cannot_run(
-                "locking_mode = exclusive keeps other recorded connections out",
-            ));
-        }
-        Ok(())
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
+use script::effect::quoted;
+
 use super::survey::{
     Field, Frequency, Survey, is_searchable, is_unspaced, misspelled, prefix, terms, unaccented,
     words,
 };
 use crate::workload::fts::queries::{How, Operator, Query, Shape};
-use crate::workload::fts::table::identifier;
 use crate::workload::fts::truth::Meaning;
 use Frequency::{Common, Middling, Rare};
 
@@ -263,7 +264,7 @@ fn column_filter(survey: &Survey) -> Drawn {
         let name = &survey.columns[*column];
         let word = fields.filter_map(word).next()?;
         let meaning = Meaning::Column(name.clone(), word.clone());
-        Some((format!("{}: {word}", identifier(name)), rows(meaning)))
+        Some((format!("{}: {word}", quoted(name)), rows(meaning)))
     };
     let columns: Vec<usize> = (0..survey.columns.len()).collect();
     let why = "no column has a word of three letters or more";

@@ -18,6 +18,7 @@ use std::path::Path;
 use self::survey::{Sample, Survey};
 use super::truth::{Judge, Sense};
 use crate::import::{ImportError, TextFile};
+use crate::parameters::Choice;
 use crate::workload::fts::queries::{How, OWN, Operator, Query, Shape};
 use crate::workload::fts::truth::{Meaning, words_of};
 
@@ -161,9 +162,9 @@ fn own_queries(text: &str, columns: &[String]) -> Result<Vec<Query>, String> {
 
 /// Returns a pattern that a column is compared with.
 fn pattern(line: &str, columns: &[String]) -> Result<Option<Query>, String> {
-    let parts = Operator::ALL.into_iter().find_map(|operator| {
-        let (column, pattern) = line.split_once(&format!(" {} ", operator.name()))?;
-        Some((column_name(column.trim())?, operator, pattern.trim()))
+    let parts = Operator::ALL.iter().find_map(|(operator, name, _)| {
+        let (column, pattern) = line.split_once(&format!(" {name} "))?;
+        Some((column_name(column.trim())?, *operator, pattern.trim()))
     });
     match parts {
         None => Ok(None),

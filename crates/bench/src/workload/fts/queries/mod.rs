@@ -57,25 +57,17 @@ impl Shape {
     }
 }
 
-/// An operator that compares a column with a pattern, row by row or through a trigram index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Operator {
-    Like,
-    Glob,
-    Regexp,
-}
-
-impl Operator {
-    pub(super) const ALL: [Operator; 3] = [Operator::Like, Operator::Glob, Operator::Regexp];
-
-    /// Returns its name in SQL.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Operator::Like => "LIKE",
-            Operator::Glob => "GLOB",
-            Operator::Regexp => "REGEXP",
-        }
+choice! {
+    /// An operator that compares a column with a pattern, row by row or through a trigram index.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Operator {
+        /// `%` and `_`.
+        Like = "LIKE",
+        /// `*`, `?` and `[…]`.
+        Glob = "GLOB",
+        /// Regular expressions.
+        Regexp = "REGEXP",
     }
 }
 

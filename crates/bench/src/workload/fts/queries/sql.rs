@@ -1,7 +1,10 @@
 //! Queries as SQL: for a full-text table, and the nearest that a plain one can answer.
 
+use script::effect::{literal, quoted};
+
 use super::{How, LIMIT, Operator, Query, Shape};
-use crate::workload::fts::table::{Kind, TABLE, TableOptions, identifier, text};
+use crate::parameters::Choice;
+use crate::workload::fts::table::{Kind, TABLE, TableOptions};
 use crate::workload::fts::truth::Meaning::{self, Column, Phrase, Prefix, StartsWith, Words};
 
 /// A query in SQL.
@@ -61,7 +64,7 @@ impl Query {
             return Err(format!("there is no column `{column}`"));
         }
         // The full-text table of external content answers too: its index may know the pattern.
-        let (column, operator) = (identifier(column), operator.name());
+        let (column, operator) = (quoted(column), operator.name());
         let rows = format!("FROM {TABLE} WHERE {column} {operator} ?1");
         Ok(Sql {
             statement: format!("SELECT * {rows}"),
@@ -109,7 +112,7 @@ fn like_sql(meaning: &Meaning, shape: Shape, columns: &[String]) -> Result<Sql, 
 
 /// Returns a condition on one column; words of queries contain neither `%` nor `_`.
 fn like(column: &str, pattern: &str) -> String {
-    format!("{} LIKE {}", identifier(column), text(pattern))
+    format!("{} LIKE {}", quoted(column), literal(pattern))
 }
 
 #[cfg(test)]

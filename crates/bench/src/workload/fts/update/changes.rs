@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use engine::{Connection, EngineError, Statement, Step};
 use lab::seed::{Seed, SplitMix64};
+use script::effect::quoted;
 
 use super::super::load::bind;
 use super::super::source::Source;
-use super::super::table::{TABLE, TableOptions, differing, identifier, listed};
+use super::super::table::{TABLE, TableOptions, differing, listed};
 use crate::error::{Result, TrialError};
 use crate::generate::{Corpus, Documents};
 use crate::measure::CpuTime;
@@ -178,7 +179,7 @@ impl<'c> Changes<'c> {
         let assignments: Vec<String> = columns
             .iter()
             .enumerate()
-            .map(|(number, name)| format!("{} = ?{}", identifier(name), number + 1))
+            .map(|(number, name)| format!("{} = ?{}", quoted(name), number + 1))
             .collect();
         let update = format!(
             "UPDATE {table} SET {} WHERE rowid = ?{}",

@@ -55,7 +55,26 @@ impl Declared for BulkInsert {
     type Parameters = Parameters;
 
     fn check(parameters: &Parameters, settings: &Settings) -> Result<()> {
-        parameters.check(settings)
+        let wrong =
+            |name: &str, wanted: &str| TrialError::setting(name, settings.get(name), wanted);
+        let rows = parameters.rows_per_statement();
+        match parameters.method {
+            _ if parameters.target == Target::Pages => parameters.check_all_at_once(&wrong),
+            Method::Values if rows > MAX_HOST_PARAMETERS => Err(wrong(
+                "rows_per_statement",
+                "from 1 to 32766 with the method `values`, which binds each row",
+            )),
+            Method::Carray if rows > MAX_ARRAY_ELEMENTS as usize => {
+                Err(wrong("rows_per_statement", "at most 2147483647 with the method `carray`"))
+            }
+            method if method.copies() => parameters.check_all_at_once(&wrong),
+            _ => Ok(()),
+        }?;
+        if parameters.table.is_keyed_by_value() && parameters.order.is_none() {
+            let wanted = "an order of keys, since the values of this table must be distinct";
+            return Err(wrong("order", wanted));
+        }
+        Ok(())
     }
 
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
@@ -431,30 +450,6 @@ impl Parameters {
             None => self.values.fill(&mut data, seed),
         }
         Ok(data)
-    }
-
-    /// Checks the rules between parameters.
-    pub(super) fn check(&self, settings: &Settings) -> Result<()> {
-        let wrong =
-            |name: &str, wanted: &str| TrialError::setting(name, settings.get(name), wanted);
-        let rows = self.rows_per_statement();
-        match self.method {
-            _ if self.target == Target::Pages => self.check_all_at_once(&wrong),
-            Method::Values if rows > MAX_HOST_PARAMETERS => Err(wrong(
-                "rows_per_statement",
-                "from 1 to 32766 with the method `values`, which binds each row",
-            )),
-            Method::Carray if rows > MAX_ARRAY_ELEMENTS as usize => {
-                Err(wrong("rows_per_statement", "at most 2147483647 with the method `carray`"))
-            }
-            method if method.copies() => self.check_all_at_once(&wrong),
-            _ => Ok(()),
-        }?;
-        if self.table.is_keyed_by_value() && self.order.is_none() {
-            let wanted = "an order of keys, since the values of this table must be distinct";
-            return Err(wrong("order", wanted));
-        }
-        Ok(())
     }
 
     /// Checks a method that inserts all rows at once, in the order in which they arrive.
