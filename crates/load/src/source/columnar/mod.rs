@@ -8,13 +8,11 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::sync_channel;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use parquet::file::metadata::ParquetMetaData;
 
 use super::arrow::{BATCH_BYTES, BATCH_ROWS, Parts, columns_of, info_of_schema};
 use super::format::{ARROW, PARQUET, beginning};
@@ -27,7 +25,7 @@ use crate::error::{LoadError, Result};
 /// A reader of Parquet or Arrow IPC.
 pub struct ColumnarSource {
     info: SourceInfo,
-    batches: Columns,
+    batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
     parts: Parts,
     /// Batches of the file that have been read.
     read: u64,
@@ -64,7 +62,7 @@ impl ColumnarSource {
         let unusable = LoadError::open(path);
         let file = File::open(path).map_err(unusable)?;
         let name = path.display().to_string();
-        guarded(&name.clone(), || open((path, name), file, decimals, only)).map(Some)
+        guarded(&name.clone(), || open(name, file, decimals, only)).map(Some)
     }
 }
 
@@ -82,7 +80,7 @@ fn length(name: &str, file: &File) -> Result<u64> {
 }
 
 fn parquet(
-    (path, name): (&Path, String),
+    name: String,
     file: File,
     decimals: Decimals,
     only: &[String],
@@ -95,8 +93,10 @@ fn parquet(
     let of_file = metadata.metadata();
     // A negative number is damage, which reading will find.
     let rows = u64::try_from(of_file.file_metadata().num_rows()).unwrap_or(0);
-    let mut schema = Arc::clone(metadata.schema());
+    let (mut columns, mut schema) = (ProjectionMask::all(), Arc::clone(metadata.schema()));
     if !only.is_empty() {
+        // Not by names, in which the library takes a dot for the way into a nested column.
+        columns = ProjectionMask::roots(metadata.parquet_schema(), roots.iter().copied());
         schema = Arc::new(schema.project(&roots).map_err(|error| LoadError::form(&name, error))?);
     }
     let bytes: i64 = of_file.row_groups().iter().map(|group| group.total_byte_size()).sum();
@@ -104,107 +104,9 @@ fn parquet(
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     let rows_of_file = usize::try_from(rows).unwrap_or(usize::MAX);
     let at_a_time = rows_at_a_time(rows_of_file, bytes);
-    let mut columns = Columns { places: vec![(0, 0); roots.len()], ..Columns::default() };
-    for (number, part) in parallel_parts(of_file, &roots, rows).into_iter().enumerate() {
-        part.iter().enumerate().for_each(|(at, column)| columns.places[*column] = (number, at));
-        // Not by names, in which the library takes a dot for the way into a nested column.
-        let roots = part.iter().map(|column| roots[*column]);
-        let mask = ProjectionMask::roots(metadata.parquet_schema(), roots);
-        // Each thread has a place in the file of its own.
-        let file = File::open(path).map_err(LoadError::open(path))?;
-        let reader = pages::batches(file, &metadata, mask, at_a_time).map_err(unusable)?;
-        columns.parts.push(Box::new(reader));
-    }
-    Ok(ColumnarSource::new(name, &schema, columns, Extent::Rows(rows), (total_bytes, decimals)))
-}
-
-/// Rows from which on columns are read in parallel.
-const LEAST_ROWS: u64 = 50_000;
-/// The most threads that read columns.
-const MOST_READERS: usize = 4;
-
-/// Divides the columns among threads, so that each decodes about as many bytes.
-fn parallel_parts(file: &ParquetMetaData, roots: &[usize], rows: u64) -> Vec<Vec<usize>> {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let readers = if rows < LEAST_ROWS { 1 } else { processors.min(MOST_READERS) };
-    let mut bytes = vec![0; roots.len()];
-    let schema = file.file_metadata().schema_descr();
-    for chunk in file.row_groups().iter().flat_map(|group| group.columns().iter().enumerate()) {
-        let root = schema.get_column_root_idx(chunk.0);
-        if let Some(column) = roots.iter().position(|known| *known == root) {
-            bytes[column] += chunk.1.uncompressed_size().max(1);
-        }
-    }
-    let mut parts = vec![(0, Vec::new()); readers.clamp(1, roots.len().max(1))];
-    let mut columns: Vec<usize> = (0..roots.len()).collect();
-    columns.sort_by_key(|column| std::cmp::Reverse(bytes[*column]));
-    for column in columns {
-        if let Some(least) = parts.iter_mut().min_by_key(|(bytes, _)| *bytes) {
-            least.0 += bytes[column];
-            least.1.push(column);
-        }
-    }
-    // The library gives columns in the order of the file.
-    parts.iter_mut().for_each(|(_, columns)| columns.sort_unstable());
-    parts.into_iter().map(|(_, columns)| columns).collect()
-}
-
-type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
-
-/// The columns of a file, some from each of its parts, whose batches have the same rows.
-#[derive(Default)]
-struct Columns {
-    parts: Vec<Batches>,
-    /// The part of each column, and its place there; empty if there is one part with all of them.
-    places: Vec<(usize, usize)>,
-}
-
-impl Columns {
-    /// Reads each part on a thread of its own, if there are several.
-    fn read_ahead(&mut self) {
-        if self.parts.len() > 1 {
-            self.parts = std::mem::take(&mut self.parts).into_iter().map(ahead).collect();
-        }
-    }
-}
-
-impl Iterator for Columns {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let batches: Vec<_> = self.parts.iter_mut().map(Iterator::next).collect();
-        let batches: Option<Result<Vec<RecordBatch>, _>> = batches.into_iter().collect();
-        let joined = |mut batches: Vec<RecordBatch>| {
-            if batches.len() == 1 {
-                return Ok(batches.remove(0));
-            }
-            let column = |(part, at): &(usize, usize)| {
-                let batch: &RecordBatch = &batches[*part];
-                (batch.schema_ref().field(*at).clone(), Arc::clone(batch.column(*at)))
-            };
-            let (fields, columns): (Vec<_>, Vec<_>) = self.places.iter().map(column).unzip();
-            RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
-        };
-        batches.map(|batches| batches.and_then(joined))
-    }
-}
-
-/// Reads batches on a thread of its own, as many ahead as are taken at a time.
-fn ahead(mut batches: Batches) -> Batches {
-    let (sender, receiver) = sync_channel(1);
-    std::thread::spawn(move || {
-        loop {
-            let next = catch_unwind(AssertUnwindSafe(|| batches.next()));
-            let damaged = |_| Some(Err(ArrowError::ParseError("it is damaged".to_owned())));
-            let Some(batch) = next.unwrap_or_else(damaged) else { return };
-            let is_last = batch.is_err();
-            // The receiver may be gone.
-            if sender.send(batch).is_err() || is_last {
-                return;
-            }
-        }
-    });
-    Box::new(receiver.into_iter())
+    let reader = pages::batches(file, &metadata, columns, at_a_time).map_err(unusable)?;
+    let (batches, extent) = (Box::new(reader), Extent::Rows(rows));
+    Ok(ColumnarSource::new(name, &schema, batches, extent, (total_bytes, decimals)))
 }
 
 /// Returns the numbers of the columns to read, in the order of the file.
@@ -232,7 +134,7 @@ fn with_all_years(
 }
 
 fn arrow_ipc(
-    (_, name): (&Path, String),
+    name: String,
     file: File,
     decimals: Decimals,
     _only: &[String],
@@ -240,9 +142,8 @@ fn arrow_ipc(
     let total_bytes = length(&name, &file)?;
     let (batches, schema) =
         ipc::Batches::open(file, total_bytes).map_err(|error| LoadError::form(&name, error))?;
-    let extent = Extent::Batches(batches.left());
-    let columns = Columns { parts: vec![Box::new(batches)], places: Vec::new() };
-    Ok(ColumnarSource::new(name, &schema, columns, extent, (total_bytes, decimals)))
+    let (extent, batches) = (Extent::Batches(batches.left()), Box::new(batches));
+    Ok(ColumnarSource::new(name, &schema, batches, extent, (total_bytes, decimals)))
 }
 
 fn is_text(data_type: &DataType) -> bool {
@@ -263,7 +164,7 @@ impl ColumnarSource {
     fn new(
         name: String,
         schema: &Schema,
-        batches: Columns,
+        batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
         extent: Extent,
         (total_bytes, decimals): (u64, Decimals),
     ) -> ColumnarSource {
@@ -295,11 +196,7 @@ impl Source for ColumnarSource {
         &self.info
     }
 
-    fn begin(&mut self, options: ReadOptions) {
-        if !options.on_demand {
-            self.batches.read_ahead();
-        }
-    }
+    fn begin(&mut self, _options: ReadOptions) {}
 
     fn next(&mut self) -> Result<Option<Batch>> {
         let name = &*self.info.name;

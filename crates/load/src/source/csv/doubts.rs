@@ -24,16 +24,6 @@ fn lossy_text(text: &[u8]) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
-/// Returns words as options of the command line.
-fn options(option: &str, words: &[String]) -> String {
-    let option = |word: &String| {
-        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '-' | '.');
-        let quote = if word.chars().all(is_plain) && !word.is_empty() { "" } else { "'" };
-        format!("{option} {quote}{word}{quote}")
-    };
-    words.iter().map(option).collect::<Vec<_>>().join(" ")
-}
-
 impl Reader {
     /// Warns of doubts that the first rows raise.
     pub(super) fn doubt(&self, bytes: &[u8], kinds: &[ColumnKind]) {
@@ -197,9 +187,9 @@ impl Reader {
             words.push(String::new());
         }
         self.notes.warn(format!(
-            "words for missing values are texts in {}; {} reads them as NULL",
+            "words for missing values are texts in {}; {}reads them as NULL",
             names.join(", "),
-            options("--null", &words)
+            words.iter().map(|word| format!("--null '{word}' ")).collect::<String>()
         ));
     }
 
@@ -210,7 +200,12 @@ impl Reader {
             let begin = last_lines(bytes, lines);
             let footer = &bytes[begin..];
             if begin > 0 && has_empty_line(&bytes[..begin]) {
-                if footer.iter().filter(is_quote).count().is_multiple_of(2) {
+                // Empty lines between all rows mean nothing.
+                let rows = bytes[..begin].trim_ascii_end();
+                let has_others = [&b"\n\n"[..], b"\n\r\n"]
+                    .iter()
+                    .any(|pair| memchr::memmem::find(rows, pair).is_some());
+                if !has_others && footer.iter().filter(is_quote).count().is_multiple_of(2) {
                     let first =
                         lossy_text(footer.split(|byte| *byte == b'\n').next().unwrap_or(footer));
                     self.notes.warn(format!("rows stand behind an empty line near the end, from `{}` on; --skip-lines 0,{lines} leaves them out", first.trim()));

@@ -147,6 +147,7 @@ fn read_header(input: Input, options: CsvOptions) -> Result<(Text, Reader)> {
     let mut reader = Reader {
         input: input.name.to_owned(),
         dialect: options.dialect(found.delimiter),
+        longest_null: options.null.iter().map(String::len).max().unwrap_or(0),
         options,
         names: Vec::new(),
         further: 0,
@@ -326,6 +327,7 @@ impl Reader {
         let Dialect { delimiter, quote, trim, .. } = self.dialect;
         let character = |byte: u8| match byte {
             b'\t' => "tab".to_owned(),
+            byte if byte.is_ascii_control() => format!("`\\x{byte:02x}`"),
             byte => format!("`{}`", char::from(byte)),
         };
         let mut form = format!("CSV, {}, delimiter {}", self.encoding, character(delimiter));
@@ -389,6 +391,8 @@ impl Reader {
     #[inline]
     fn is_null(&self, bytes: &[u8], field: Field) -> bool {
         match field.quoting {
+            // Few values are as short as that.
+            Quoting::Plain if field.range().len() > self.longest_null => false,
             Quoting::Plain => {
                 let text = &bytes[field.range()];
                 self.options.null.iter().any(|null| text == null.as_bytes())

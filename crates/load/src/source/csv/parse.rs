@@ -30,6 +30,8 @@ pub struct Reader {
     /// The name of the text in messages.
     pub(super) input: String,
     pub(super) options: CsvOptions,
+    /// Bytes of the longest text that means NULL.
+    pub(super) longest_null: usize,
     pub(super) dialect: Dialect,
     /// The columns; if rows are mended, the last one has the values that rows have too many.
     pub(super) names: Vec<String>,
@@ -166,8 +168,8 @@ impl<'r> Block<'r> {
                 Record::Whole(range) => match self.fit(listed, range.end, records.is_mended) {
                     Ok(mended) => {
                         listed += self.reader.names.len();
-                        let header = &self.reader.header_line;
-                        if !header.is_empty() && self.bytes[range.clone()].starts_with(header) {
+                        // Few rows begin as the header does.
+                        if self.bytes.get(range.start) == self.reader.header_line.first() {
                             self.reader.compare_with_header(&self.bytes[range.clone()]);
                         }
                         if let Some(fault) = mended {
@@ -418,7 +420,7 @@ impl Reader {
     /// Warns of a row that is the header once more.
     #[cold]
     fn compare_with_header(&self, row: &[u8]) {
-        if row.trim_ascii_end() == self.header_line {
+        if row.trim_ascii_end() == self.header_line && self.width() > 1 {
             self.notes.warn("a row repeats the header and was loaded as a row; delete it, or leave it out with --strict, --type and --on-error skip");
         }
     }

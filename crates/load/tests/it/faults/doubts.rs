@@ -16,8 +16,8 @@ fn notes(name: &str, text: &str) -> Vec<Note> {
 #[test]
 fn every_doubt_names_the_option_that_reads_the_file_otherwise() {
     for (text, words) in [
-        ("id,x\n1,NA\n2,-\n3,5\n", "are texts in x; --null - --null NA reads"),
-        ("id,x\n1,\n2,n/a\n3,5\n", "--null n/a --null '' reads"),
+        ("id,x\n1,NA\n2,-\n3,5\n", "are texts in x; --null '-' --null 'NA' reads"),
+        ("id,x\n1,\n2,n/a\n3,5\n", "--null 'n/a' --null '' reads"),
         ("id,x\n1,\\N\n2,ab\n", "--null '\\N' reads"),
         ("id,x\n1,#DIV/0!\n2,3\n", "--null '#DIV/0!' reads"),
         ("# by x\n# v 1\nid,v\n1,2\n3,4\n", "skipped: 2 lines before the header"),
@@ -52,6 +52,8 @@ fn files_without_a_doubt_raise_none() {
         "id,x\n1,\n2,5\n",
         "code,x\na,1\n",
         "it's,x\n1,'\n",
+        "a,b\n\n1,x\n\n2,y\n\n3,z\n",
+        "name\nname\nAnn\n",
     ] {
         let warnings: Vec<String> = notes("a.csv", text)
             .iter()
