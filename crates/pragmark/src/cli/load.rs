@@ -148,7 +148,7 @@ pub struct LoadArgs {
     /// Table to load into.
     #[arg(long, value_name = "NAME")]
     pub table: String,
-    /// Add the rows to an existing table. Columns are matched by name, with --no-header by position.
+    /// Add the rows to an existing table. Columns are matched by name, with `--header 0` by position.
     #[arg(long)]
     pub append: bool,
     /// Drop the table with its indexes and triggers, and create it again; --replace=keep-indexes creates these again, too.
@@ -318,9 +318,22 @@ pub struct LoadArgs {
     /// reads all of it (integrity_check and row count).
     #[arg(long, value_enum, value_name = "ACTIONS", value_delimiter = ',')]
     pub then: Vec<ThenArg>,
+    /// The same as --then analyze.
+    #[arg(long, hide = true)]
+    pub analyze: bool,
+    /// The same as --then check.
+    #[arg(long, hide = true)]
+    pub check: bool,
+    /// The same as --lenient=columns.
+    #[arg(long, hide = true)]
+    pub add_columns: bool,
 }
 
 impl LoadArgs {
+    fn adds_columns(&self) -> bool {
+        self.add_columns || self.lenient.contains(&LenientArg::Columns)
+    }
+
     /// Loads, or shows what a load would do.
     pub fn execute(self) -> Result<Exit> {
         let request =
@@ -356,7 +369,7 @@ fn opening(args: &LoadArgs) -> Result<Opening> {
     opening.columns = all(&args.select);
     opening.names.clone_from(&args.rename);
     opening.file_column.clone_from(&args.filename_column);
-    opening.adds_columns = args.lenient.contains(&LenientArg::Columns);
+    opening.adds_columns = args.adds_columns();
     opening.long = all(&args.long);
     opening.decimals = decimals(args.decimals);
     opening.dates = args.dates.map(|order| dates(args, order));
@@ -425,9 +438,9 @@ fn request(args: &LoadArgs) -> Result<Request> {
         None => Duplicates::Refuse,
     };
     request.foreign_keys = args.foreign_keys;
-    request.analyze = args.then.contains(&ThenArg::Analyze);
-    request.check = args.then.contains(&ThenArg::Check);
-    request.adds_columns = args.lenient.contains(&LenientArg::Columns);
+    request.analyze = args.analyze || args.then.contains(&ThenArg::Analyze);
+    request.check = args.check || args.then.contains(&ThenArg::Check);
+    request.adds_columns = args.adds_columns();
     request.keeps_indexes = args.replace == Some(ReplaceArg::KeepIndexes);
     request.page_size = args.page_size;
     Ok(request)

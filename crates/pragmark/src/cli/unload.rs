@@ -39,7 +39,7 @@ pub struct UnloadArgs {
     #[arg(long, value_name = "NAME|SQL")]
     pub rows: Option<String>,
     /// Format: csv, tsv, json, jsonl, each also with .gz or .zst; parquet, arrow, or arrows for a stream [default: the
-    /// ending of the file].
+    /// ending of the file; csv to standard output].
     #[arg(long, value_name = "ENDING")]
     pub format: Option<OutputForm>,
     /// Begin another file after this size (1GB) or number of rows (100000), people-0001.csv, people-0002.csv, …; or divide
@@ -58,13 +58,14 @@ impl UnloadArgs {
     /// Writes the rows.
     pub fn execute(self) -> Result<Exit> {
         let output = (self.output != Path::new("-")).then_some(self.output);
-        let of_name = |output: &PathBuf| {
-            let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            OutputForm::of_name(&name)
+        let of_name = || {
+            // Rows in a pipe are CSV.
+            let output = output.as_deref().unwrap_or(Path::new("rows.csv"));
+            OutputForm::of_name(&output.file_name()?.to_string_lossy())
         };
-        let form = self.format.or_else(|| output.as_ref().and_then(of_name)).ok_or_else(|| {
+        let form = self.format.or_else(of_name).ok_or_else(|| {
             Error::mistake("the format is not clear")
-                .hint("name it: --format csv, jsonl or parquet")
+                .hint("name it: --format csv, tsv, json, jsonl, parquet, arrow or arrows")
         })?;
         commands::unload::execute(&Unload {
             database: self.database,

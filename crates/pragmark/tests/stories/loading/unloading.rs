@@ -24,6 +24,10 @@ fn rows_are_unloaded_and_loaded_again() {
         .exits(0)
         .says(&["{\"name\":\"Bonn\"}\n"]);
     laboratory
+        .pragmark(&["unload", "towns.db", "-", "--rows", query])
+        .exits(0)
+        .says(&["name\nBonn\n"]);
+    laboratory
         .pragmark(&["unload", "towns.db", "out"])
         .exits(2)
         .complains(&["the format is not clear", "--format"]);
