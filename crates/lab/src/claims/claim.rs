@@ -28,7 +28,7 @@ pub struct Claim {
     /// The metric of one variant by itself, in its own unit; with `at_least`, `at_most` or `between`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Single>,
-    /// Two variants' metric differ by no more than the fraction `within`.
+    /// The metric of two variants differs by at most the fraction `within`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub equal: Option<Pair>,
     /// The metric never grows along the list of variants, except by the fraction `tolerance`.

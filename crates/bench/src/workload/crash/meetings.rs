@@ -21,7 +21,7 @@ parameters! {
     /// The parameters of one trial.
     #[derive(Clone, Copy, Debug)]
     struct Parameters {
-        /// Schedules to play of each scenario at most.
+        /// Maximum number of schedules per scenario.
         schedules: usize = 20_000, 1..;
     }
 }

@@ -12,7 +12,7 @@ use crate::parameters::{FilePath, Rows};
 parameters! {
     /// Generated documents.
     struct GeneratorParameters {
-        /// Documents; of a file with fewer, all that it has.
+        /// Documents, or all of a file with fewer.
         rows: Rows = 100_000, 1..;
         /// The period of Hacker News that generated documents resemble.
         era: Era = Era::Early;

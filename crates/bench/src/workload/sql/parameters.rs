@@ -137,8 +137,8 @@ parameters! {
         think as "think_us": Micros = 0, 0..=3_600_000_000;
         /// Latency limit of a transaction: the share of those that took longer is reported. 0: none.
         latency_limit as "latency_limit_us": Micros = 0, 0..=3_600_000_000;
-        /// Executions of scripts that share one transaction; 0: as the scripts say, otherwise each statement is its
-        /// own.
+        /// Executions of scripts that share one transaction; 0: the scripts decide; a statement outside
+        /// of BEGIN and COMMIT commits alone.
         group: usize = 0, 0..=1_000_000;
         /// When statements are prepared.
         prepare: Preparing = Preparing::Once;
