@@ -1,48 +1,57 @@
 //! Texts of statements without what differs from one execution to the next.
 
-use std::iter::Peekable;
-use std::str::CharIndices;
-
 use script::effect::first_word;
+use script::{Kind, tokens};
 
 /// Returns the text with `?` for every literal and parameter, without comments and with single spaces. Names in single quotes, such
 /// as `FROM 't'`, stay. Lists of parameters in parentheses become one, so `IN (1, 2)` equals `IN (?, ?, ?)`, and so do the rows after
 /// `VALUES`.
 pub fn normalised(sql: &str) -> String {
     let mut out = String::with_capacity(sql.len());
-    let chars = sql.char_indices().peekable();
-    let mut tokens = Tokens { sql, chars, words: [""; 2], is_vacuum: first_word(sql) == "vacuum" };
-    while let Some(token) = tokens.next() {
-        tokens.remember(&token);
-        append(&mut out, token);
+    // `VACUUM INTO` names a file and not a table.
+    let is_vacuum = first_word(sql) == "vacuum";
+    // The two pieces before, the nearest first.
+    let mut before = [""; 2];
+    for piece in pieces(sql) {
+        let piece = match piece.as_bytes()[0] {
+            _ if is_comment(piece) || piece.trim().is_empty() => " ",
+            b'\'' if !is_vacuum && names_follow(before) => piece,
+            b'\'' | b'?' | b'0'..=b'9' => "?",
+            b':' | b'@' | b'$' | b'.' if piece.len() > 1 => "?",
+            b'x' | b'X' if piece[1..].starts_with('\'') => "?",
+            _ => piece,
+        };
+        if piece != " " {
+            before = [piece, before[0]];
+        }
+        append(&mut out, piece);
     }
     shorten_lists(out)
 }
 
-/// A piece of SQL.
-enum Token<'a> {
-    Space,
-    Value,
-    Word(&'a str),
-    Sign(char),
+/// Words after which a text in single quotes is a name.
+const BEFORE_NAMES: [&str; 12] = [
+    ".", "from", "join", "into", "update", "table", "index", "view", "trigger", "exists",
+    "references", "as",
+];
+
+/// Returns whether a text in single quotes is a name after these pieces.
+fn names_follow([before, earlier]: [&str; 2]) -> bool {
+    // `a IS DISTINCT FROM 'b'` compares.
+    BEFORE_NAMES.iter().any(|word| word.eq_ignore_ascii_case(before))
+        && !earlier.eq_ignore_ascii_case("distinct")
 }
 
-fn append(out: &mut String, token: Token<'_>) {
-    let glued = |out: &String| out.ends_with(['(', ' ', '.']) || out.is_empty();
-    match token {
-        Token::Space if glued(out) => {}
-        Token::Space => out.push(' '),
-        Token::Value => out.push('?'),
-        Token::Word(word) => out.push_str(word),
-        Token::Sign(sign) => {
-            if matches!(sign, ',' | ')' | ';') && out.ends_with(' ') {
+fn append(out: &mut String, piece: &str) {
+    match piece {
+        " " if out.ends_with(['(', ' ', '.']) || out.is_empty() => {}
+        "," | ")" | ";" => {
+            if out.ends_with(' ') {
                 out.pop();
             }
-            out.push(sign);
-            if sign == ',' {
-                out.push(' ');
-            }
+            out.push_str(if piece == "," { ", " } else { piece });
         }
+        piece => out.push_str(piece),
     }
 }
 
@@ -58,158 +67,35 @@ fn shorten_lists(mut text: String) -> String {
     text
 }
 
-struct Tokens<'a> {
-    sql: &'a str,
-    chars: Peekable<CharIndices<'a>>,
-    /// The two words before, the nearest first; a `.` counts as one.
-    words: [&'a str; 2],
-    /// `VACUUM INTO` names a file and not a table.
-    is_vacuum: bool,
-}
-
-/// Words after which a text in single quotes is a name.
-const BEFORE_NAMES: [&str; 12] = [
-    ".", "from", "join", "into", "update", "table", "index", "view", "trigger", "exists",
-    "references", "as",
-];
-
-impl<'a> Tokens<'a> {
-    fn next(&mut self) -> Option<Token<'a>> {
-        let (at, first) = self.chars.next()?;
-        let second = self.chars.peek().map(|(_, next)| *next);
-        Some(match first {
-            '-' if second == Some('-') => self.comment(|_, next| next == '\n'),
-            '/' if second == Some('*') => self.comment(|before, next| before == '*' && next == '/'),
-            _ if first.is_whitespace() => Token::Space,
-            '\'' if self.is_name() => self.name(at, '\''),
-            '\'' => self.quoted('\'', Token::Value),
-            '"' | '`' => self.name(at, first),
-            '[' => self.name(at, ']'),
-            'x' | 'X' if second == Some('\'') => {
-                self.chars.next();
-                self.quoted('\'', Token::Value)
-            }
-            '?' | ':' | '@' | '$' => self.parameter(first),
-            _ if first.is_ascii_digit() => self.number(),
-            '.' if second.is_some_and(|c| c.is_ascii_digit()) => self.number(),
-            _ if is_word(first) => Token::Word(self.word(at)),
-            sign => Token::Sign(sign),
-        })
-    }
-
-    fn remember(&mut self, token: &Token<'a>) {
-        let word = match token {
-            Token::Space => return,
-            Token::Word(word) => word,
-            Token::Sign('.') => ".",
-            Token::Sign(_) | Token::Value => "",
-        };
-        self.words = [word, self.words[0]];
-    }
-
-    /// Returns whether a text in single quotes is a name here.
-    fn is_name(&self) -> bool {
-        let [before, earlier] = self.words;
-        let is = |word: &str| word.eq_ignore_ascii_case(before);
-        // `a IS DISTINCT FROM 'b'` compares.
-        BEFORE_NAMES.into_iter().any(is)
-            && !self.is_vacuum
-            && !earlier.eq_ignore_ascii_case("distinct")
-    }
-
-    fn comment(&mut self, is_end: impl Fn(char, char) -> bool) -> Token<'a> {
-        // The second sign of the beginning cannot be the first of the end.
-        self.chars.next();
-        let mut before = ' ';
-        for (_, next) in self.chars.by_ref() {
-            if is_end(before, next) {
-                break;
-            }
-            before = next;
-        }
-        Token::Space
-    }
-
-    fn quoted(&mut self, quote: char, token: Token<'a>) -> Token<'a> {
-        while let Some((_, next)) = self.chars.next() {
-            if next != quote {
-                continue;
-            }
-            if self.chars.next_if(|(_, after)| *after == quote).is_none() {
-                break;
+/// Returns the pieces of a statement: a comment, a text or name in quotes, a blob, a number, a parameter or a word as a whole, each
+/// other character by itself.
+pub fn pieces(sql: &str) -> impl Iterator<Item = &str> {
+    let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    let mut tokens = tokens(sql).peekable();
+    std::iter::from_fn(move || {
+        let first = tokens.next()?;
+        let mut end = first.start + first.text.len();
+        let next = tokens.peek().map_or("", |next| next.text);
+        if matches!(first.text, "x" | "X") && next.starts_with('\'') {
+            end += tokens.next()?.text.len();
+        } else if is_number(first.text) || first.text == "." && is_number(next) {
+            let mut before = first.text;
+            while let Some(part) = tokens.next_if(|part| match part.text {
+                "." => true,
+                "+" | "-" => before.ends_with(['e', 'E']),
+                _ => part.kind == Kind::Word,
+            }) {
+                before = part.text;
+                end += before.len();
             }
         }
-        token
-    }
-
-    fn name(&mut self, begin: usize, quote: char) -> Token<'a> {
-        self.quoted(quote, Token::Space);
-        Token::Word(&self.sql[begin..self.offset()])
-    }
-
-    fn parameter(&mut self, first: char) -> Token<'a> {
-        let begin = self.offset();
-        let name = self.word(begin);
-        match first {
-            '?' => Token::Value,
-            _ if name.is_empty() => Token::Sign(first),
-            _ => Token::Value,
-        }
-    }
-
-    fn number(&mut self) -> Token<'a> {
-        let mut before = '0';
-        while let Some((_, next)) = self.chars.next_if(|(_, next)| {
-            is_word(*next)
-                || *next == '.'
-                || (matches!(next, '+' | '-') && matches!(before, 'e' | 'E'))
-        }) {
-            before = next;
-        }
-        Token::Value
-    }
-
-    fn word(&mut self, begin: usize) -> &'a str {
-        while self.chars.next_if(|(_, next)| is_word(*next)).is_some() {}
-        &self.sql[begin..self.offset()]
-    }
-
-    fn offset(&mut self) -> usize {
-        self.chars.peek().map_or(self.sql.len(), |(at, _)| *at)
-    }
+        Some(&sql[first.start..end])
+    })
 }
 
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
-/// Returns the length of the text in quotes, the comment or the character at the beginning.
-pub fn piece(sql: &str, before: Option<char>) -> usize {
-    let until = |from: usize, end: &str| {
-        sql[from..].find(end).map_or(sql.len(), |at| from + at + end.len())
-    };
-    let in_word = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    let mut chars = sql.chars();
-    let first = chars.next().unwrap_or(' ');
-    match (first, chars.next()) {
-        ('-', Some('-')) => until(2, "\n"),
-        ('/', Some('*')) => until(2, "*/"),
-        ('\'' | '"' | '`', _) => quoted(sql, first),
-        ('[', _) => until(1, "]"),
-        ('x' | 'X', Some('\'')) if !in_word => 1 + quoted(&sql[1..], '\''),
-        _ => first.len_utf8(),
-    }
-}
-
-/// Returns the length of the text in quotes, whose quotes are doubled within it.
-fn quoted(sql: &str, quote: char) -> usize {
-    let mut chars = sql.char_indices().skip(1).peekable();
-    while let Some((at, next)) = chars.next() {
-        if next == quote && chars.next_if(|(_, after)| *after == quote).is_none() {
-            return at + 1;
-        }
-    }
-    sql.len()
+/// Returns whether a piece is a comment.
+pub fn is_comment(piece: &str) -> bool {
+    piece.starts_with("--") || piece.starts_with("/*")
 }
 
 #[cfg(test)]
@@ -236,6 +122,7 @@ mod tests {
                 "SELECT a IS NOT DISTINCT FROM ? LIKE ?",
             ),
             ("ATTACH 'file' AS x", "ATTACH ? AS x"),
+            ("SELECT a$b, 0xe-- why\n", "SELECT a$b, ?"),
         ];
         for (sql, expected) in cases {
             assert_eq!(normalised(sql), expected, "{sql}");
@@ -262,8 +149,9 @@ mod tests {
             ("/* 'a' */b", 9),
             ("ä'", 2),
         ] {
-            assert_eq!(piece(sql, None), length, "{sql}");
+            assert_eq!(pieces(sql).next().unwrap().len(), length, "{sql}");
         }
-        assert_eq!(piece("x'00'", Some('a')), 1, "the end of a word");
+        let all: Vec<&str> = pieces("ax'00'+.5-1.5e-3*?1,:a").collect();
+        assert_eq!(all, ["ax", "'00'", "+", ".5", "-", "1.5e-3", "*", "?1", ",", ":a"]);
     }
 }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use lab::analysis::Summary;
 use lab::comparison::{Change, Difference, History, LevelChange, Run, Series};
 
 use super::{cells, not_read, sections};
@@ -315,38 +316,32 @@ fn series(history: &History) -> Vec<Block> {
         return Vec::new();
     }
     let number = |number: usize| Cell::figure(Some(number as f64), |_| count(number));
-    let row = |series: &Series| {
-        let median = |value| figure(value, &series.metric);
-        let [first, last] = [series.points.first(), series.points.last()]
-            .map(|point| point.map(|point| point.figure.summary));
-        let [oldest, newest] = [first, last].map(|summary| summary.map(|summary| summary.median));
-        let ratio = oldest.zip(newest).map(|(oldest, newest)| newest / oldest);
-        Row::new([
-            Cell::new(series.experiment.as_str()),
-            Cell::code(&series.variant),
-            Cell::new(metric_heading(&series.metric)),
-            number(series.points.len()),
-            Cell::figure(oldest, median),
-            Cell::figure(newest, median),
-            Cell::number(last.map(|summary| range(summary.range, &series.metric))),
-            Cell::figure(ratio, ratio_without_interval),
-            number(series.changes.len() + series.ratio_changes.len()),
-        ])
+    let first = |series: &Series| Some(series.points.first()?.figure.summary);
+    let last = |series: &Series| Some(series.points.last()?.figure.summary);
+    let median = |series: &Series, summary: Option<Summary>| {
+        Cell::figure(summary.map(|it| it.median), |value| figure(value, &series.metric))
     };
-    let columns = [
-        Column::left("experiment"),
-        Column::left("variant"),
-        Column::left("metric"),
-        Column::right("runs"),
-        Column::right("first"),
-        Column::right("newest"),
-        Column::right("newest, trials").full_only(),
-        Column::right("newest / first"),
-        Column::right("changes"),
-    ];
-    vec![Block::table(
-        Table::new("variants", columns, history.series.iter().map(row)).sortable().dense(),
-    )]
+    let ratio = |series| Some(last(series)?.median / first(series)?.median);
+    let table = Table::of(
+        "variants",
+        &history.series,
+        &[
+            (Column::left("experiment"), &|one| Cell::new(one.experiment.as_str())),
+            (Column::left("variant"), &|one| Cell::code(&one.variant)),
+            (Column::left("metric"), &|one| Cell::new(metric_heading(&one.metric))),
+            (Column::right("runs"), &|one| number(one.points.len())),
+            (Column::right("first"), &|one| median(one, first(one))),
+            (Column::right("newest"), &|one| median(one, last(one))),
+            (Column::right("newest, trials").full_only(), &|one| {
+                Cell::number(last(one).map(|summary| range(summary.range, &one.metric)))
+            }),
+            (Column::right("newest / first"), &|one| {
+                Cell::figure(ratio(one), ratio_without_interval)
+            }),
+            (Column::right("changes"), &|one| number(one.changes.len() + one.ratio_changes.len())),
+        ],
+    );
+    vec![Block::table(table.sortable().dense())]
 }
 
 fn runs(history: &History) -> Vec<Block> {

@@ -14,7 +14,7 @@ use lab::metric::METRICS;
 use lab::record::{RunPlan, TrialRecord};
 use lab::stats::Estimate;
 use lab::text::{one_line, word};
-use lab::tier::{Accident, Counts, Loss, Losses, Tier, Uncrashed};
+use lab::tier::{Accident, Counts, Losses, Tier, Uncrashed};
 use lab::trial::{Measured, Outcome};
 use tuning::Analysis;
 
@@ -155,17 +155,11 @@ impl<'a> VariantRow<'a> {
     /// Returns the loss in an accident, as the record of a run names it.
     fn loss(&self, accident: Accident) -> String {
         let losses = self.tier().map(|tier| tier.losses(accident));
-        let name = match losses.map(Losses::counts) {
-            None => "",
-            Some(None) => "not_measured",
-            Some(Some(counts)) => match counts.loss() {
-                Loss::Nothing => "nothing",
-                Loss::LastTransaction => "last_transaction",
-                Loss::RecentTransactions => "recent_transactions",
-                Loss::Corruption => "corruption",
-            },
-        };
-        name.to_owned()
+        match losses.map(Losses::counts) {
+            None => String::new(),
+            Some(None) => "not_measured".to_owned(),
+            Some(Some(counts)) => word(counts.loss()),
+        }
     }
 
     /// Returns a count of crash images of an accident.

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 
 use super::Draft;
 use crate::content::{Classes, code};
-use crate::normalise::piece;
+use crate::normalise::{is_comment, pieces};
 use crate::{Result, Trace, TraceError, normalised};
 
 /// Hashes with a random key that is not kept, so that nobody can try out texts.
@@ -162,19 +162,16 @@ impl Hash<'_> {
     /// values.
     fn sql(&mut self, sql: &str) -> String {
         let mut out = String::with_capacity(sql.len());
-        let mut rest = sql;
-        while !rest.is_empty() {
-            let (piece, after) = rest.split_at(piece(rest, out.chars().next_back()));
+        for piece in pieces(sql) {
             if is_literal(piece) {
                 let (is_blob, content) = content_of(piece);
                 let (hash, class) = (self.of(&content), self.class(is_blob, &content));
                 out.push_str(&format!("'#{hash}:{}:{class}'", content.len()));
-            } else if piece.starts_with("--") || piece.starts_with("/*") {
+            } else if is_comment(piece) {
                 out.push(' ');
             } else {
                 out.push_str(piece);
             }
-            rest = after;
         }
         out
     }

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use crate::fit::Shape;
 use crate::fit::values::Fit;
-use crate::normalise::piece;
+use crate::normalise::{is_comment, pieces};
 
 /// Where the value of a slot comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,20 +30,16 @@ impl Form {
     /// Takes a statement apart.
     pub fn of(sql: &str) -> Form {
         let mut form = Form::default();
-        let (mut part, mut rest) = (String::new(), sql.trim_end_matches([';', ' ', '\n', '\t']));
-        let mut names: Vec<String> = Vec::new();
-        while !rest.is_empty() {
-            let (token, after) = rest.split_at(token(rest, part.chars().next_back()));
-            match slot(token, &mut names) {
+        let (mut part, mut names) = (String::new(), Vec::new());
+        for piece in pieces(sql.trim_end_matches([';', ' ', '\n', '\t'])) {
+            match slot(piece, &mut names) {
                 Some(origin) => {
                     form.parts.push(std::mem::take(&mut part));
                     form.slots.push(origin);
                 }
-                None if token.starts_with("--") || token.starts_with("/*") => part.push(' '),
-                None if token.trim().is_empty() => part.push(' '),
-                None => part.push_str(token),
+                None if is_comment(piece) || piece.trim().is_empty() => part.push(' '),
+                None => part.push_str(piece),
             }
-            rest = after;
         }
         form.parts.push(part);
         form
@@ -65,45 +61,11 @@ impl Form {
     }
 }
 
-/// Returns the length of the piece at the beginning: a number, a parameter, a word, or what [`piece`] says.
-fn token(sql: &str, before: Option<char>) -> usize {
-    let in_word = before.is_some_and(is_word);
-    let first = sql.chars().next().unwrap_or(' ');
-    let word = |from: usize| {
-        let end = sql[from..].find(|c: char| !is_word(c));
-        end.map_or(sql.len(), |end| from + end)
-    };
-    match first {
-        '0'..='9' if !in_word => number(sql),
-        '?' | ':' | '@' | '$' => word(1),
-        'x' | 'X' if !in_word && sql[1..].starts_with('\'') => piece(sql, before),
-        _ if is_word(first) => word(0),
-        _ => piece(sql, before),
-    }
-}
-
-/// Returns the length of a number, whose exponent may have a sign.
-fn number(sql: &str) -> usize {
-    let mut before = '0';
-    for (at, next) in sql.char_indices() {
-        let is_sign = matches!(next, '+' | '-') && matches!(before, 'e' | 'E');
-        if !is_word(next) && next != '.' && !is_sign {
-            return at;
-        }
-        before = next;
-    }
-    sql.len()
-}
-
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
 /// Returns where the value of a token comes from; `None` if it is not a value.
 fn slot(token: &str, names: &mut Vec<String>) -> Option<Origin> {
     let first = token.chars().next()?;
     match first {
-        '0'..='9' => literal(token),
+        '0'..='9' | '.' => literal(token),
         '\'' => {
             let inner = token[1..].strip_suffix('\'').unwrap_or(&token[1..]);
             Some(Origin::Written(inner.replace("''", "'").into()))
@@ -207,5 +169,6 @@ mod tests {
         let one = Form::of("SELECT x'00', -7");
         assert_eq!(one.key(), "SELECT ?, -?");
         assert_eq!(Form::of("SELECT 0xff, t1").slots, []);
+        assert_eq!(Form::of("SELECT t$1, .5").slots, [Origin::Written(0.5.into())]);
     }
 }
