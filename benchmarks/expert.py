@@ -23,7 +23,7 @@ from pathlib import Path
 
 TIME = re.compile(r"Run Time: real ([\d.]+)")
 STEPS = re.compile(r"Virtual Machine Steps:\s+(-?\d+)")
-MADE = re.compile(r"^\s*((?:CREATE|DROP) INDEX [^;]*;)\s*$", re.M)
+MADE = re.compile(r"^\s*((?:CREATE|DROP) INDEX\s[^;]*;)\s*$", re.M)
 
 
 def workload(path, seed):

@@ -4,16 +4,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use engine::{Connection, EngineError, ErrorKind};
-use script::effect::{literal, quoted};
+use engine::{Connection, EngineError};
+use script::effect::quoted;
 
 use crate::candidates::{Candidate, Planner};
 use crate::observe::Cost;
 use crate::schema;
 use crate::schema::{Part, Table};
+use crate::shelf::{PREFIX, Set, Shelf, is_refused};
 use crate::subject::{Query, Subject};
 
-/// The most indexes that are advised.
+/// The most indexes that are advised, if there are no more statements.
 const MOST: usize = 10;
 
 /// The least part of the cost of a statement that an index has to save.
@@ -29,17 +30,29 @@ const SMALL: f64 = 1000.0;
 /// small statement count as much as a large one.
 const FIXED: f64 = 500.0;
 
-/// The least part of the cost of its statements that covered columns have to save besides.
+/// The part of the most that is saved that counts as nearly as much.
+const CLOSE: f64 = 0.9;
+
+/// The least part of the first cost of a statement that an index has to save, and that covered columns have to save besides.
 const COVERING: f64 = 0.05;
 
-/// Favourites of the planner that are measured for each statement.
-const FAVOURITES: usize = 4;
+/// Favourites of the planner that are measured for each statement, by whether indexes that only cover columns are among them.
+const FAVOURITES: [bool; 3] = [false, false, true];
 
 /// A favourite that costs this many times what the best one does is none.
 const NEAR: i64 = 3;
 
 /// More steps than this are not waited for while something is tried.
 const MORE: i64 = 5_000_000;
+
+/// The part of the time that is for choosing among indexes that help single statements.
+const CHOOSING: f64 = 0.4;
+
+/// Size of the cache while indexes are tried, in KiB.
+const CACHE: u32 = 256 << 10;
+
+/// Steps for which each favourite is executed at first.
+const FIRST: i64 = 200_000;
 
 /// An execution with an index may take this many times the steps that it takes without, and is stopped then.
 const MARGIN: i64 = 2;
@@ -110,22 +123,26 @@ pub struct Change {
     pub after: Cost,
 }
 
-/// Finds indexes for a workload, on a copy that is changed and changed back.
+/// Finds indexes for a workload, on a copy that is changed and changed back. Statements may come with what they are known to cost there
+/// as it is.
 ///
 /// # Errors
 /// SQLite's, such as a full disk. A statement that cannot be executed is named in the advice.
 pub fn advise(
     subject: &Subject,
-    queries: &[Query],
+    queries: &[(Query, Option<Cost>)],
     deadline: Option<Instant>,
 ) -> Result<Advice, EngineError> {
     let connection = subject.connect()?;
-    connection.execute("BEGIN")?;
+    // Pages that are asked of the cache are counted, not those that are missing in it.
+    connection.execute(&format!("PRAGMA cache_size = -{CACHE}; BEGIN"))?;
+    let shelf = Shelf::new(&connection, &subject.schema)?;
+    let known = BTreeMap::new();
     let mut work =
-        Work { subject, connection: &connection, queries: Vec::new(), deadline, ceiling: None };
+        Work { subject, connection: &connection, shelf, known, queries: Vec::new(), deadline };
     let mut advice = Advice::default();
-    for query in queries {
-        match work.measured(query) {
+    for (query, cost) in queries {
+        match work.measured(query, *cost) {
             Ok(measured) => work.queries.push(measured),
             Err(error) => advice.failed.push((query.name.clone(), error.to_string())),
         }
@@ -133,18 +150,7 @@ pub fn advise(
     let before = work.costs();
     advice.analyzed = work.analyze(&mut advice.failed)?;
     let planner = Planner::new(subject, &connection)?;
-    // As long as a statement costs very much, trying anything else with it takes longest.
-    let mut treated = BTreeSet::new();
-    while let Some(heavy) = work.heavy(&treated).filter(|_| !work.is_late()) {
-        treated.insert(heavy);
-        let measured = &work.queries[heavy];
-        let (groups, best) = work.favourites(measured, planner.candidates(&measured.query))?;
-        work.ceiling = Some((heavy, best.saturating_mul(NEAR)));
-        work.choose(groups, &mut advice)?;
-        work.ceiling = None;
-    }
-    let candidates = work.shortlist(&planner, &mut advice.untried)?;
-    work.choose(candidates, &mut advice)?;
+    work.choose_all(&planner, &mut advice)?;
     work.drop_redundant(&mut advice)?;
     advice.changes = work.changes_since(&before);
     connection.execute("ROLLBACK")?;
@@ -158,10 +164,21 @@ struct Measured {
     /// Its plan, as long as which a statement that reads costs what it costs now.
     plan: Vec<String>,
     is_write: bool,
+    /// What it costs with statistics and no new index.
+    first: i64,
+    /// The least that it is known to cost with new ones.
+    best: i64,
 }
 
-/// Indexes that are tried together.
-type Group = Vec<Candidate>;
+/// Indexes that are tried together, by their places on the shelf.
+type Group = Set;
+
+/// Indexes that are tried together, with what they promise to save and with what they save with the indexes that there are now.
+struct Tried {
+    group: Group,
+    promise: f64,
+    gain: Option<Gain>,
+}
 
 /// The gain of indexes.
 #[derive(Clone, Debug, Default)]
@@ -176,38 +193,53 @@ struct Gain {
     left: f64,
     /// Whether they are worth their place.
     is_worth: bool,
+    /// Whether a statement was stopped, so that it costs more than is counted.
+    is_open: bool,
 }
 
 /// Returns the number of the indexes that save most; among those that save nearly as much, of those that leave least, where each
-/// column counts for a twentieth and each that is only covered for a quarter.
-fn best(tried: &[(Group, Option<Gain>)]) -> Option<usize> {
-    let known = tried.iter().enumerate();
-    let known = known.filter_map(|(number, (group, gain))| Some((number, group, gain.as_ref()?)));
-    let worth: Vec<(usize, &Group, &Gain)> = known.filter(|(.., gain)| gain.is_worth).collect();
-    let most = worth.iter().map(|(.., gain)| gain.saved).fold(0.0, f64::max);
-    let covers = |group: &Group| group.iter().any(|candidate| candidate.covering > 0);
-    let plain = worth.iter().filter(|(_, group, _)| !covers(group));
-    let plain = plain.map(|(.., gain)| gain.before - gain.left).fold(0.0, f64::max);
-    let near = worth.iter().filter(|(_, group, gain)| {
-        let is_enough = gain.before - gain.left > plain + COVERING * gain.before;
-        gain.saved > most * 0.9 && (!covers(group) || is_enough)
+/// column counts for a twentieth and each that is only covered for a quarter. Covered columns have to save something besides.
+fn best(shelf: &Shelf<'_>, tried: &[Tried]) -> Option<usize> {
+    let known = tried.iter().enumerate().filter_map(|(number, tried)| {
+        let candidates = tried.group.iter().filter_map(|place| shelf.candidate(*place));
+        let (columns, covered) = candidates.fold((0, 0), |(columns, covered), candidate| {
+            (columns + candidate.parts.len(), covered + candidate.covering)
+        });
+        Some((
+            number,
+            columns - covered,
+            covered,
+            tried.gain.as_ref().filter(|gain| gain.is_worth)?,
+        ))
     });
-    let score = |(_, group, gain): &(usize, &Group, &Gain)| {
-        let columns: usize = group.iter().map(|candidate| candidate.parts.len()).sum();
-        let covered: usize = group.iter().map(|candidate| candidate.covering).sum();
-        gain.left * (1.0 + 0.05 * (columns - covered) as f64 + 0.25 * covered as f64)
+    let worth: Vec<(usize, usize, usize, &Gain)> = known.collect();
+    let most = worth.iter().map(|(.., gain)| gain.saved).fold(0.0, f64::max);
+    let near = || worth.iter().filter(|(.., gain)| gain.saved > most * CLOSE);
+    let plain = near().filter(|(_, _, covered, _)| *covered == 0);
+    let plain = plain.map(|(.., gain)| gain.before - gain.left).fold(f64::NEG_INFINITY, f64::max);
+    let enough = near().filter(|(_, _, covered, gain)| {
+        *covered == 0 || gain.before - gain.left > plain + COVERING * gain.before
+    });
+    let score = |(_, columns, covered, gain): &(usize, usize, usize, &Gain)| {
+        gain.left * (1.0 + 0.05 * *columns as f64 + 0.25 * *covered as f64)
     };
-    near.min_by(|a, b| score(a).total_cmp(&score(b))).map(|(number, ..)| *number)
+    enough.min_by(|a, b| score(a).total_cmp(&score(b))).map(|(number, ..)| *number)
+}
+
+/// Returns the logarithm of what a statement costs now against then, the more the more often it runs.
+fn saved(query: &Query, now: Cost, then: i64) -> f64 {
+    query.weight.ln_1p() * ((now.total() as f64 + FIXED) / (then as f64 + FIXED)).ln()
 }
 
 struct Work<'s> {
     subject: &'s Subject,
     connection: &'s Connection,
+    shelf: Shelf<'s>,
+    /// What statements cost with a plan, and those that write with a set of indexes, with the steps after which they were stopped.
+    known: BTreeMap<(usize, Vec<String>, Set), (Cost, u32)>,
     /// Statements with what they cost now.
     queries: Vec<Measured>,
     deadline: Option<Instant>,
-    /// The place of a statement, and steps after which trying something with it is of no use.
-    ceiling: Option<(usize, i64)>,
 }
 
 impl Work<'_> {
@@ -215,12 +247,14 @@ impl Work<'_> {
         self.subject.cost(self.connection, query, most)
     }
 
-    fn measured(&self, query: &Query) -> Result<Measured, EngineError> {
+    fn measured(&self, query: &Query, known: Option<Cost>) -> Result<Measured, EngineError> {
         Ok(Measured {
             query: query.clone(),
-            cost: self.cost(query, u32::MAX)?,
+            cost: known.map_or_else(|| self.cost(query, u32::MAX), Ok)?,
             plan: self.plan(query)?,
             is_write: !self.connection.prepare(&query.sql)?.is_read_only(),
+            first: 0,
+            best: i64::MAX,
         })
     }
 
@@ -272,7 +306,11 @@ impl Work<'_> {
             }
             analyzed => analyzed?,
         }
-        self.measure_again(self.costs_where(|_| true, false)?)?;
+        let costs = self.costs_where(|_| true, None)?;
+        self.measure_again(costs)?;
+        for measured in &mut self.queries {
+            measured.first = measured.cost.total();
+        }
         let total = |costs: &[Cost]| costs.iter().map(Cost::total).sum::<i64>();
         let (old, new) = (total(&before), total(&self.costs()));
         let changes = self.changes_since(&before);
@@ -280,95 +318,116 @@ impl Work<'_> {
         Ok(is_worth.then(|| changed(changes)))
     }
 
-    /// Returns the place of the one of several statements that costs most, if it costs more than all others together, or very much,
-    /// and was not treated yet.
-    fn heavy(&self, treated: &BTreeSet<usize>) -> Option<usize> {
-        let total = |measured: &Measured| measured.cost.total();
-        let places = self.queries.iter().enumerate().filter(|(place, _)| !treated.contains(place));
-        let (place, heavy) = places.max_by_key(|(_, measured)| total(measured))?;
-        let all: i64 = self.queries.iter().map(total).sum();
-        let is_heavy = 2 * total(heavy) > all || heavy.cost.steps > MORE;
-        (self.queries.len() > 1 && is_heavy).then_some(place)
-    }
-
-    /// Returns the candidates that make a statement cheaper, each measured with it alone.
-    fn shortlist(
-        &self,
+    /// Chooses indexes for all statements, of those that help single ones. Those that cost most come first, as time may run out.
+    fn choose_all(
+        &mut self,
         planner: &Planner<'_>,
-        untried: &mut usize,
-    ) -> Result<Vec<Group>, EngineError> {
-        let mut all: Vec<Group> = Vec::new();
-        let mut queries: Vec<&Measured> = self.queries.iter().collect();
-        let total = |measured: &Measured| measured.query.weight * measured.cost.total() as f64;
-        queries.sort_by(|a, b| total(b).total_cmp(&total(a)));
-        for measured in queries {
-            let candidates = planner.candidates(&measured.query);
-            if self.is_late() {
-                *untried += candidates.len();
+        advice: &mut Advice,
+    ) -> Result<(), EngineError> {
+        // The rest of the time is for choosing among them.
+        let last = self.deadline.map(|deadline| {
+            deadline - deadline.saturating_duration_since(Instant::now()).mul_f64(CHOOSING)
+        });
+        let is_late = || last.is_some_and(|last| Instant::now() > last);
+        let weighted = |place: &usize| {
+            let Measured { query, cost, .. } = &self.queries[*place];
+            query.weight * cost.total() as f64
+        };
+        let mut places: Vec<usize> = (0..self.queries.len()).collect();
+        places.sort_by(|a, b| weighted(b).total_cmp(&weighted(a)));
+        let mut tried: Vec<Tried> = Vec::new();
+        for place in places {
+            let candidates = planner.candidates(&self.queries[place].query);
+            if is_late() {
+                advice.untried += candidates.len();
                 continue;
             }
-            for group in self.favourites(measured, candidates)?.0 {
-                if !all.contains(&group) {
-                    all.push(group);
+            for (group, promise) in self.favourites(place, &candidates)? {
+                match tried.iter_mut().find(|tried| tried.group == group) {
+                    Some(tried) => tried.promise += promise,
+                    None => tried.push(Tried { group, promise, gain: None }),
                 }
             }
         }
-        Ok(all)
+        self.choose(tried, advice)
     }
 
-    /// Returns the candidates that SQLite's planner uses for a statement and that make it cheaper: the best ones, and narrower
-    /// ones that are nearly as good. The planner chooses among all, then among the others, and so on. Those of one plan,
-    /// such as of both sides of an OR, may help only together. Returns the cost with the best ones, too.
+    /// Returns the candidates that SQLite's planner uses for a statement and that make it cheaper, with what they promise to save. The planner
+    /// chooses among those that search or sort, then among the others, then among those that also cover columns. Those of one
+    /// plan, such as of both sides of an OR, may help only together.
     fn favourites(
-        &self,
-        Measured { query, cost: now, .. }: &Measured,
-        candidates: Vec<Candidate>,
-    ) -> Result<(Vec<Group>, i64), EngineError> {
-        self.connection.execute("SAVEPOINT favourites")?;
-        let mut left: BTreeMap<String, Candidate> = BTreeMap::new();
-        for (number, candidate) in candidates.into_iter().enumerate() {
-            let name = format!("pragmark_candidate_{number}");
-            if self.make(&candidate, &name)? {
-                left.insert(name, candidate);
-            }
+        &mut self,
+        place: usize,
+        candidates: &[Candidate],
+    ) -> Result<Vec<(Group, f64)>, EngineError> {
+        let now = self.shelf.shown();
+        let mut left = Set::new();
+        for candidate in candidates {
+            left.extend(self.shelf.add(candidate)?);
         }
-        let mut measured: Vec<(i64, Group)> = Vec::new();
-        for _ in 0..FAVOURITES {
-            let used: BTreeSet<String> = self.used(query)?.into_iter().collect();
-            let used: Vec<String> =
-                used.into_iter().filter(|name| left.contains_key(name)).collect();
+        let mut groups: Vec<Group> = Vec::new();
+        for covers in FAVOURITES {
+            let covering = |place: &usize| {
+                self.shelf.candidate(*place).map_or(0, |candidate| candidate.covering)
+            };
+            let offered: Set =
+                left.iter().copied().filter(|place| covers || covering(place) == 0).collect();
+            self.shelf.show(&now.union(&offered).copied().collect())?;
+            let used = self.used(&self.queries[place].query)?;
+            let used: Group = used
+                .iter()
+                .filter_map(|name| self.shelf.place(name))
+                .filter(|place| left.contains(place))
+                .collect();
             if used.is_empty() {
+                continue;
+            }
+            left.retain(|place| !used.contains(place));
+            if used.len() > 1 {
+                groups.extend(used.iter().map(|place| Group::from([*place])));
+            }
+            groups.push(used);
+        }
+        self.shelf.show(&now)?;
+        let cost = self.queries[place].cost;
+        let mut measured: Vec<(i64, Group)> = Vec::new();
+        // All are executed for a few steps, then for more, until one ends: so a bad plan takes no longer than a good one. What brings less
+        // than a change is not waited for.
+        let last = (cost.steps as f64 * (1.0 - CHANGE)) as i64;
+        let (mut most, mut best) = ((last / 64).max(FIRST), i64::MAX);
+        while !groups.is_empty() {
+            let mut unended = Vec::new();
+            for group in groups {
+                let steps = if self.queries[place].is_write {
+                    i64::MAX
+                } else {
+                    most.min(last).min(best.saturating_mul(NEAR))
+                };
+                let steps = steps.clamp(10_000, i64::from(u32::MAX)) as u32;
+                self.shelf.show(&now.union(&group).copied().collect())?;
+                let then = self.cost_of(place, steps)?;
+                if then.steps >= i64::from(steps) {
+                    unended.push(group);
+                } else {
+                    best = best.min(then.total());
+                    measured.push((then.total(), group));
+                }
+            }
+            if best < i64::MAX || most >= last {
                 break;
             }
-            let best = measured.iter().map(|(cost, _)| *cost).min().unwrap_or(i64::MAX);
-            let most = now.steps.min(best.saturating_mul(NEAR)).clamp(10_000, i64::from(u32::MAX));
-            let cost = self.cost(query, most as u32)?.total();
-            let group: Group = used.iter().filter_map(|name| left.remove(name)).collect();
-            for name in used {
-                self.connection.execute(&format!("DROP INDEX {}", quoted(&name)))?;
-            }
-            if group.len() > 1 {
-                measured.extend(group.iter().map(|candidate| (cost, vec![candidate.clone()])));
-            }
-            measured.push((cost, group));
+            groups = unended;
+            most *= 8;
         }
-        self.connection.execute("ROLLBACK TO favourites; RELEASE favourites")?;
-        let least = now.total() as f64 * (1.0 - CHANGE);
-        let best = measured.iter().map(|(cost, _)| *cost).min().unwrap_or(i64::MAX);
-        measured.retain(|(cost, _)| (*cost as f64) < least && *cost <= best.saturating_mul(NEAR));
-        Ok((measured.into_iter().map(|(_, group)| group).collect(), best))
-    }
-
-    /// Makes an index with statistics. Returns whether SQLite accepts it.
-    fn make(&self, candidate: &Candidate, name: &str) -> Result<bool, EngineError> {
-        let create = candidate.create(&self.subject.schema, name);
-        match self.connection.execute(&create) {
-            Ok(()) => {}
-            Err(error) if is_refused(&error) => return Ok(false),
-            Err(error) => return Err(error),
-        }
-        self.connection.execute(&format!("ANALYZE {}", quoted(name)))?;
-        Ok(true)
+        self.shelf.show(&now)?;
+        self.queries[place].best = best;
+        let Measured { query, cost, .. } = &self.queries[place];
+        let is_near = |(then, _): &(i64, Group)| {
+            (*then as f64) < cost.total() as f64 * (1.0 - CHANGE)
+                && *then <= best.saturating_mul(NEAR)
+        };
+        let promise = |(then, group)| (group, saved(query, *cost, then));
+        Ok(measured.into_iter().filter(is_near).map(promise).collect())
     }
 
     /// Returns the names of the indexes in the plan of a statement, with its values bound.
@@ -382,128 +441,221 @@ impl Work<'_> {
     }
 
     /// Adds the indexes that save most, again and again, until none saves enough.
-    fn choose(&mut self, groups: Vec<Group>, advice: &mut Advice) -> Result<(), EngineError> {
-        let mut left: Vec<(Group, Option<Gain>)> =
-            groups.into_iter().map(|group| (group, None)).collect();
-        while advice.made.len() < MOST {
-            for (group, gain) in left.iter_mut().filter(|(_, gain)| gain.is_none()) {
-                if self.is_late() {
+    fn choose(&mut self, mut left: Vec<Tried>, advice: &mut Advice) -> Result<(), EngineError> {
+        while advice.made.len() < MOST.max(self.queries.len()) {
+            left.sort_by(|a, b| b.promise.total_cmp(&a.promise));
+            let mut most = 0.0;
+            for tried in &mut left {
+                if self.is_late() || tried.promise < most * CLOSE {
                     break;
                 }
-                *gain = Some(self.gain(group)?);
+                if tried.gain.is_none() {
+                    let gain = self.gain(&tried.group, 0)?;
+                    tried.promise = gain.saved;
+                    tried.gain = Some(gain);
+                }
+                most = tried
+                    .gain
+                    .as_ref()
+                    .filter(|gain| gain.is_worth)
+                    .map_or(most, |gain| gain.saved.max(most));
             }
-            let Some(number) = best(&left) else { break };
-            let (chosen, gain) = left.remove(number);
+            let Some(number) = best(&self.shelf, &left) else { break };
+            if let Tried { group, gain: Some(gain), .. } = &mut left[number]
+                && gain.is_open
+            {
+                *gain = self.gain(group, (gain.before - gain.left) as i64)?;
+                gain.is_worth &= !gain.is_open;
+                continue;
+            }
+            let Tried { mut group, mut gain, .. } = left.remove(number);
+            group.retain(|place| !self.shelf.shown().contains(place));
+            // What others of the group can do without is left out.
+            for place in group.clone() {
+                let fewer: Group = group.iter().copied().filter(|other| *other != place).collect();
+                let then = self.gain(&fewer, 0)?;
+                if then.is_worth
+                    && !then.is_open
+                    && gain.as_ref().is_some_and(|gain| then.saved > gain.saved * CLOSE)
+                {
+                    (group, gain) = (fewer, Some(then));
+                }
+            }
+            self.keep(group, advice)?;
             let changed = gain.map_or_else(BTreeSet::new, |gain| gain.changed);
-            // What begins alike would do the same work a little better.
-            let begins_alike = |candidate: &Candidate| {
-                let same = |other: &Candidate| {
-                    other.table == candidate.table && other.parts[0] == candidate.parts[0]
-                };
-                chosen.iter().any(same)
-            };
-            left.retain(|(group, _)| !group.iter().any(begins_alike));
-            self.keep(chosen, advice)?;
             // Others bring what they brought, unless they change the cost of the same statements.
-            for (_, gain) in &mut left {
+            for Tried { gain, .. } in &mut left {
                 gain.take_if(|gain| !gain.changed.is_disjoint(&changed));
             }
         }
         if self.is_late() {
-            advice.untried += left.iter().filter(|(_, gain)| gain.is_none()).count();
+            advice.untried += left.iter().filter(|tried| tried.gain.is_none()).count();
         }
         Ok(())
     }
 
-    /// Returns what indexes save.
-    fn gain(&self, group: &Group) -> Result<Gain, EngineError> {
-        self.connection.execute("SAVEPOINT gain")?;
-        let mut is_made = true;
-        for (number, candidate) in group.iter().enumerate() {
-            is_made &= self.make(candidate, &format!("pragmark_candidate_{number}"))?;
-            // An index that extends another one replaces it, so that writes maintain no more than now.
+    /// Returns the indexes that there are with a group: what it extends it replaces, so that writes maintain no more than now.
+    fn with(&self, group: &Group) -> Set {
+        let mut set = self.shelf.shown();
+        for candidate in group.iter().filter_map(|place| self.shelf.candidate(*place)) {
             let table = self.subject.schema.table(&candidate.table);
             for name in table.map_or(Vec::new(), |table| served(table, &candidate.parts)) {
-                self.connection.execute(&format!("DROP INDEX IF EXISTS {}", schema::name(name)))?;
+                set.retain(|place| self.shelf.place(name) != Some(*place));
             }
+            set.retain(|place| {
+                self.shelf.candidate(*place).is_none_or(|other| !other.is_served_by(candidate))
+            });
         }
-        let costs = if is_made { self.costs_with(group, true)? } else { self.costs() };
-        self.connection.execute("ROLLBACK TO gain; RELEASE gain")?;
+        set.extend(group);
+        set
+    }
+
+    /// Returns what indexes save. A statement is waited for if it costs up to `more` steps more than usual.
+    fn gain(&mut self, group: &Group, more: i64) -> Result<Gain, EngineError> {
+        let now = self.shelf.shown();
+        self.shelf.show(&self.with(group))?;
+        let costs = self.costs_with(group, Some(more))?;
+        self.shelf.show(&now)?;
         let mut gain = Gain::default();
-        let (mut total, mut is_worth, mut is_stopped) = (0.0, false, false);
+        let (mut total, mut is_worth) = (0.0, false);
         for (place, (measured, then)) in self.queries.iter().zip(costs).enumerate() {
             let query = &measured.query;
-            is_stopped |= then.steps >= i64::from(self.most(place));
+            if then != measured.cost && then.steps >= i64::from(self.most(place, more)) {
+                gain.changed.insert(place);
+                gain.is_open |= then.steps > measured.cost.steps;
+                if then.steps < measured.cost.steps {
+                    continue;
+                }
+            }
             let (now, then) = (measured.cost.total() as f64, then.total() as f64);
             total += query.weight * (now - then);
-            gain.saved += query.weight.ln_1p() * ((now + FIXED) / (then + FIXED)).ln();
+            gain.saved += saved(query, measured.cost, then as i64);
             if (now - then).abs() > CHANGE * now {
                 gain.changed.insert(place);
                 gain.before += query.weight * now;
                 gain.left += query.weight * then;
             }
-            is_worth |= now - then > LEAST * now && now > SMALL;
+            // What is cheap by now need not become a little cheaper.
+            let least = (LEAST * now).max(COVERING * measured.first as f64);
+            is_worth |= now - then > least && now > SMALL;
         }
-        // What makes a statement cost a multiple was stopped, so the sum is not known.
-        gain.is_worth = is_worth && !is_stopped && gain.saved > 0.0 && total > 0.0;
+        gain.is_worth = is_worth && gain.saved > 0.0 && total > 0.0;
         Ok(gain)
     }
 
     /// Returns the steps after which a statement is stopped while something is tried.
-    fn most(&self, place: usize) -> u32 {
-        let now = self.queries[place].cost.steps;
-        let ceiling =
-            self.ceiling.filter(|(of, _)| *of == place).map_or(i64::MAX, |(_, most)| most);
-        let most = now.saturating_mul(MARGIN).min(now.saturating_add(MORE)).min(ceiling);
+    fn most(&self, place: usize, more: i64) -> u32 {
+        let Measured { cost, best, is_write, .. } = &self.queries[place];
+        // A statement that is stopped while it writes ends the transaction.
+        let most = if *is_write {
+            i64::MAX
+        } else {
+            cost.steps
+                .saturating_mul(MARGIN)
+                .min(cost.steps.saturating_add(MORE))
+                .min(best.saturating_mul(NEAR))
+                .max(if more > 0 { cost.steps.saturating_add(more) } else { 0 })
+        };
         most.clamp(10_000, i64::from(u32::MAX)) as u32
     }
 
-    /// Returns the costs of all statements; those that do not name the table of the index cost what they cost now.
-    fn costs_with(&self, group: &[Candidate], is_tried: bool) -> Result<Vec<Cost>, EngineError> {
+    /// Returns the costs of all statements with what is shown; those that do not name the table of an index cost what they cost now.
+    fn costs_with(&mut self, group: &Group, tried: Option<i64>) -> Result<Vec<Cost>, EngineError> {
         let has_others = !self.subject.schema.others.is_empty();
+        let tables: Vec<String> = group
+            .iter()
+            .filter_map(|place| self.shelf.candidate(*place))
+            .map(|candidate| candidate.table.clone())
+            .collect();
         let concerns = |query: &Query| {
             let names = script::effect::names(&query.sql);
-            let is_named = |candidate: &Candidate| {
-                names.iter().any(|name| name.eq_ignore_ascii_case(&candidate.table))
-            };
-            has_others || group.iter().any(is_named)
+            let is_named =
+                |table: &String| names.iter().any(|name| name.eq_ignore_ascii_case(table));
+            has_others || tables.iter().any(is_named)
         };
-        self.costs_where(concerns, is_tried)
+        self.costs_where(concerns, tried)
     }
 
     /// Returns the costs of all statements. Those that meet the condition are executed again if they write or have another plan;
     /// while something is tried, as far as [`Work::most`].
     fn costs_where(
-        &self,
+        &mut self,
         concerns: impl Fn(&Query) -> bool,
-        is_tried: bool,
+        tried: Option<i64>,
     ) -> Result<Vec<Cost>, EngineError> {
         let mut costs = Vec::new();
-        for (place, Measured { query, cost, plan, is_write }) in self.queries.iter().enumerate() {
-            let most = if is_tried { self.most(place) } else { u32::MAX };
-            let may_differ = concerns(query) && (*is_write || self.plan(query)? != *plan);
-            costs.push(if may_differ { self.cost(query, most)? } else { *cost });
+        for place in 0..self.queries.len() {
+            let most = tried.map_or(u32::MAX, |more| self.most(place, more));
+            let may_differ = concerns(&self.queries[place].query);
+            costs.push(if may_differ {
+                self.cost_of(place, most)?
+            } else {
+                self.queries[place].cost
+            });
         }
         Ok(costs)
     }
 
+    /// Returns the cost of a statement with the indexes that are shown; what is known is not executed again.
+    fn cost_of(&mut self, place: usize, most: u32) -> Result<Cost, EngineError> {
+        let Measured { query, cost, plan: now, is_write, .. } = &self.queries[place];
+        let plan = self.plan(query)?;
+        if !is_write && plan == *now {
+            return Ok(*cost);
+        }
+        let set = if *is_write { self.shelf.shown() } else { Set::new() };
+        let key = (place, self.nameless(query, plan), set);
+        if let Some((cost, stopped)) = self.known.get(&key)
+            && (cost.steps < i64::from(*stopped) || *stopped >= most)
+        {
+            return Ok(*cost);
+        }
+        // What was only planned with is made, and has better statistics then.
+        if self.shelf.make_all(&self.shelf.shown())? {
+            return self.cost_of(place, most);
+        }
+        let cost = self.cost(query, most)?;
+        self.known.insert(key, (cost, most));
+        Ok(cost)
+    }
+
+    /// Returns a plan without the names of candidates that are searched: with another one that has the same terms a statement costs the same,
+    /// unless it ends after some rows.
+    fn nameless(&self, query: &Query, plan: Vec<String>) -> Vec<String> {
+        if script::tokens(&query.sql).any(|token| token.is("limit")) {
+            return plan;
+        }
+        let line = |line: String| match (line.find(PREFIX), line.find(" (")) {
+            (Some(start), Some(end)) if line.trim_start().starts_with("SEARCH") => {
+                format!("{}{}", &line[..start], &line[end..])
+            }
+            _ => line,
+        };
+        plan.into_iter().map(line).collect()
+    }
+
     fn keep(&mut self, chosen: Group, advice: &mut Advice) -> Result<(), EngineError> {
         let before = self.costs();
-        let mut names = Vec::new();
-        for candidate in &chosen {
-            names.push(candidate.name(&self.subject.schema));
-            self.make(candidate, &names[names.len() - 1])?;
-        }
-        self.measure_again(self.costs_with(&chosen, false)?)?;
+        // Whether existing indexes are redundant is judged at the end.
+        let existing = self.shelf.shown().into_iter();
+        let existing = existing.filter(|place| self.shelf.candidate(*place).is_none());
+        self.shelf.show(&self.with(&chosen).into_iter().chain(existing).collect())?;
+        self.shelf.make_all(&chosen)?;
+        let costs = self.costs_with(&chosen, None)?;
+        self.measure_again(costs)?;
+        let shown = self.shelf.shown();
         let step = advice.made.last().map_or(0, |made| made.step + 1);
-        for (index, name) in chosen.into_iter().zip(names) {
+        let is_shown = |index: &Candidate| {
+            shown.iter().any(|place| self.shelf.candidate(*place) == Some(index))
+        };
+        advice.made.retain(|made| is_shown(&made.index));
+        for place in chosen {
+            let Some(index) = self.shelf.candidate(place).cloned() else { continue };
             let schema = &self.subject.schema;
-            let text = literal(&name);
-            let size = format!("SELECT ifnull(sum(pgsize), 0) FROM dbstat WHERE name = {text}");
             advice.made.push(MadeIndex {
                 on: format!("{}({})", schema::name(&index.table), index.terms(schema)),
-                sql: format!("{};", index.create(schema, &name)),
-                bytes: self.connection.query_i64(&size)?,
+                sql: format!("{};", index.create(schema, &index.name(schema))),
+                bytes: self.shelf.bytes(place)?,
                 step,
                 changes: changed(self.changes_since(&before)),
                 index,
@@ -522,35 +674,48 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Drops existing indexes that a new one serves as well.
+    /// Drops indexes that others serve as well: new ones, and existing ones whose terms a new one has.
     fn drop_redundant(&mut self, advice: &mut Advice) -> Result<(), EngineError> {
+        for place in self.shelf.shown() {
+            let Some(candidate) = self.shelf.candidate(place) else { continue };
+            let candidate = candidate.clone();
+            if advice.made.len() > 1 && self.is_dropped(place)? {
+                advice.made.retain(|made| made.index != candidate);
+            }
+        }
         for made in &advice.made {
             let Some(table) = self.subject.schema.table(&made.index.table) else { continue };
             for name in served(table, &made.index.parts) {
-                self.connection.execute("SAVEPOINT redundant")?;
-                let sql = format!("DROP INDEX {}", schema::name(name));
-                self.connection.execute(&sql)?;
-                let costs = self.costs_with(std::slice::from_ref(&made.index), true)?;
-                let is_worse = |(now, then): (&Measured, &Cost)| {
-                    then.total() as f64 > now.cost.total() as f64 * (1.0 + CHANGE)
-                };
-                if self.queries.iter().zip(&costs).any(is_worse) {
-                    self.connection.execute("ROLLBACK TO redundant; RELEASE redundant")?;
-                    continue;
+                let place =
+                    self.shelf.place(name).filter(|place| self.shelf.shown().contains(place));
+                if let Some(place) = place
+                    && self.is_dropped(place)?
+                {
+                    let (name, instead) = (name.to_owned(), made.on.clone());
+                    let sql = format!("DROP INDEX {};", schema::name(&name));
+                    advice.dropped.push(DroppedIndex { name, instead, sql });
                 }
-                self.connection.execute("RELEASE redundant")?;
-                self.measure_again(costs)?;
-                let (name, instead) = (name.to_owned(), made.on.clone());
-                advice.dropped.push(DroppedIndex { name, instead, sql: format!("{sql};") });
             }
         }
         Ok(())
     }
-}
 
-/// Returns whether SQLite refuses a statement as such, as it does with an index on a function that may differ each time.
-fn is_refused(error: &EngineError) -> bool {
-    error.as_sqlite().is_some_and(|error| error.kind() == ErrorKind::Other)
+    /// Drops an index, unless a statement costs more without it.
+    fn is_dropped(&mut self, place: usize) -> Result<bool, EngineError> {
+        let now = self.shelf.shown();
+        self.shelf.show(&now.iter().copied().filter(|other| *other != place).collect())?;
+        let costs = self.costs_where(|_| true, Some(MORE))?;
+        let is_worse = (self.queries.iter().zip(&costs).enumerate()).any(|(place, (now, then))| {
+            let is_stopped = *then != now.cost && then.steps >= i64::from(self.most(place, MORE));
+            is_stopped || then.total() as f64 > now.cost.total() as f64 * (1.0 + CHANGE)
+        });
+        if is_worse {
+            self.shelf.show(&now)?;
+        } else {
+            self.measure_again(costs)?;
+        }
+        Ok(!is_worse)
+    }
 }
 
 /// Returns the names of indexes that one with these terms makes redundant.

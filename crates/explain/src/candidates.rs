@@ -23,10 +23,10 @@ pub struct Candidate {
 }
 
 /// The most columns of an index that are there only to be read from it.
-const COVERED: usize = 2;
+const COVERED: usize = 5;
 
 /// The most candidates for a statement.
-const MOST: usize = 16;
+const MOST: usize = 32;
 
 impl Candidate {
     /// Returns the statement that makes the index under a name.
@@ -57,9 +57,9 @@ impl Candidate {
         std::iter::once(plain.clone()).chain(numbered).find(is_free).unwrap_or(plain.clone())
     }
 
-    /// Returns whether an index with these terms serves every search that one with those of `self` serves.
-    fn is_served_by(&self, parts: &[Part]) -> bool {
-        parts.len() >= self.parts.len() && parts[..self.parts.len()] == self.parts[..]
+    /// Returns whether another index serves every search that this one serves.
+    pub(crate) fn is_served_by(&self, other: &Candidate) -> bool {
+        self.table == other.table && other.parts.starts_with(&self.parts)
     }
 }
 
@@ -128,7 +128,7 @@ impl<'s> Planner<'s> {
     fn exists(&self, candidate: &Candidate) -> bool {
         let table = self.schema.table(&candidate.table);
         let mut indexes = table.into_iter().flat_map(|table| &table.indexes);
-        indexes.any(|index| !index.is_partial && candidate.is_served_by(&index.parts))
+        indexes.any(|index| !index.is_partial && index.parts.starts_with(&candidate.parts))
     }
 
     /// Returns lists of terms for a question, the most promising first, each with the number of those that it only covers.

@@ -3,8 +3,8 @@
 //! copy and judged by counters.
 //!
 //! An engine that counts rows, executions and cycles of each loop ([`engine::Source::Explaining`]) executes the statement
-//! ([`observe`]). Its planner says which columns an index could serve ([`candidates`]). Each candidate is made on the copy
-//! and the statements are executed with it ([`advisor`]). [`faults`] names the causes in the text, the plan and the counts.
+//! ([`observe`]). Its planner says which columns an index could serve ([`candidates`]). Those that it would use are made on
+//! the copy and the statements are executed with them ([`advisor`]). [`faults`] names the causes in the text, the plan and the counts.
 //! Nothing here prints or judges time: steps of SQLite's virtual machine and pages are the same in every execution.
 
 pub mod advisor;
@@ -12,6 +12,7 @@ pub mod candidates;
 pub mod faults;
 pub mod observe;
 pub mod schema;
+mod shelf;
 mod subject;
 pub mod values;
 

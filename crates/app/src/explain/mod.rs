@@ -24,11 +24,11 @@ use crate::measure::Vary;
 /// The largest file of statements.
 const MOST_TEXT: u64 = 16 << 20;
 
-/// Returns the time for trying indexes: a minute at most, and less for few statements.
+/// Returns the time for trying indexes: a minute and a half at most, and less for few statements.
 fn tried(statements: usize) -> Duration {
     let statements = u32::try_from(statements).unwrap_or(u32::MAX);
     (Duration::from_secs(17) + Duration::from_secs(3).saturating_mul(statements))
-        .min(Duration::from_secs(60))
+        .min(Duration::from_secs(90))
 }
 
 /// A request for explanations.
@@ -177,8 +177,11 @@ pub(crate) fn advice_for(
     let can_be_tried = |explained: &&Explained| {
         !(explained.observation.is_partial && explained.observation.is_write)
     };
-    let tried: Vec<Query> =
-        all.iter().filter(can_be_tried).map(|explained| explained.query.clone()).collect();
+    let tried = all.iter().filter(can_be_tried).map(|explained| {
+        let Explained { query, observation, .. } = explained;
+        (query.clone(), (query.values.len() < 2).then_some(observation.cost))
+    });
+    let tried: Vec<_> = tried.collect();
     advise(subject, &tried, Some(deadline)).map_err(of_engine)
 }
 

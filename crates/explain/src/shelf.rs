@@ -1,0 +1,259 @@
+//! Indexes of a copy that the planner is shown and not shown again without being made anew: a row of `sqlite_schema` decides. One that does
+//! not exist yet can be shown, too, with statistics from a sample of its table, to learn in milliseconds whether SQLite would use it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use engine::{Connection, EngineError, ErrorKind, Value};
+use script::effect::{literal, quoted};
+
+use crate::candidates::Candidate;
+use crate::schema::Schema;
+
+/// Indexes by their places on the shelf.
+pub(crate) type Set = BTreeSet<usize>;
+
+/// The beginning of the names of candidates.
+pub(crate) const PREFIX: &str = "pragmark_candidate_";
+
+/// Rows of a table from which the statistics of an index are estimated.
+const SAMPLE: i64 = 10_000;
+
+/// The least number of pages of a database in which indexes are planned with before they are made: each takes the number of a page, and
+/// those of a smaller one are made as fast.
+const LEAST_PAGES: i64 = 2000;
+
+/// Indexes of a database, those that exist and those that might.
+pub(crate) struct Shelf<'s> {
+    connection: &'s Connection,
+    schema: &'s Schema,
+    indexes: Vec<Shelved>,
+    /// Those in the schema now.
+    shown: Set,
+    /// Names of tables with the conditions that choose their samples, and the numbers of rows.
+    samples: BTreeMap<String, (String, f64)>,
+    is_small: bool,
+}
+
+struct Shelved {
+    name: String,
+    table: String,
+    sql: String,
+    candidate: Option<Candidate>,
+    /// The root of its tree, if it was made.
+    root: Option<i64>,
+}
+
+impl<'s> Shelf<'s> {
+    /// Takes the existing indexes, except those of constraints.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn new(
+        connection: &'s Connection,
+        schema: &'s Schema,
+    ) -> Result<Shelf<'s>, EngineError> {
+        let rows = connection.query_all(
+            "SELECT name, tbl_name, sql, rootpage FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL",
+        )?;
+        let existing = rows.iter().map(|row| Shelved {
+            name: row[0].to_string(),
+            table: row[1].to_string(),
+            sql: row[2].to_string(),
+            candidate: None,
+            root: integer(&row[3]),
+        });
+        let indexes: Vec<Shelved> = existing.collect();
+        let shown = (0..indexes.len()).collect();
+        let is_small = connection.query_i64("PRAGMA page_count")? < LEAST_PAGES;
+        Ok(Shelf { connection, schema, indexes, shown, samples: BTreeMap::new(), is_small })
+    }
+
+    /// Returns the indexes in the schema now.
+    pub(crate) fn shown(&self) -> Set {
+        self.shown.clone()
+    }
+
+    /// Returns the place of an index by its name in the schema.
+    pub(crate) fn place(&self, name: &str) -> Option<usize> {
+        self.indexes.iter().position(|index| index.name == name)
+    }
+
+    /// Returns the candidate at a place; none for an index that existed.
+    pub(crate) fn candidate(&self, place: usize) -> Option<&Candidate> {
+        self.indexes[place].candidate.as_ref()
+    }
+
+    /// Returns the bytes that an index takes.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn bytes(&self, place: usize) -> Result<i64, EngineError> {
+        let name = literal(&self.indexes[place].name);
+        let sql = format!("SELECT ifnull(sum(pgsize), 0) FROM dbstat WHERE name = {name}");
+        self.connection.query_i64(&sql)
+    }
+
+    /// Puts a candidate on the shelf, if it is not there, with statistics. Returns its place, or nothing if SQLite refuses such an index,
+    /// as it does with one on a function that may differ each time.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn add(&mut self, candidate: &Candidate) -> Result<Option<usize>, EngineError> {
+        let same = |index: &Shelved| {
+            let other = index.candidate.as_ref();
+            other.is_some_and(|other| {
+                other.table == candidate.table && other.parts == candidate.parts
+            })
+        };
+        if let Some(place) = self.indexes.iter().position(same) {
+            return Ok(Some(place));
+        }
+        let place = self.indexes.len();
+        let name = format!("{PREFIX}{place}");
+        let sql = candidate.create(self.schema, &name);
+        if let Err(error) = self.connection.prepare(&sql) {
+            return if is_refused(&error) { Ok(None) } else { Err(error) };
+        }
+        let table = candidate.table.clone();
+        self.indexes.push(Shelved {
+            name,
+            table,
+            sql,
+            candidate: Some(candidate.clone()),
+            root: None,
+        });
+        // Without statistics of the table there is nothing to estimate from.
+        if self.is_small || self.estimate(place).is_err() {
+            self.make(place)?;
+        }
+        Ok(Some(place))
+    }
+
+    /// Makes those of these indexes that do not exist. Returns whether there were any.
+    ///
+    /// # Errors
+    /// SQLite's, such as a full disk.
+    pub(crate) fn make_all(&mut self, group: &Set) -> Result<bool, EngineError> {
+        let is_made = |place: &&usize| self.indexes[**place].root.is_some();
+        let missing: Vec<usize> = group.iter().filter(|place| !is_made(place)).copied().collect();
+        missing.iter().try_for_each(|place| self.make(*place))?;
+        Ok(!missing.is_empty())
+    }
+
+    fn make(&mut self, place: usize) -> Result<(), EngineError> {
+        let mut shown = self.shown();
+        shown.remove(&place);
+        self.show(&shown)?;
+        let Shelved { name, sql, .. } = &self.indexes[place];
+        self.connection.execute(&format!("{sql}; ANALYZE {}", quoted(name)))?;
+        let root = format!("SELECT rootpage FROM sqlite_schema WHERE name = {}", literal(name));
+        self.indexes[place].root = Some(self.connection.query_i64(&root)?);
+        self.shown.insert(place);
+        Ok(())
+    }
+
+    /// Makes exactly these indexes visible to the planner. No statement may be executed while one is that was not made.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn show(&mut self, set: &Set) -> Result<(), EngineError> {
+        if *set == self.shown {
+            return Ok(());
+        }
+        self.connection.execute("PRAGMA writable_schema = ON")?;
+        let roots = self.connection.query_all("SELECT rootpage FROM sqlite_schema")?;
+        let made = self.indexes.iter().filter_map(|index| index.root);
+        let taken: BTreeSet<i64> =
+            roots.iter().filter_map(|row| integer(&row[0])).chain(made).collect();
+        let mut free = (2..).filter(|page| !taken.contains(page));
+        for place in self.shown.difference(set) {
+            let name = literal(&self.indexes[*place].name);
+            self.connection.execute(&format!("DELETE FROM sqlite_schema WHERE name = {name}"))?;
+        }
+        for place in set.difference(&self.shown) {
+            let Shelved { name, table, sql, root, .. } = &self.indexes[*place];
+            // Two indexes of a table must not have the same page.
+            let root = root.unwrap_or_else(|| free.next().unwrap_or_default());
+            let [name, table, sql] = [name, table, sql].map(|text| literal(text));
+            let insert = format!(
+                "INSERT INTO sqlite_schema VALUES ('index', {name}, {table}, {root}, {sql})"
+            );
+            self.connection.execute(&insert)?;
+        }
+        self.shown.clone_from(set);
+        self.connection.execute("PRAGMA writable_schema = RESET")
+    }
+
+    /// Notes how many rows have the same values in the first, the first two, … terms of an index, from a sample of its table.
+    fn estimate(&mut self, place: usize) -> Result<(), EngineError> {
+        let Shelved { name, table, candidate: Some(candidate), .. } = &self.indexes[place] else {
+            return Ok(());
+        };
+        let (name, table, parts) = (name.clone(), table.clone(), candidate.parts.clone());
+        if !self.samples.contains_key(&table) {
+            let sample = self.sample(&table)?;
+            self.samples.insert(table.clone(), sample);
+        }
+        let (Some((source, rows)), Some(of)) =
+            (self.samples.get(&table), self.schema.table(&table))
+        else {
+            return Ok(());
+        };
+        let mut stat = format!("{rows}");
+        let mut terms: Vec<String> = Vec::new();
+        for part in &parts {
+            terms.push(of.sql_of(part).trim_end_matches(" DESC").to_owned());
+            let counts = format!(
+                "SELECT count(*), ifnull(sum(n), 0), ifnull(sum(n = 1), 0), ifnull(sum(n = 2), 0) FROM (SELECT count(*) AS n FROM {source} GROUP BY {})",
+                terms.join(", ")
+            );
+            let row = self.connection.query_all(&counts)?.remove(0);
+            let [different, drawn, once, twice] =
+                [0, 1, 2, 3].map(|at| integer(&row[at]).unwrap_or_default() as f64);
+            // Chao's estimate of values that were not drawn.
+            let unseen = if drawn >= *rows { 0.0 } else { once * once / (2.0 * twice.max(0.5)) };
+            let different = (different + unseen).clamp(1.0, rows.max(1.0));
+            stat += &format!(" {}", (rows / different).ceil().max(1.0));
+        }
+        let [name, table] = [&name, &table].map(|text| literal(text));
+        self.connection
+            .execute(&format!("INSERT INTO sqlite_stat1 VALUES ({table}, {name}, '{stat}')"))
+    }
+
+    /// Returns the rows of a table that are a sample of it, as FROM has them, and how many rows it has.
+    fn sample(&self, table: &str) -> Result<(String, f64), EngineError> {
+        let rows = format!(
+            "SELECT CAST(stat AS INTEGER) FROM sqlite_stat1 WHERE tbl = {}",
+            literal(table)
+        );
+        let rows = self.connection.query_all(&rows)?;
+        let rows = rows.first().and_then(|row| integer(&row[0])).unwrap_or_default();
+        let name = quoted(table);
+        if rows <= 2 * SAMPLE {
+            return Ok((name, rows as f64));
+        }
+        let sample = format!("pragmark_sample_{}", self.samples.len());
+        // Pseudo-random places among the rowids, the same each time.
+        let draw = format!(
+            "CREATE TEMP TABLE {sample}(id INTEGER PRIMARY KEY);
+             WITH RECURSIVE draw(i, x) AS (SELECT 1, 1 UNION ALL SELECT i + 1, (x * 1103515245 + 12345) % 2147483648 FROM draw WHERE i < {SAMPLE}),
+               ends(least, span) AS MATERIALIZED (SELECT min(rowid), max(rowid) - min(rowid) FROM {name})
+             INSERT OR IGNORE INTO {sample}
+               SELECT (SELECT rowid FROM {name} WHERE rowid >= least + CAST(x / 2147483648.0 * span AS INTEGER) LIMIT 1) FROM draw, ends"
+        );
+        Ok(match self.connection.execute(&draw) {
+            Ok(()) => (format!("{name} WHERE rowid IN {sample}"), rows as f64),
+            // A table without rowids.
+            Err(_) => (format!("(SELECT * FROM {name} LIMIT {SAMPLE})"), rows as f64),
+        })
+    }
+}
+
+/// Returns whether SQLite refuses a statement as such.
+pub(crate) fn is_refused(error: &EngineError) -> bool {
+    error.as_sqlite().is_some_and(|error| error.kind() == ErrorKind::Other)
+}
+
+fn integer(value: &Value) -> Option<i64> {
+    if let Value::Integer(integer) = value { Some(*integer) } else { None }
+}
