@@ -195,10 +195,9 @@ impl Parameters {
 
     /// Returns how many answers are digested after work that took this time.
     pub(super) fn extent_of_answers(&self, work: Duration) -> Extent {
-        let is_bounded = self.answers.is_none() && self.executions == 0;
         Extent {
             executions: self.answers.unwrap_or(ANSWERS),
-            limit: is_bounded.then(|| work.mul_f64(SHARE_OF_ANSWERS)),
+            limit: self.answers.is_none().then(|| work.mul_f64(SHARE_OF_ANSWERS)),
         }
     }
 

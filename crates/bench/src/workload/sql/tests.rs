@@ -380,7 +380,7 @@ fn each_script_is_executed_as_often_as_is_said_and_everything_counted_is_the_sam
     let scripts = text(format!("{queries}@9, {write}"));
     let once = || {
         let over = [("scripts", scripts.clone()), ("executions", 7.into())];
-        let own = [("transactions", 0.into())];
+        let own = [("transactions", 0.into()), ("answers", 20.into())];
         let settings = shop.settings(&[&over[..], &own].concat());
         run_counting("sql", &settings).unwrap()
     };
@@ -465,7 +465,13 @@ fn answers_of_a_slow_statement_are_read_once_and_those_of_a_quick_one_more_often
     let asked =
         shop.measured(&[scripts.clone(), ("transactions", 1.into()), ("answers", 3.into())]);
     assert_eq!((executions(&asked, "slow"), executions(&asked, "quick")), (3, 3));
-    let fixed = shop.measured(&[scripts, ("transactions", 0.into()), ("executions", 1.into())]);
+    let once = [scripts, ("transactions", 0.into()), ("executions", 1.into())];
+    assert_eq!(
+        executions(&shop.measured(&once), "slow"),
+        1,
+        "a fixed number of executions is work, too"
+    );
+    let fixed = shop.measured(&[&once[..], &[("answers", 20.into())]].concat());
     assert_eq!((executions(&fixed, "slow"), executions(&fixed, "quick")), (20, 20));
     // As far as both went, the answers are the same.
     assert_eq!(measured.asked, asked.asked);

@@ -75,8 +75,12 @@ pub(super) fn read(
         std::fs::remove_dir_all(&directory).map_err(TrialError::io("remove", &directory))?;
         found
     };
+    let tests_open = tests_open && !may_be_open.is_empty();
+    // The time is for all passes together.
+    let limit = extent.limit.map(|limit| if tests_open { limit / 3 } else { limit });
+    let extent = Extent { limit, ..extent };
     let mut found = pass(Rows::AsChosen, extent)?;
-    if tests_open && !may_be_open.is_empty() {
+    if tests_open {
         let longest = found.answers.values().flatten().map(|answer| answer.executions).max();
         let executions = longest.map_or(1, |longest| longest as usize);
         let limit = extent.limit.filter(|_| !writes);
