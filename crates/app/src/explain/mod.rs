@@ -76,11 +76,11 @@ pub fn explain(request: &ExplainRequest, ui: &dyn Interface) -> Result<Document,
     let folder = work_folder(&request.directory)?;
     let copy = folder.path.join("copy.db");
     let (statements, mut left_out) = planned(statements(request, &copy)?)?;
+    let is_recording = matches!(request.what, What::Trace(_, None));
     if request.databases.len() > 1 || !request.vary.is_empty() {
-        return sides::compared(request, &copy, (statements, left_out), ui);
+        return sides::compared(request, &copy, (statements, left_out), is_recording, ui);
     }
     let subject = Subject::open(&copy, &request.extensions).map_err(of_engine)?;
-    let is_recording = matches!(request.what, What::Trace(_, None));
     let (mut all, failed) = observe_each(&subject, statements, &request.values, is_recording)?;
     let mut advice = advice_for(&subject, &all, Instant::now() + tried(all.len()))?;
     left_out.extend(failed);
@@ -152,16 +152,27 @@ pub(crate) fn observe_each(
     let (mut all, mut left_out) = (Vec::new(), Vec::new());
     for statement in statements {
         let name = statement.name.clone();
-        match observed(subject, statement, given) {
-            Ok(explained) => all.push(explained),
-            Err(error) if is_recording => {
-                let why = error.message.trim_start_matches(&format!("{name}: ")).to_owned();
-                left_out.push((name, why));
-            }
-            Err(error) => return Err(error),
-        }
+        let explained = observed(subject, statement, given);
+        all.extend(unless_left_out(explained, name, is_recording, &mut left_out)?);
     }
     Ok((all, left_out))
+}
+
+/// Returns a result. The error of a recorded statement is noted instead, with its name.
+fn unless_left_out<T>(
+    result: Result<T, Error>,
+    name: String,
+    is_recording: bool,
+    left_out: &mut LeftOut,
+) -> Result<Option<T>, Error> {
+    match result {
+        Err(error) if is_recording => {
+            let why = error.message.trim_start_matches(&format!("{name}: ")).to_owned();
+            left_out.push((name, why));
+            Ok(None)
+        }
+        result => result.map(Some),
+    }
 }
 
 /// Tries indexes for all statements together, until the deadline.

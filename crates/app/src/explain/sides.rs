@@ -15,7 +15,8 @@ use report::figures::percent;
 use super::difference::{changes, pairs, sentence};
 use super::document::{remarks, values};
 use super::{
-    ExplainRequest, LeftOut, Statement, heading, in_statement, of_engine, title, with_values,
+    ExplainRequest, LeftOut, Statement, heading, in_statement, of_engine, title, unless_left_out,
+    with_values,
 };
 use crate::engine::BUILT_IN;
 use crate::error::Error;
@@ -83,15 +84,22 @@ struct Compared {
 pub(super) fn compared(
     request: &ExplainRequest,
     copy: &Path,
-    (statements, left_out): (Vec<Statement>, LeftOut),
+    (statements, mut left_out): (Vec<Statement>, LeftOut),
+    is_recording: bool,
     ui: &dyn Interface,
 ) -> Result<Document, Error> {
     let mut sides = sides(request)?;
     let subject = Subject::open(copy, &request.extensions).map_err(of_engine)?;
     let mut all = Vec::new();
     for statement in statements {
-        let (query, parameters) = with_values(&subject, statement, &request.values)?;
-        all.push(Compared { query, parameters, sides: Vec::new() });
+        let name = statement.name.clone();
+        let valued = with_values(&subject, statement, &request.values);
+        let valued = unless_left_out(valued, name, is_recording, &mut left_out)?;
+        all.extend(valued.map(|(query, parameters)| Compared {
+            query,
+            parameters,
+            sides: Vec::new(),
+        }));
     }
     drop(subject);
     for (number, side) in sides.iter_mut().enumerate() {
@@ -104,7 +112,9 @@ pub(super) fn compared(
                 &own
             }
         };
-        observe(request, side, path, &mut all, ui)?;
+        for (name, error) in observe(request, side, path, &mut all, ui)? {
+            unless_left_out::<()>(Err(error), name, is_recording, &mut left_out)?;
+        }
     }
     Ok(document(&title(request), &sides, &all, &left_out))
 }
@@ -174,14 +184,15 @@ fn statistics_of(level: &str) -> Result<(Statistics, String), Error> {
     Ok((statistics, name.to_owned()))
 }
 
-/// Executes all statements on a side, and adds the version of its engine to its name.
+/// Executes all statements on a side, and adds the version of its engine to its name. Returns those that fail on the first side, which are
+/// not compared, with their errors.
 fn observe(
     request: &ExplainRequest,
     side: &mut Side,
     copy: &Path,
-    all: &mut [Compared],
+    all: &mut Vec<Compared>,
     ui: &dyn Interface,
-) -> Result<(), Error> {
+) -> Result<Vec<(String, Error)>, Error> {
     let source = match side.engine.as_str() {
         BUILT_IN => Source::Explaining,
         other => crate::engine::source(other, ui)?,
@@ -201,18 +212,24 @@ fn observe(
     {
         name.push_str(" with STAT4");
     }
-    for compared in all {
-        let seen = seen(&subject, &compared.query);
-        compared.sides.push(match seen {
+    let mut failed = Vec::new();
+    all.retain_mut(|compared| {
+        let seen = match seen(&subject, &compared.query) {
             Ok(seen) => Ok(seen),
             // An error of one side is a difference.
             Err(error) if !compared.sides.is_empty() && error.as_sqlite().is_some() => {
                 Err(error.to_string())
             }
-            Err(error) => return Err(in_statement(&compared.query.name, error)),
-        });
-    }
-    Ok(())
+            Err(error) => {
+                let name = &compared.query.name;
+                failed.push((name.clone(), in_statement(name, error)));
+                return false;
+            }
+        };
+        compared.sides.push(seen);
+        true
+    });
+    Ok(failed)
 }
 
 /// Gives the copy of a side its statistics.

@@ -93,6 +93,11 @@ fn a_trace_that_began_with_an_empty_database_gets_the_index_that_extends_the_one
         "SELECT own(deck) FROM cards was left out: no such function: own",
     ]);
     laboratory.pragmark(&["explain", "app.trace"]).exits(0).says(&["cards(deck, queue, due, ord)"]);
+    // What only the application can execute is named, the rest compared.
+    laboratory
+        .pragmark(&["explain", "app.trace", "--vary", "analyze=false,true"])
+        .exits(0)
+        .says(&["Statements that were left out", "no such function: own", "With ANALYZE"]);
 }
 
 const READS: &str = r#"
@@ -185,9 +190,11 @@ fn a_collation_that_is_missing_is_named_and_concerns_only_statements_that_need_i
     let mut program = std::process::Command::new("python3");
     assert!(program.arg("app.py").current_dir(laboratory.path()).status().unwrap().success());
     let explain = |sql: &str| laboratory.pragmark(&["explain", "--db", "collated.db", sql]);
-    explain("SELECT word FROM words WHERE length = 3")
-        .exits(0)
-        .says(&["SCAN words", "ANALYZE of words was left out: no such collation sequence: german"]);
+    explain("SELECT word FROM words WHERE length = 3").exits(0).says(&[
+        "SCAN words",
+        "ANALYZE of words was left out: no such collation sequence: german",
+        "CREATE INDEX words_by_length ON words(length);",
+    ]);
     explain("SELECT length FROM words WHERE word = '3'")
         .exits(2)
         .complains(&["no such collation sequence: german", "--load-extension"]);
