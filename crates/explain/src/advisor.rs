@@ -226,6 +226,11 @@ fn best(shelf: &Shelf<'_>, tried: &[Tried]) -> Option<usize> {
     enough.min_by(|a, b| score(a).total_cmp(&score(b))).map(|(number, ..)| *number)
 }
 
+/// Returns a limit of steps that leaves room for small statements.
+fn steps_of(steps: i64) -> u32 {
+    steps.clamp(10_000, i64::from(u32::MAX)) as u32
+}
+
 /// Returns the logarithm of what a statement costs now against then, the more the more often it runs.
 fn saved(query: &Query, now: Cost, then: i64) -> f64 {
     query.weight.ln_1p() * ((now.total() as f64 + FIXED) / (then as f64 + FIXED)).ln()
@@ -342,7 +347,8 @@ impl Work<'_> {
                 advice.untried += candidates.len();
                 continue;
             }
-            for (group, promise) in self.favourites(place, &candidates)? {
+            let wanted = self.wanted(place, &candidates)?;
+            for (group, promise) in self.favourites(place, wanted)? {
                 match tried.iter_mut().find(|tried| tried.group == group) {
                     Some(tried) => tried.promise += promise,
                     None => tried.push(Tried { group, promise, gain: None }),
@@ -352,44 +358,46 @@ impl Work<'_> {
         self.choose(tried, advice)
     }
 
-    /// Returns the candidates that SQLite's planner uses for a statement and that make it cheaper, with what they promise to save. The planner
-    /// chooses among those that search or sort, then among the others, then among those that also cover columns. Those of one
-    /// plan, such as of both sides of an OR, may help only together.
-    fn favourites(
+    /// Returns the candidates that SQLite's planner uses for a statement. It chooses among those that search or sort, then among the others,
+    /// then among those that also cover columns. Those of one plan, such as of both sides of an OR, may help only together.
+    fn wanted(
         &mut self,
         place: usize,
         candidates: &[Candidate],
-    ) -> Result<Vec<(Group, f64)>, EngineError> {
-        let now = self.shelf.shown();
+    ) -> Result<Vec<Group>, EngineError> {
+        let now = self.shelf.visible();
         let mut left = Set::new();
         for candidate in candidates {
             left.extend(self.shelf.add(candidate)?);
         }
         let mut groups: Vec<Group> = Vec::new();
         for covers in FAVOURITES {
-            let covering = |place: &usize| {
-                self.shelf.candidate(*place).map_or(0, |candidate| candidate.covering)
-            };
-            let offered: Set =
-                left.iter().copied().filter(|place| covers || covering(place) == 0).collect();
-            self.shelf.show(&now.union(&offered).copied().collect())?;
+            let covering =
+                |place: &usize| self.shelf.candidate(*place).is_some_and(|it| it.covering > 0);
+            let offered = left.iter().copied().filter(|place| covers || !covering(place));
+            self.shelf.show(&now.iter().copied().chain(offered).collect())?;
             let used = self.used(&self.queries[place].query)?;
-            let used: Group = used
-                .iter()
-                .filter_map(|name| self.shelf.place(name))
-                .filter(|place| left.contains(place))
-                .collect();
-            if used.is_empty() {
-                continue;
-            }
+            let used = used.iter().filter_map(|name| self.shelf.find(name));
+            let used: Group = used.filter(|place| left.contains(place)).collect();
             left.retain(|place| !used.contains(place));
             if used.len() > 1 {
                 groups.extend(used.iter().map(|place| Group::from([*place])));
             }
-            groups.push(used);
+            groups.extend((!used.is_empty()).then_some(used));
         }
         self.shelf.show(&now)?;
-        let cost = self.queries[place].cost;
+        Ok(groups)
+    }
+
+    /// Returns those of the groups that make a statement cheaper, with what they promise to save: the best ones, and others that are nearly
+    /// as good.
+    fn favourites(
+        &mut self,
+        place: usize,
+        mut groups: Vec<Group>,
+    ) -> Result<Vec<(Group, f64)>, EngineError> {
+        let now = self.shelf.visible();
+        let Measured { cost, is_write, .. } = self.queries[place];
         let mut measured: Vec<(i64, Group)> = Vec::new();
         // All are executed for a few steps, then for more, until one ends: so a bad plan takes no longer than a good one. What brings less
         // than a change is not waited for.
@@ -398,12 +406,8 @@ impl Work<'_> {
         while !groups.is_empty() {
             let mut unended = Vec::new();
             for group in groups {
-                let steps = if self.queries[place].is_write {
-                    i64::MAX
-                } else {
-                    most.min(last).min(best.saturating_mul(NEAR))
-                };
-                let steps = steps.clamp(10_000, i64::from(u32::MAX)) as u32;
+                let steps = most.min(last).min(best.saturating_mul(NEAR));
+                let steps = if is_write { u32::MAX } else { steps_of(steps) };
                 self.shelf.show(&now.union(&group).copied().collect())?;
                 let then = self.cost_of(place, steps)?;
                 if then.steps >= i64::from(steps) {
@@ -421,13 +425,10 @@ impl Work<'_> {
         }
         self.shelf.show(&now)?;
         self.queries[place].best = best;
-        let Measured { query, cost, .. } = &self.queries[place];
-        let is_near = |(then, _): &(i64, Group)| {
-            (*then as f64) < cost.total() as f64 * (1.0 - CHANGE)
-                && *then <= best.saturating_mul(NEAR)
-        };
-        let promise = |(then, group)| (group, saved(query, *cost, then));
-        Ok(measured.into_iter().filter(is_near).map(promise).collect())
+        let query = &self.queries[place].query;
+        let least = (cost.total() as f64 * (1.0 - CHANGE)).min(best.saturating_mul(NEAR) as f64);
+        let near = measured.into_iter().filter(|(then, _)| (*then as f64) < least);
+        Ok(near.map(|(then, group)| (group, saved(query, cost, then))).collect())
     }
 
     /// Returns the names of the indexes in the plan of a statement, with its values bound.
@@ -469,7 +470,7 @@ impl Work<'_> {
                 continue;
             }
             let Tried { mut group, mut gain, .. } = left.remove(number);
-            group.retain(|place| !self.shelf.shown().contains(place));
+            group.retain(|place| !self.shelf.visible().contains(place));
             // What others of the group can do without is left out.
             for place in group.clone() {
                 let fewer: Group = group.iter().copied().filter(|other| *other != place).collect();
@@ -496,11 +497,11 @@ impl Work<'_> {
 
     /// Returns the indexes that there are with a group: what it extends it replaces, so that writes maintain no more than now.
     fn with(&self, group: &Group) -> Set {
-        let mut set = self.shelf.shown();
+        let mut set = self.shelf.visible();
         for candidate in group.iter().filter_map(|place| self.shelf.candidate(*place)) {
             let table = self.subject.schema.table(&candidate.table);
             for name in table.map_or(Vec::new(), |table| served(table, &candidate.parts)) {
-                set.retain(|place| self.shelf.place(name) != Some(*place));
+                set.retain(|place| self.shelf.find(name) != Some(*place));
             }
             set.retain(|place| {
                 self.shelf.candidate(*place).is_none_or(|other| !other.is_served_by(candidate))
@@ -512,7 +513,7 @@ impl Work<'_> {
 
     /// Returns what indexes save. A statement is waited for if it costs up to `more` steps more than usual.
     fn gain(&mut self, group: &Group, more: i64) -> Result<Gain, EngineError> {
-        let now = self.shelf.shown();
+        let now = self.shelf.visible();
         self.shelf.show(&self.with(group))?;
         let costs = self.costs_with(group, Some(more))?;
         self.shelf.show(&now)?;
@@ -545,18 +546,14 @@ impl Work<'_> {
 
     /// Returns the steps after which a statement is stopped while something is tried.
     fn most(&self, place: usize, more: i64) -> u32 {
-        let Measured { cost, best, is_write, .. } = &self.queries[place];
+        let Measured { cost: Cost { steps, .. }, best, is_write, .. } = self.queries[place];
         // A statement that is stopped while it writes ends the transaction.
-        let most = if *is_write {
-            i64::MAX
-        } else {
-            cost.steps
-                .saturating_mul(MARGIN)
-                .min(cost.steps.saturating_add(MORE))
-                .min(best.saturating_mul(NEAR))
-                .max(if more > 0 { cost.steps.saturating_add(more) } else { 0 })
-        };
-        most.clamp(10_000, i64::from(u32::MAX)) as u32
+        if is_write {
+            return u32::MAX;
+        }
+        let usual = steps.saturating_mul(MARGIN).min(steps.saturating_add(MORE));
+        let most = usual.min(best.saturating_mul(NEAR));
+        steps_of(if more > 0 { most.max(steps.saturating_add(more)) } else { most })
     }
 
     /// Returns the costs of all statements with what is shown; those that do not name the table of an index cost what they cost now.
@@ -603,7 +600,7 @@ impl Work<'_> {
         if !is_write && plan == *now {
             return Ok(*cost);
         }
-        let set = if *is_write { self.shelf.shown() } else { Set::new() };
+        let set = if *is_write { self.shelf.visible() } else { Set::new() };
         let key = (place, self.nameless(query, plan), set);
         if let Some((cost, stopped)) = self.known.get(&key)
             && (cost.steps < i64::from(*stopped) || *stopped >= most)
@@ -611,7 +608,7 @@ impl Work<'_> {
             return Ok(*cost);
         }
         // What was only planned with is made, and has better statistics then.
-        if self.shelf.make_all(&self.shelf.shown())? {
+        if self.shelf.make_all(&self.shelf.visible())? {
             return self.cost_of(place, most);
         }
         let cost = self.cost(query, most)?;
@@ -637,13 +634,13 @@ impl Work<'_> {
     fn keep(&mut self, chosen: Group, advice: &mut Advice) -> Result<(), EngineError> {
         let before = self.costs();
         // Whether existing indexes are redundant is judged at the end.
-        let existing = self.shelf.shown().into_iter();
+        let existing = self.shelf.visible().into_iter();
         let existing = existing.filter(|place| self.shelf.candidate(*place).is_none());
         self.shelf.show(&self.with(&chosen).into_iter().chain(existing).collect())?;
         self.shelf.make_all(&chosen)?;
         let costs = self.costs_with(&chosen, None)?;
         self.measure_again(costs)?;
-        let shown = self.shelf.shown();
+        let shown = self.shelf.visible();
         let step = advice.made.last().map_or(0, |made| made.step + 1);
         let is_shown = |index: &Candidate| {
             shown.iter().any(|place| self.shelf.candidate(*place) == Some(index))
@@ -676,7 +673,7 @@ impl Work<'_> {
 
     /// Drops indexes that others serve as well: new ones, and existing ones whose terms a new one has.
     fn drop_redundant(&mut self, advice: &mut Advice) -> Result<(), EngineError> {
-        for place in self.shelf.shown() {
+        for place in self.shelf.visible() {
             let Some(candidate) = self.shelf.candidate(place) else { continue };
             let candidate = candidate.clone();
             if advice.made.len() > 1 && self.is_dropped(place)? {
@@ -687,7 +684,7 @@ impl Work<'_> {
             let Some(table) = self.subject.schema.table(&made.index.table) else { continue };
             for name in served(table, &made.index.parts) {
                 let place =
-                    self.shelf.place(name).filter(|place| self.shelf.shown().contains(place));
+                    self.shelf.find(name).filter(|place| self.shelf.visible().contains(place));
                 if let Some(place) = place
                     && self.is_dropped(place)?
                 {
@@ -702,7 +699,7 @@ impl Work<'_> {
 
     /// Drops an index, unless a statement costs more without it.
     fn is_dropped(&mut self, place: usize) -> Result<bool, EngineError> {
-        let now = self.shelf.shown();
+        let now = self.shelf.visible();
         self.shelf.show(&now.iter().copied().filter(|other| *other != place).collect())?;
         let costs = self.costs_where(|_| true, Some(MORE))?;
         let is_worse = (self.queries.iter().zip(&costs).enumerate()).any(|(place, (now, then))| {
@@ -722,7 +719,7 @@ impl Work<'_> {
 fn served<'t>(table: &'t Table, parts: &[Part]) -> Vec<&'t str> {
     let indexes = table.indexes.iter().filter(|index| {
         let is_free = !index.is_unique && !index.is_partial && !index.is_of_constraint;
-        is_free && parts.len() >= index.parts.len() && parts[..index.parts.len()] == index.parts[..]
+        is_free && parts.starts_with(&index.parts)
     });
     indexes.map(|index| index.name.as_str()).collect()
 }

@@ -78,11 +78,17 @@ impl<'s> Planner<'s> {
     pub fn new(subject: &'s Subject, connection: &Connection) -> Result<Planner<'s>, EngineError> {
         let memory = Path::new(":memory:");
         let empty = Connection::open(subject.library(), memory, OpenFlags::default(), None)?;
+        let collations = empty.query_all("SELECT name FROM pragma_collation_list")?;
         let questions = Questions::new(empty)?;
         for table in &subject.schema.tables {
             let columns = table.columns.iter().map(|column| {
                 let kind = column.kind.replace(['(', ')', ','], " ");
-                format!("{} {kind} COLLATE {}", quoted(&column.name), column.collation)
+                // Without a collation that only the application has, the other columns have candidates.
+                let is_known = collations
+                    .iter()
+                    .any(|row| row[0].to_string().eq_ignore_ascii_case(&column.collation));
+                let collation = if is_known { column.collation.as_str() } else { BINARY };
+                format!("{} {kind} COLLATE {collation}", quoted(&column.name))
             });
             // A table whose declaration SQLite takes only in its own form has no candidates.
             let _ = questions.add_table(&table.name, &columns.collect::<Vec<String>>());

@@ -7,7 +7,7 @@ use engine::{Connection, EngineError, ErrorKind, Value};
 use script::effect::{literal, quoted};
 
 use crate::candidates::Candidate;
-use crate::schema::Schema;
+use crate::schema::{Part, Schema};
 
 /// Indexes by their places on the shelf.
 pub(crate) type Set = BTreeSet<usize>;
@@ -29,8 +29,8 @@ pub(crate) struct Shelf<'s> {
     indexes: Vec<Shelved>,
     /// Those in the schema now.
     shown: Set,
-    /// Names of tables with the conditions that choose their samples, and the numbers of rows.
-    samples: BTreeMap<String, (String, f64)>,
+    /// For each table the sample as FROM has it, and the number of rows of the table.
+    samples: BTreeMap<String, Option<(String, f64)>>,
     is_small: bool,
 }
 
@@ -69,12 +69,12 @@ impl<'s> Shelf<'s> {
     }
 
     /// Returns the indexes in the schema now.
-    pub(crate) fn shown(&self) -> Set {
+    pub(crate) fn visible(&self) -> Set {
         self.shown.clone()
     }
 
     /// Returns the place of an index by its name in the schema.
-    pub(crate) fn place(&self, name: &str) -> Option<usize> {
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
         self.indexes.iter().position(|index| index.name == name)
     }
 
@@ -122,8 +122,7 @@ impl<'s> Shelf<'s> {
             candidate: Some(candidate.clone()),
             root: None,
         });
-        // Without statistics of the table there is nothing to estimate from.
-        if self.is_small || self.estimate(place).is_err() {
+        if self.is_small || !self.estimate(place)? {
             self.make(place)?;
         }
         Ok(Some(place))
@@ -141,7 +140,7 @@ impl<'s> Shelf<'s> {
     }
 
     fn make(&mut self, place: usize) -> Result<(), EngineError> {
-        let mut shown = self.shown();
+        let mut shown = self.visible();
         shown.remove(&place);
         self.show(&shown)?;
         let Shelved { name, sql, .. } = &self.indexes[place];
@@ -184,27 +183,25 @@ impl<'s> Shelf<'s> {
         self.connection.execute("PRAGMA writable_schema = RESET")
     }
 
-    /// Notes how many rows have the same values in the first, the first two, … terms of an index, from a sample of its table.
-    fn estimate(&mut self, place: usize) -> Result<(), EngineError> {
-        let Shelved { name, table, candidate: Some(candidate), .. } = &self.indexes[place] else {
-            return Ok(());
-        };
-        let (name, table, parts) = (name.clone(), table.clone(), candidate.parts.clone());
-        if !self.samples.contains_key(&table) {
-            let sample = self.sample(&table)?;
-            self.samples.insert(table.clone(), sample);
+    /// Notes how many rows have the same values in the first, the first two, … terms of an index, from a sample of its table. Returns whether
+    /// that is possible.
+    fn estimate(&mut self, place: usize) -> Result<bool, EngineError> {
+        let Some(candidate) = self.candidate(place).cloned() else { return Ok(false) };
+        if !self.samples.contains_key(&candidate.table) {
+            let sample = self.sample(&candidate.table)?;
+            self.samples.insert(candidate.table.clone(), sample);
         }
-        let (Some((source, rows)), Some(of)) =
-            (self.samples.get(&table), self.schema.table(&table))
+        let sample = self.samples.get(&candidate.table).and_then(Option::as_ref);
+        let (Some((source, rows)), Some(table)) = (sample, self.schema.table(&candidate.table))
         else {
-            return Ok(());
+            return Ok(false);
         };
-        let mut stat = format!("{rows}");
+        let mut stat = rows.to_string();
         let mut terms: Vec<String> = Vec::new();
-        for part in &parts {
-            terms.push(of.sql_of(part).trim_end_matches(" DESC").to_owned());
+        for part in &candidate.parts {
+            terms.push(table.sql_of(&Part { is_descending: false, ..part.clone() }));
             let counts = format!(
-                "SELECT count(*), ifnull(sum(n), 0), ifnull(sum(n = 1), 0), ifnull(sum(n = 2), 0) FROM (SELECT count(*) AS n FROM {source} GROUP BY {})",
+                "SELECT count(*), sum(n), sum(n = 1), sum(n = 2) FROM (SELECT count(*) AS n FROM {source} GROUP BY {})",
                 terms.join(", ")
             );
             let row = self.connection.query_all(&counts)?.remove(0);
@@ -212,28 +209,32 @@ impl<'s> Shelf<'s> {
                 [0, 1, 2, 3].map(|at| integer(&row[at]).unwrap_or_default() as f64);
             // Chao's estimate of values that were not drawn.
             let unseen = if drawn >= *rows { 0.0 } else { once * once / (2.0 * twice.max(0.5)) };
-            let different = (different + unseen).clamp(1.0, rows.max(1.0));
-            stat += &format!(" {}", (rows / different).ceil().max(1.0));
+            let different = (different + unseen).clamp(1.0, *rows);
+            stat += &format!(" {}", (rows / different).ceil());
         }
-        let [name, table] = [&name, &table].map(|text| literal(text));
-        self.connection
-            .execute(&format!("INSERT INTO sqlite_stat1 VALUES ({table}, {name}, '{stat}')"))
+        let [name, table] = [&self.indexes[place].name, &candidate.table].map(|text| literal(text));
+        let insert = format!("INSERT INTO sqlite_stat1 VALUES ({table}, {name}, '{stat}')");
+        self.connection.execute(&insert)?;
+        Ok(true)
     }
 
-    /// Returns the rows of a table that are a sample of it, as FROM has them, and how many rows it has.
-    fn sample(&self, table: &str) -> Result<(String, f64), EngineError> {
+    /// Returns the rows of a table that are a sample of it, as FROM has them, and how many rows it has; nothing without statistics.
+    fn sample(&self, table: &str) -> Result<Option<(String, f64)>, EngineError> {
         let rows = format!(
             "SELECT CAST(stat AS INTEGER) FROM sqlite_stat1 WHERE tbl = {}",
             literal(table)
         );
-        let rows = self.connection.query_all(&rows)?;
-        let rows = rows.first().and_then(|row| integer(&row[0])).unwrap_or_default();
+        let rows = self.connection.query_all(&rows).unwrap_or_default();
+        let Some(rows) = rows.first().and_then(|row| integer(&row[0])).filter(|rows| *rows > 0)
+        else {
+            return Ok(None);
+        };
         let name = quoted(table);
         if rows <= 2 * SAMPLE {
-            return Ok((name, rows as f64));
+            return Ok(Some((name, rows as f64)));
         }
         let sample = format!("pragmark_sample_{}", self.samples.len());
-        // Pseudo-random places among the rowids, the same each time.
+        // Pseudo-random places among the rowids, the same each time. SQLite refuses that for a table without rowids.
         let draw = format!(
             "CREATE TEMP TABLE {sample}(id INTEGER PRIMARY KEY);
              WITH RECURSIVE draw(i, x) AS (SELECT 1, 1 UNION ALL SELECT i + 1, (x * 1103515245 + 12345) % 2147483648 FROM draw WHERE i < {SAMPLE}),
@@ -241,11 +242,12 @@ impl<'s> Shelf<'s> {
              INSERT OR IGNORE INTO {sample}
                SELECT (SELECT rowid FROM {name} WHERE rowid >= least + CAST(x / 2147483648.0 * span AS INTEGER) LIMIT 1) FROM draw, ends"
         );
-        Ok(match self.connection.execute(&draw) {
-            Ok(()) => (format!("{name} WHERE rowid IN {sample}"), rows as f64),
-            // A table without rowids.
-            Err(_) => (format!("(SELECT * FROM {name} LIMIT {SAMPLE})"), rows as f64),
-        })
+        let source = match self.connection.execute(&draw) {
+            Ok(()) => format!("{name} WHERE rowid IN {sample}"),
+            Err(error) if is_refused(&error) => format!("(SELECT * FROM {name} LIMIT {SAMPLE})"),
+            Err(error) => return Err(error),
+        };
+        Ok(Some((source, rows as f64)))
     }
 }
 
