@@ -2,7 +2,6 @@
 //! write, each as often as it is executed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
 
 use engine::{Connection, EngineError};
 use script::effect::quoted;
@@ -123,15 +122,15 @@ pub struct Change {
     pub after: Cost,
 }
 
-/// Finds indexes for a workload, on a copy that is changed and changed back. Statements may come with what they are known to cost there
-/// as it is.
+/// Finds indexes for a workload, on a copy that is changed and changed back. A statement may come with its known cost on the copy as it is.
+/// `spent` returns the part of the time for trying that is over: nothing is begun after 1.
 ///
 /// # Errors
 /// SQLite's, such as a full disk. A statement that cannot be executed is named in the advice.
 pub fn advise(
     subject: &Subject,
     queries: &[(Query, Option<Cost>)],
-    deadline: Option<Instant>,
+    spent: &dyn Fn() -> f64,
 ) -> Result<Advice, EngineError> {
     let connection = subject.connect()?;
     // Pages that are asked of the cache are counted, not those that are missing in it.
@@ -139,7 +138,7 @@ pub fn advise(
     let shelf = Shelf::new(&connection, &subject.schema)?;
     let known = BTreeMap::new();
     let mut work =
-        Work { subject, connection: &connection, shelf, known, queries: Vec::new(), deadline };
+        Work { subject, connection: &connection, shelf, known, queries: Vec::new(), spent };
     let mut advice = Advice::default();
     for (query, cost) in queries {
         match work.measured(query, *cost) {
@@ -164,7 +163,7 @@ struct Measured {
     /// Its plan, as long as which a statement that reads costs what it costs now.
     plan: Vec<String>,
     is_write: bool,
-    /// What it costs with statistics and no new index.
+    /// Its cost with statistics and no new index.
     first: i64,
     /// The least that it is known to cost with new ones.
     best: i64,
@@ -173,7 +172,7 @@ struct Measured {
 /// Indexes that are tried together, by their places on the shelf.
 type Group = Set;
 
-/// Indexes that are tried together, with what they promise to save and with what they save with the indexes that there are now.
+/// Indexes that are tried together, with the savings for which they were chosen, and those beside the present indexes.
 struct Tried {
     group: Group,
     promise: f64,
@@ -231,7 +230,7 @@ fn steps_of(steps: i64) -> u32 {
     steps.clamp(10_000, i64::from(u32::MAX)) as u32
 }
 
-/// Returns the logarithm of what a statement costs now against then, the more the more often it runs.
+/// Returns the logarithm of the ratio of two costs of a statement, the larger the more often it runs.
 fn saved(query: &Query, now: Cost, then: i64) -> f64 {
     query.weight.ln_1p() * ((now.total() as f64 + FIXED) / (then as f64 + FIXED)).ln()
 }
@@ -240,11 +239,11 @@ struct Work<'s> {
     subject: &'s Subject,
     connection: &'s Connection,
     shelf: Shelf<'s>,
-    /// What statements cost with a plan, and those that write with a set of indexes, with the steps after which they were stopped.
+    /// The cost of a statement with a plan, and with a set of indexes if it writes; and the steps after which it was to be stopped.
     known: BTreeMap<(usize, Vec<String>, Set), (Cost, u32)>,
     /// Statements with what they cost now.
     queries: Vec<Measured>,
-    deadline: Option<Instant>,
+    spent: &'s dyn Fn() -> f64,
 }
 
 impl Work<'_> {
@@ -274,7 +273,7 @@ impl Work<'_> {
     }
 
     fn is_late(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() > deadline)
+        (self.spent)() > 1.0
     }
 
     fn changes_since(&self, before: &[Cost]) -> Vec<Change> {
@@ -330,10 +329,7 @@ impl Work<'_> {
         advice: &mut Advice,
     ) -> Result<(), EngineError> {
         // The rest of the time is for choosing among them.
-        let last = self.deadline.map(|deadline| {
-            deadline - deadline.saturating_duration_since(Instant::now()).mul_f64(CHOOSING)
-        });
-        let is_late = || last.is_some_and(|last| Instant::now() > last);
+        let last = 1.0 - CHOOSING * (1.0 - (self.spent)());
         let weighted = |place: &usize| {
             let Measured { query, cost, .. } = &self.queries[*place];
             query.weight * cost.total() as f64
@@ -343,7 +339,7 @@ impl Work<'_> {
         let mut tried: Vec<Tried> = Vec::new();
         for place in places {
             let candidates = planner.candidates(&self.queries[place].query);
-            if is_late() {
+            if (self.spent)() > last {
                 advice.untried += candidates.len();
                 continue;
             }
@@ -380,10 +376,10 @@ impl Work<'_> {
             let used = used.iter().filter_map(|name| self.shelf.find(name));
             let used: Group = used.filter(|place| left.contains(place)).collect();
             left.retain(|place| !used.contains(place));
-            if used.len() > 1 {
-                groups.extend(used.iter().map(|place| Group::from([*place])));
-            }
+            let single = used.iter().filter(|_| used.len() > 1).map(|place| Group::from([*place]));
+            let single: Vec<Group> = single.collect();
             groups.extend((!used.is_empty()).then_some(used));
+            groups.extend(single);
         }
         self.shelf.show(&now)?;
         Ok(groups)
@@ -399,8 +395,8 @@ impl Work<'_> {
         let now = self.shelf.visible();
         let Measured { cost, is_write, .. } = self.queries[place];
         let mut measured: Vec<(i64, Group)> = Vec::new();
-        // All are executed for a few steps, then for more, until one ends: so a bad plan takes no longer than a good one. What brings less
-        // than a change is not waited for.
+        // All are executed for a few steps, then for more, until one ends: so a bad plan takes no longer than a good one. Savings
+        // smaller than a change are not waited for.
         let last = (cost.steps as f64 * (1.0 - CHANGE)) as i64;
         let (mut most, mut best) = ((last / 64).max(FIRST), i64::MAX);
         while !groups.is_empty() {
@@ -471,7 +467,7 @@ impl Work<'_> {
             }
             let Tried { mut group, mut gain, .. } = left.remove(number);
             group.retain(|place| !self.shelf.visible().contains(place));
-            // What others of the group can do without is left out.
+            // Members that the others can do without are left out.
             for place in group.clone() {
                 let fewer: Group = group.iter().copied().filter(|other| *other != place).collect();
                 let then = self.gain(&fewer, 0)?;
@@ -495,7 +491,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Returns the indexes that there are with a group: what it extends it replaces, so that writes maintain no more than now.
+    /// Returns the present indexes and a group, without those that it extends, so that writes maintain no more of them than now.
     fn with(&self, group: &Group) -> Set {
         let mut set = self.shelf.visible();
         for candidate in group.iter().filter_map(|place| self.shelf.candidate(*place)) {

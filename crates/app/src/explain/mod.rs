@@ -14,6 +14,7 @@ use ::explain::observe::Observation;
 use ::explain::{Query, Subject, values};
 use engine::{EngineError, ErrorKind, SqliteError, Value};
 use report::document::Document;
+use rustix::time::{ClockId, clock_gettime};
 use script::{Form, Names, parse};
 
 use crate::error::Error;
@@ -24,12 +25,15 @@ use crate::measure::Vary;
 /// The largest file of statements.
 const MOST_TEXT: u64 = 16 << 20;
 
-/// Returns the time for trying indexes: a minute and a half at most, and less for few statements.
+/// Returns the time for trying indexes: a minute at most, and less for few statements.
 fn tried(statements: usize) -> Duration {
     let statements = u32::try_from(statements).unwrap_or(u32::MAX);
     (Duration::from_secs(17) + Duration::from_secs(3).saturating_mul(statements))
-        .min(Duration::from_secs(90))
+        .min(Duration::from_secs(60))
 }
+
+/// How many times that time may pass by the clock, where other programs keep the processor busy. So their work changes no advice.
+const PATIENCE: u32 = 4;
 
 /// A request for explanations.
 #[derive(Clone, Debug)]
@@ -82,7 +86,7 @@ pub fn explain(request: &ExplainRequest, ui: &dyn Interface) -> Result<Document,
     }
     let subject = Subject::open(&copy, &request.extensions).map_err(of_engine)?;
     let (mut all, failed) = observe_each(&subject, statements, &request.values, is_recording)?;
-    let mut advice = advice_for(&subject, &all, Instant::now() + tried(all.len()))?;
+    let mut advice = advice_for(&subject, &all, tried(all.len()), PATIENCE)?;
     left_out.extend(failed);
     advice.failed.extend(left_out);
     for it in &mut all {
@@ -175,14 +179,15 @@ fn unless_left_out<T>(
     }
 }
 
-/// Tries indexes for all statements together, until the deadline.
+/// Tries indexes for all statements together, for this time of the processor, and at most so many times of it by the clock.
 ///
 /// # Errors
 /// SQLite's, such as a full disk.
 pub(crate) fn advice_for(
     subject: &Subject,
     all: &[Explained],
-    deadline: Instant,
+    time: Duration,
+    patience: u32,
 ) -> Result<Advice, Error> {
     // What is stopped while it writes ends the transaction in which indexes are tried.
     let can_be_tried = |explained: &&Explained| {
@@ -193,7 +198,14 @@ pub(crate) fn advice_for(
         (query.clone(), (query.values.len() < 2).then_some(observation.cost))
     });
     let tried: Vec<_> = tried.collect();
-    advise(subject, &tried, Some(deadline)).map_err(of_engine)
+    let processor =
+        || Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default();
+    let (start, used) = (Instant::now(), processor());
+    let spent = || {
+        let of = |past: Duration, time: Duration| past.as_secs_f64() / time.as_secs_f64();
+        of(start.elapsed(), patience * time).max(of(processor() - used, time))
+    };
+    advise(subject, &tried, &spent).map_err(of_engine)
 }
 
 /// Executes a statement and observes it.

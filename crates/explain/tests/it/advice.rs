@@ -14,7 +14,7 @@ fn made(schema: &str, statements: &[(&str, f64)]) -> (Vec<String>, Vec<String>) 
             (pragmark_explain::Query { weight: *weight, ..query }, None)
         })
         .collect();
-    let advice = advise(&subject, &queries, None).unwrap();
+    let advice = advise(&subject, &queries, &|| 0.0).unwrap();
     let made = advice.made.into_iter().map(|made| made.on).collect();
     (made, advice.dropped.into_iter().map(|dropped| dropped.name).collect())
 }
@@ -92,7 +92,7 @@ fn indexes_of_one_column_with_two_collations_have_two_names() {
     let binary = query(&subject, "binary", "SELECT id FROM customers WHERE name = 'Name 7'");
     let other = "SELECT id FROM customers WHERE name = 'name 7' COLLATE NOCASE";
     let advice =
-        advise(&subject, &[(binary, None), (query(&subject, "nocase", other), None)], None)
+        advise(&subject, &[(binary, None), (query(&subject, "nocase", other), None)], &|| 0.0)
             .unwrap();
     let sql: std::collections::BTreeSet<String> = advice.sql().into_iter().collect();
     assert_eq!(sql.len(), 3, "{sql:?}");
@@ -119,7 +119,7 @@ fn indexes_are_planned_with_before_they_are_made() {
         "INSERT INTO visits VALUES (NULL, 1, 2, 1, 'new')",
     ];
     let queries = statements.map(|sql| (query(&subject, sql, sql), None));
-    let advice = advise(&subject, &queries, None).unwrap();
+    let advice = advise(&subject, &queries, &|| 0.0).unwrap();
     let made: Vec<String> = advice.made.iter().map(|made| made.on.clone()).collect();
     assert_eq!(made, ["visits(kind, visitor)", "visits(page, visitor)"]);
     let steps = |at: usize| (advice.changes[at].before.steps, advice.changes[at].after.steps);

@@ -42,7 +42,7 @@ struct Explained {
 fn explained(subject: &Subject, sql: &str) -> Explained {
     let query = query(subject, "query", sql);
     let observation = subject.observe(&query).unwrap();
-    let advice = advise(subject, &[(query.clone(), None)], None).unwrap();
+    let advice = advise(subject, &[(query.clone(), None)], &|| 0.0).unwrap();
     let faults = faults(subject, &query, &observation, &advice).unwrap();
     Explained { observation, advice, faults }
 }
