@@ -25,15 +25,15 @@ use crate::measure::Vary;
 /// The largest file of statements.
 const MOST_TEXT: u64 = 16 << 20;
 
-/// Returns the time for trying indexes: a minute at most, and less for few statements.
+/// Returns the time for trying indexes: two minutes at most, and less for few statements.
 fn tried(statements: usize) -> Duration {
     let statements = u32::try_from(statements).unwrap_or(u32::MAX);
-    (Duration::from_secs(17) + Duration::from_secs(3).saturating_mul(statements))
-        .min(Duration::from_secs(60))
+    (Duration::from_secs(15) + Duration::from_secs(5).saturating_mul(statements))
+        .min(Duration::from_secs(120))
 }
 
 /// How many times that time may pass by the clock, where other programs keep the processor busy. So their work changes no advice.
-const PATIENCE: u32 = 4;
+const PATIENCE: u32 = 3;
 
 /// A request for explanations.
 #[derive(Clone, Debug)]
