@@ -5,7 +5,7 @@ use std::path::Path;
 
 use engine::Connection;
 use lab::seed::Seed;
-use script::effect::{first_word, line_that_reaches_files, names, written};
+use script::effect::{first_word, label, line_that_reaches_files, names, written};
 use script::{Deck, Form, Names, Script, Slot, parse, weighted, with_keys};
 
 use super::parameters::{Parameters, Unit};
@@ -52,6 +52,27 @@ fn begins_or_ends(script: &Script) -> bool {
     statements.len() == 1 && TRANSACTIONS.contains(&first_word(&statements[0].sql).as_str())
 }
 
+/// The name that mistakes in statements without a file have.
+const COMMAND_LINE: &str = "sql";
+
+/// Gives statements without a file or a name one that says what they do.
+fn name_by_work(title: &str, scripts: &mut [Script]) {
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    for script in scripts.iter_mut() {
+        let is_named = script.name != title && !script.name.starts_with(&format!("{title}:"));
+        let [statement] = script.statements.as_mut_slice() else { continue };
+        if is_named {
+            continue;
+        }
+        let label = label(&statement.sql);
+        let count = known.entry(label.clone()).or_default();
+        *count += 1;
+        let name = if *count == 1 { label } else { format!("{label}_{count}") };
+        statement.name.clone_from(&name);
+        script.name = name;
+    }
+}
+
 impl Suite {
     /// Reads the scripts that the parameters name.
     ///
@@ -74,7 +95,7 @@ impl Suite {
             suite.add(builtin.name(), pgbench::text(builtin), 1, Form::Transaction)?;
         }
         if let Some(sql) = &parameters.sql {
-            suite.add("sql", sql, 1, form)?;
+            suite.add(COMMAND_LINE, sql, 1, form)?;
         }
         for file in parameters.scripts.iter().flat_map(|list| list.split(',')) {
             let (path, weight) = weighted(file.trim()).map_err(TrialError::Mistake)?;
@@ -114,6 +135,9 @@ impl Suite {
         if scripts.len() > 1 && scripts.iter().any(begins_or_ends) {
             // Its statements make sense in their order only.
             scripts = parsed(Form::Transaction)?;
+        }
+        if file == COMMAND_LINE {
+            name_by_work(&title, &mut scripts);
         }
         for script in &scripts {
             if self.scripts.iter().any(|known| known.name == script.name) {

@@ -527,3 +527,13 @@ fn a_short_trial_executes_each_statement_once_though_one_takes_longer_than_the_t
         assert!(metrics[&format!("executions.{name}")] >= 1.0, "{name}");
     }
 }
+
+#[test]
+fn statements_of_the_command_line_are_named_by_what_they_do() {
+    let shop = Shop::new();
+    let sql = "SELECT * FROM users WHERE id = :id; SELECT count(*) FROM users; DELETE FROM users WHERE id = -1";
+    let settings = [("sql", text(sql)), ("unit", text("statement"))];
+    let measured = shop.measured(&settings);
+    let names: Vec<&str> = measured.statements.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["select_users", "select_users_2", "delete_users"]);
+}
