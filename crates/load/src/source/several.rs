@@ -232,7 +232,9 @@ impl Current {
         let Some(batch) = self.source.next()? else { return Ok(None) };
         let numbers = &batch.numbers;
         let count = batch.rows.num_rows() + numbers.left_out.len();
-        self.rows = numbers.first + count as u64 - 1;
+        // A row that ends the load stands alone in its batch.
+        let malformed = batch.malformed.last().map_or(0, |malformed| malformed.row);
+        self.rows = (numbers.first + count as u64 - 1).max(malformed);
         self.bytes = batch.bytes_read;
         Ok(Some(batch))
     }

@@ -182,7 +182,8 @@ fn one_of_several_inputs_can_change_the_type_of_all() {
     ];
     let mut source = open(&inputs, &Opening::new(&library())).unwrap();
     let summary = load(&library(), &mut *source, &workspace.request(), &mut |_| true).unwrap();
-    assert!(summary.why_reread.unwrap().contains("b.csv, row 10501, column w"));
+    let why = summary.why_reread.unwrap();
+    assert!(why.contains("b.csv, row 10501, column w"), "{why}");
     assert_eq!(summary.rows, 2 * 10_501 + 1);
     let found =
         workspace.rows("SELECT DISTINCT typeof(w), w FROM t WHERE w IS NOT NULL ORDER BY rowid");
