@@ -86,7 +86,7 @@ fn a_connection_for_each_request_is_the_lesson_and_not_what_follows_from_it() {
     let answer = laboratory.pragmark(&["trace", "app.trace"]).exits(0);
     let words = answer.stdout();
     let text = words.split_whitespace().collect::<Vec<&str>>().join(" ");
-    let (lesson, table) = text.split_once("Statements statement").unwrap();
+    let (lesson, table) = text.split_once("Statements no. statement").unwrap();
     assert!(lesson.contains("31 of 31 connections executed fewer than 20 statements"), "{lesson}");
     assert!(lesson.contains("pragmark run databases-open-close"), "{lesson}");
     for wrong in ["prepared again", "in autocommit"] {
