@@ -56,15 +56,6 @@ pub enum LenientArg {
     Columns,
 }
 
-/// Work on a database whose rows are loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ThenArg {
-    /// Gather SQLite's statistics.
-    Analyze,
-    /// Check the database.
-    Check,
-}
-
 /// Treatment of a row that cannot be loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnErrorArg {
@@ -300,8 +291,8 @@ pub struct LoadArgs {
     /// Page size of a new database in bytes, a power of two from 512 to 65536.
     #[arg(long, value_name = "BYTES")]
     pub page_size: Option<u32>,
-    /// Load strategy. Use it to compare strategies.
-    #[arg(long, value_enum, default_value = "auto")]
+    /// Load strategy, for those who compare strategies.
+    #[arg(long, value_enum, default_value = "auto", hide = true)]
     pub strategy: StrategyArg,
     /// What to do with a row that cannot be read or violates a constraint: `fail` leaves the database unchanged, `skip` writes
     /// the row to a file, and `skip=100` ends the load after a hundred such rows.
@@ -314,15 +305,11 @@ pub struct LoadArgs {
     /// Enforce the foreign keys of the tables: a row without the row that it refers to is an error.
     #[arg(long)]
     pub foreign_keys: bool,
-    /// Before the database is kept: `analyze` runs ANALYZE on the table, so that SQLite chooses the better index, and `check`
-    /// reads all of it (integrity_check and row count).
-    #[arg(long, value_enum, value_name = "ACTIONS", value_delimiter = ',')]
-    pub then: Vec<ThenArg>,
-    /// The same as --then analyze.
-    #[arg(long, hide = true)]
+    /// Run ANALYZE on the table, so that SQLite chooses the better index.
+    #[arg(long)]
     pub analyze: bool,
-    /// The same as --then check.
-    #[arg(long, hide = true)]
+    /// Check the finished database (integrity_check and row count) before keeping it; reads all of it.
+    #[arg(long)]
     pub check: bool,
     /// The same as --lenient=columns.
     #[arg(long, hide = true)]
@@ -438,8 +425,8 @@ fn request(args: &LoadArgs) -> Result<Request> {
         None => Duplicates::Refuse,
     };
     request.foreign_keys = args.foreign_keys;
-    request.analyze = args.analyze || args.then.contains(&ThenArg::Analyze);
-    request.check = args.check || args.then.contains(&ThenArg::Check);
+    request.analyze = args.analyze;
+    request.check = args.check;
     request.adds_columns = args.adds_columns();
     request.keeps_indexes = args.replace == Some(ReplaceArg::KeepIndexes);
     request.page_size = args.page_size;

@@ -47,7 +47,7 @@ fn rows_with_known_keys_are_ignored_or_update_others() {
         .exits(0)
         .says(&["1 row into towns", "2 rows ignored"]);
     assert_eq!(dump(&laboratory, "towns.db", all), "1|Bonn|335789\n2|Linz, Donau|212538\n7|NULL|2");
-    load_towns(&laboratory, "more.csv", &["--append", "--upsert", "id", "--then", "check"])
+    load_towns(&laboratory, "more.csv", &["--append", "--upsert", "id", "--check"])
         .exits(0)
         .says(&["3 rows inserted or updated"]);
     assert_eq!(dump(&laboratory, "towns.db", all), "1|Bonn|335789\n2|Linz, Donau|1\n7|NULL|3");
@@ -58,7 +58,7 @@ fn rows_with_known_keys_are_ignored_or_update_others() {
         .exits(2)
         .complains(&["no column name"]);
     let new = ["load", "more.csv", "new.db", "--table", "t", "--unique", "id", "--upsert", "id"];
-    laboratory.pragmark(&[&new[..], &["--then", "check,analyze"]].concat()).exits(0);
+    laboratory.pragmark(&[&new[..], &["--check", "--analyze"]].concat()).exits(0);
     assert_eq!(dump(&laboratory, "new.db", "SELECT id, people FROM t"), "2|1\n7|3");
     let analyzed = "SELECT count(*) FROM sqlite_stat1 WHERE tbl = 't'";
     assert_eq!(dump(&laboratory, "new.db", analyzed), "1");

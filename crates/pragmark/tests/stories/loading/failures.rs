@@ -105,7 +105,7 @@ fn a_full_disk_leaves_the_old_database() {
     laboratory.write("many.csv", &format!("id,people\n{rows}"));
     let before = std::fs::read(laboratory.path().join("towns.db")).unwrap();
     for (database, mode) in
-        [("new.db", "--then=analyze"), ("towns.db", "--append"), ("towns.db", "--replace")]
+        [("new.db", "--analyze"), ("towns.db", "--append"), ("towns.db", "--replace")]
     {
         // Files of at most 2.4 MiB, which the library fits into and the rows do not; a program that does not expect the
         // signal is killed by it.

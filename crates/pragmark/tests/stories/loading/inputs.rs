@@ -15,7 +15,7 @@ fn json_lines_are_loaded_with_their_types() {
         ),
     );
     laboratory
-        .pragmark(&["load", "a.jsonl", "a.db", "--table", "t", "--then", "check"])
+        .pragmark(&["load", "a.jsonl", "a.db", "--table", "t", "--check"])
         .exits(0)
         .says(&["2 rows into t", "strategy: pages"]);
     assert_eq!(

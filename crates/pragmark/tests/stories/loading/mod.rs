@@ -64,7 +64,7 @@ fn a_real_csv_is_loaded_with_quotes_line_breaks_and_names_of_the_world() {
     load_towns(
         &laboratory,
         "towns.csv",
-        &["--primary-key", "id", "--index", "name,people", "--then", "check"],
+        &["--primary-key", "id", "--index", "name,people", "--check"],
     )
     .exits(0)
     .says(&["3 rows into towns", "rows/s", "strategy: pages"]);
@@ -230,10 +230,7 @@ fn a_full_text_index_finds_what_was_loaded() {
     let laboratory = towns();
     let load = |more: &[&str]| {
         let arguments = [
-            &[
-                "load", "towns.csv", "towns.db", "--table", "towns", "--fts", "name", "--then",
-                "check",
-            ],
+            &["load", "towns.csv", "towns.db", "--table", "towns", "--fts", "name", "--check"],
             more,
         ];
         laboratory.pragmark(&arguments.concat())
