@@ -54,19 +54,43 @@ pub fn is_database(path: &Path) -> bool {
     is_file && begins_as_database(path).unwrap_or(false)
 }
 
-/// Returns what a file is that begins as a database does, and the option that takes it; `None` for other files.
-pub(crate) fn database_or_trace(path: &Path) -> Option<(&'static str, &'static str)> {
-    /// Where the header of a database has its application id, a number of four bytes.
-    const ID: usize = 68;
-    if !is_database(path) {
-        return None;
+/// A file that begins as a database does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DatabaseKind {
+    /// A database of an application.
+    Database,
+    /// A trace.
+    Trace,
+}
+
+impl DatabaseKind {
+    /// Returns the kind of a file; `None` if it does not begin as a database.
+    pub(crate) fn of(path: &Path) -> Option<DatabaseKind> {
+        /// Where the header of a database has its application id, a number of four bytes.
+        const ID: usize = 68;
+        if !is_database(path) {
+            return None;
+        }
+        let mut header = [0; ID + 4];
+        let is_whole = File::open(path).is_ok_and(|mut file| file.read_exact(&mut header).is_ok());
+        let is_trace = is_whole && header[ID..] == (trace::APPLICATION_ID as u32).to_be_bytes();
+        Some(if is_trace { DatabaseKind::Trace } else { DatabaseKind::Database })
     }
-    let mut header = [0; ID + 4];
-    let is_whole = File::open(path).is_ok_and(|mut file| file.read_exact(&mut header).is_ok());
-    if is_whole && header[ID..] == (trace::APPLICATION_ID as u32).to_be_bytes() {
-        Some(("a trace", "--trace"))
-    } else {
-        Some(("a SQLite database", "--db"))
+
+    /// Returns its name in a sentence.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            DatabaseKind::Database => "a SQLite database",
+            DatabaseKind::Trace => "a trace",
+        }
+    }
+
+    /// Returns the option that takes such a file.
+    pub(crate) fn option(self) -> &'static str {
+        match self {
+            DatabaseKind::Database => "--db",
+            DatabaseKind::Trace => "--trace",
+        }
     }
 }
 
@@ -244,16 +268,16 @@ mod tests {
     #[test]
     fn a_trace_is_told_from_other_databases_by_its_application_id() {
         let folder = tempfile::tempdir().unwrap();
-        let option = |content: &[u8]| {
+        let kind = |content: &[u8]| {
             let path = folder.path().join("file");
             std::fs::write(&path, content).unwrap();
-            database_or_trace(&path).map(|(_, option)| option)
+            DatabaseKind::of(&path)
         };
         let header = |id: &[u8; 4]| [MAGIC, &[0; 52], id].concat();
-        assert_eq!(option(&header(b"prgt")), Some("--trace"));
-        assert_eq!(option(&header(b"1234")), Some("--db"));
-        assert_eq!(option(MAGIC), Some("--db"), "a damaged one");
-        assert_eq!(option(b"SELECT 1"), None);
+        assert_eq!(kind(&header(b"prgt")), Some(DatabaseKind::Trace));
+        assert_eq!(kind(&header(b"1234")), Some(DatabaseKind::Database));
+        assert_eq!(kind(MAGIC), Some(DatabaseKind::Database), "a damaged one");
+        assert_eq!(kind(b"SELECT 1"), None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use drivers::{Description, Library, Manifest, State};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::files::{database_or_trace, work_folder};
+use crate::files::{DatabaseKind, work_folder};
 use crate::interface::Interface;
 use crate::words::shell_path;
 use crate::{driver, engine};
@@ -62,7 +62,7 @@ pub struct Application {
 /// The database, the engine or the driver cannot be used.
 pub fn inspect(request: &InspectRequest, ui: &dyn Interface) -> Result<Inspection, Error> {
     let InspectRequest { database, directory, .. } = request;
-    if matches!(database_or_trace(database), Some((_, "--trace"))) {
+    if DatabaseKind::of(database) == Some(DatabaseKind::Trace) {
         let words = format!("{} is a trace, not a database of an application", database.display());
         let trace = shell_path(database);
         return Err(Error::mistake(words)

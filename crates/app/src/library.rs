@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::error::{Error, Result};
-use crate::files::{database_or_trace, read_text};
+use crate::files::{DatabaseKind, read_text};
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/experiments");
 
@@ -141,7 +141,8 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Experiment> {
         return Err(Error::mistake(format!("{name} is SQL, and an experiment is TOML"))
             .hint(format!("`pragmark measure {name}` measures its statements")));
     }
-    if let Some((kind, option)) = database_or_trace(Path::new(name)) {
+    if let Some(kind) = DatabaseKind::of(Path::new(name)) {
+        let (option, kind) = (kind.option(), kind.name());
         return Err(Error::mistake(format!("{name} is {kind}, and an experiment is TOML"))
             .hint(format!("where a command works on {kind}, name it with {option} {name}")));
     }

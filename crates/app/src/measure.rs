@@ -12,7 +12,7 @@ use lab::tier::BESIDES;
 
 use crate::engine;
 use crate::error::Error;
-use crate::files::{absolute_level, database_or_trace, open_unlocked, work_folder};
+use crate::files::{DatabaseKind, absolute_level, open_unlocked, work_folder};
 use crate::interface::Interface;
 use crate::run::{self, Ended, RunRequest};
 use crate::words::{plural, shell_path};
@@ -465,10 +465,9 @@ pub(crate) fn refuse_other_than_sql(file: &Path) -> Result<(), Error> {
             )));
     }
     // A file that cannot be read is reported where it is needed.
-    let Some((kind, option)) = database_or_trace(file) else { return Ok(()) };
-    let file = file.display();
-    Err(Error::mistake(format!("{file} is {kind}, not a file of SQL"))
-        .hint(format!("name it with {option} {word}")))
+    let Some(kind) = DatabaseKind::of(file) else { return Ok(()) };
+    Err(Error::mistake(format!("{} is {}, not a file of SQL", file.display(), kind.name()))
+        .hint(format!("name it with {} {word}", kind.option())))
 }
 
 /// Adds a factor, or a setting of all variants if it has one level.
