@@ -189,25 +189,24 @@ fn refused(usage: &RefusalUse) -> Sentence {
     held(sentence, usage)
 }
 
-/// Adds the transactions that held the lock.
+/// Adds the transactions that held the lock, or whose commit made a snapshot old.
 fn held(mut sentence: Sentence, usage: &RefusalUse) -> Sentence {
-    // What makes a snapshot old is a commit.
-    let is_commit = usage.is_of_an_old_snapshot();
-    let verb = if is_commit { "another connection committed" } else { "the lock was held by" };
+    let (verb, held) = if usage.is_of_an_old_snapshot() {
+        ("another connection committed", "which held a lock for")
+    } else {
+        ("the lock was held by", "for")
+    };
     for holder in usage.holders.iter().take(NAMED) {
         let us = |us: i64| time(us as f64 * 1e3);
         let idle = match holder.idle_us {
             0 => String::new(),
             idle_us => format!(", {} of it without a running statement", us(idle_us)),
         };
+        let cases = plural(usage.count, "case", "cases");
         sentence = sentence
-            .words(format!(
-                " In {} of {}, {verb} a transaction with ",
-                grouped(holder.count),
-                plural(usage.count, "case", "cases")
-            ))
+            .words(format!(" In {} of {cases}, {verb} a transaction with ", grouped(holder.count)))
             .and_code(shortened(&holder.sql, QUOTED))
-            .words(format!(", open for {} at most{idle}.", us(holder.held_us)));
+            .words(format!(", {held} {} at most{idle}.", us(holder.held_us)));
     }
     sentence
 }
