@@ -4,6 +4,7 @@
 //! Sums over the columns of a table: computed of the data and by SQLite, they must be equal.
 
 use std::array::from_fn;
+use std::collections::HashMap;
 use std::fmt::Display;
 use std::path::Path;
 use std::time::Instant;
@@ -15,6 +16,23 @@ use crate::error::{Result, TrialError};
 use crate::measure::{CpuTime, LatencyHistogram, peak_memory_bytes};
 use crate::target::sqlite::{self, Counts};
 use crate::trial::Trial;
+
+/// Names of statements that were given none.
+#[derive(Default)]
+pub(crate) struct StatementNames(HashMap<String, u32>);
+
+impl StatementNames {
+    /// Returns a unique name for a statement: its label, with a number if other statements have the same label.
+    pub(crate) fn name(&mut self, sql: &str) -> String {
+        let label = script::effect::label(sql);
+        let count = self.0.entry(label.clone()).or_default();
+        *count += 1;
+        match count {
+            1 => label,
+            count => format!("{label}_{count}"),
+        }
+    }
+}
 
 /// Host parameters that one statement may have in every SQLite since 3.32
 /// (<https://sqlite.org/limits.html>, section 9).

@@ -18,7 +18,7 @@ use crate::drive::messages::StatementCounters;
 use crate::error::{Result, TrialError};
 use crate::locks::locked;
 use crate::measure::LatencyHistogram;
-use crate::workload::common::{set, set_latency};
+use crate::workload::common::{StatementNames, set, set_latency};
 
 /// The sums of all threads.
 pub(super) struct Totals {
@@ -102,9 +102,9 @@ pub(super) fn note_statements(
     connection: Option<&Connection>,
     measured: &mut Measured,
 ) {
-    let mut labels: HashMap<String, u32> = HashMap::new();
+    let mut names = StatementNames::default();
     for (form, sql) in slowest {
-        let name = name(sql, &mut labels);
+        let name = names.name(sql);
         let counters = totals.summary.counters.get(form).copied().unwrap_or_default();
         counters.set_means(counters.executions, &format!(".{name}"), measured);
         if let Some(latency) = totals.times.of_forms.get(form) {
@@ -120,17 +120,6 @@ pub(super) fn note_statements(
             sql: sql.clone(),
             ..StatementRecord::default()
         });
-    }
-}
-
-/// Returns a unique name for a statement: its label, with a number if other statements have the same label.
-fn name(sql: &str, labels: &mut HashMap<String, u32>) -> String {
-    let label = script::effect::label(sql);
-    let count = labels.entry(label.clone()).or_default();
-    *count += 1;
-    match count {
-        1 => label,
-        count => format!("{label}_{count}"),
     }
 }
 

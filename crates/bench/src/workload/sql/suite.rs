@@ -5,7 +5,7 @@ use std::path::Path;
 
 use engine::Connection;
 use lab::seed::Seed;
-use script::effect::{first_word, label, line_that_reaches_files, names, written};
+use script::effect::{first_word, line_that_reaches_files, names, written};
 use script::{Deck, Form, Names, Script, Slot, parse, weighted, with_keys};
 
 use super::parameters::{Parameters, Unit};
@@ -13,6 +13,7 @@ use super::pgbench;
 use super::statement::StatementError;
 use crate::error::TrialError;
 use crate::parameters::Choice;
+use crate::workload::common::StatementNames;
 
 /// Scripts with their weights and the names of their variables.
 pub(super) struct Suite {
@@ -57,17 +58,19 @@ const COMMAND_LINE: &str = "sql";
 
 /// Gives statements without a file or a name one that says what they do.
 fn name_by_work(title: &str, scripts: &mut [Script]) {
-    let mut known: BTreeMap<String, usize> = BTreeMap::new();
-    for script in scripts.iter_mut() {
-        let is_named = script.name != title && !script.name.starts_with(&format!("{title}:"));
+    let is_unnamed =
+        |script: &Script| script.name == title || script.name.starts_with(&format!("{title}:"));
+    let given: BTreeSet<String> = (scripts.iter())
+        .filter(|script| !is_unnamed(script))
+        .map(|script| script.name.clone())
+        .collect();
+    let mut names = StatementNames::default();
+    for script in scripts.iter_mut().filter(|script| is_unnamed(script)) {
         let [statement] = script.statements.as_mut_slice() else { continue };
-        if is_named {
-            continue;
+        let mut name = names.name(&statement.sql);
+        while given.contains(&name) {
+            name = names.name(&statement.sql);
         }
-        let label = label(&statement.sql);
-        let count = known.entry(label.clone()).or_default();
-        *count += 1;
-        let name = if *count == 1 { label } else { format!("{label}_{count}") };
         statement.name.clone_from(&name);
         script.name = name;
     }
