@@ -199,30 +199,32 @@ struct Gain {
 /// Returns the number of the indexes that save most; among those that save nearly as much, of those that leave least, where each
 /// column counts for a twentieth and each that is only covered for a quarter. Covered columns have to save something besides.
 fn best(shelf: &Shelf<'_>, tried: &[Tried]) -> Option<usize> {
-    let known = tried.iter().enumerate().filter_map(|(number, tried)| {
-        let candidates = tried.group.iter().filter_map(|place| shelf.candidate(*place));
-        let (columns, covered) = candidates.fold((0, 0), |(columns, covered), candidate| {
-            (columns + candidate.parts.len(), covered + candidate.covering)
+    struct Worth<'t> {
+        number: usize,
+        /// Columns that search or sort, and those that are only covered.
+        columns: usize,
+        covered: usize,
+        gain: &'t Gain,
+    }
+    let worth = tried.iter().enumerate().filter_map(|(number, tried)| {
+        let gain = tried.gain.as_ref().filter(|gain| gain.is_worth)?;
+        let parts = tried.group.iter().filter_map(|place| shelf.candidate(*place));
+        let (all, covered) = parts.fold((0, 0), |(all, covered), candidate| {
+            (all + candidate.parts.len(), covered + candidate.covering)
         });
-        Some((
-            number,
-            columns - covered,
-            covered,
-            tried.gain.as_ref().filter(|gain| gain.is_worth)?,
-        ))
+        Some(Worth { number, columns: all - covered, covered, gain })
     });
-    let worth: Vec<(usize, usize, usize, &Gain)> = known.collect();
-    let most = worth.iter().map(|(.., gain)| gain.saved).fold(0.0, f64::max);
-    let near = || worth.iter().filter(|(.., gain)| gain.saved > most * CLOSE);
-    let plain = near().filter(|(_, _, covered, _)| *covered == 0);
-    let plain = plain.map(|(.., gain)| gain.before - gain.left).fold(f64::NEG_INFINITY, f64::max);
-    let enough = near().filter(|(_, _, covered, gain)| {
-        *covered == 0 || gain.before - gain.left > plain + COVERING * gain.before
-    });
-    let score = |(_, columns, covered, gain): &(usize, usize, usize, &Gain)| {
-        gain.left * (1.0 + 0.05 * *columns as f64 + 0.25 * *covered as f64)
+    let worth: Vec<Worth<'_>> = worth.collect();
+    let most = worth.iter().map(|one| one.gain.saved).fold(0.0, f64::max);
+    let near = || worth.iter().filter(|one| one.gain.saved > most * CLOSE);
+    let saved = |one: &Worth<'_>| one.gain.before - one.gain.left;
+    let plain = near().filter(|one| one.covered == 0).map(saved).fold(f64::NEG_INFINITY, f64::max);
+    let enough =
+        near().filter(|one| one.covered == 0 || saved(one) > plain + COVERING * one.gain.before);
+    let score = |one: &Worth<'_>| {
+        one.gain.left * (1.0 + 0.05 * one.columns as f64 + 0.25 * one.covered as f64)
     };
-    enough.min_by(|a, b| score(a).total_cmp(&score(b))).map(|(number, ..)| *number)
+    enough.min_by(|a, b| score(a).total_cmp(&score(b))).map(|one| one.number)
 }
 
 /// Returns a limit of steps that leaves room for small statements.
@@ -286,8 +288,7 @@ impl Work<'_> {
     }
 
     /// Collects statistics. Returns what that brings, if it is worth something; plans with statistics are the ones that
-    /// indexes are compared with.
-    /// A table with a collation that the connection lacks has none, and is named.
+    /// indexes are compared with. A table with a collation that the connection lacks gets none, and is named.
     fn analyze(
         &mut self,
         failed: &mut Vec<(String, String)>,
