@@ -130,7 +130,9 @@ pub fn counters(guard: &Guard, comparison: &ExactComparison) -> Vec<Check> {
         let is_left_out = |check: &Check| check.ratio.is_none() && guard.has_usual_budgets();
         let unmatched = comparison.unmatched != Unmatched::default();
         checks.extend(check.filter(|check| !(unmatched && is_left_out(check))));
-        checks.extend(grown(name, *budget, guard, comparison));
+        if name == STEPS {
+            checks.extend(grown(*budget, guard, comparison));
+        }
     }
     for (name, limit) in &guard.limits {
         checks.extend(limited(name, limit, comparison));
@@ -226,6 +228,8 @@ fn uncounted(guard: &Guard, checks: &[Check]) -> Vec<Check> {
     .collect()
 }
 
+/// The metric of VM steps.
+const STEPS: &str = "vm_steps";
 /// From this many VM steps more in an execution on, a statement by itself is beyond a budget.
 const MORE_STEPS: f64 = 1_000.0;
 
@@ -320,17 +324,17 @@ fn budgeted(name: &str, budget: Budget, comparison: &ExactComparison) -> Option<
     })
 }
 
-/// Returns the statements beyond a budget of VM steps for the whole work: a mean hides what the others do not need. Few steps more are
-/// no reason.
-fn grown(name: &str, budget: Budget, guard: &Guard, comparison: &ExactComparison) -> Vec<Check> {
+/// Returns the statements that are beyond the budget of VM steps for the whole work: a mean hides one behind the others. Few steps
+/// more are no reason.
+fn grown(budget: Budget, guard: &Guard, comparison: &ExactComparison) -> Vec<Check> {
     let grown = |statement: &StatementComparison| {
-        let own = format!("{name}.{}", statement.name);
-        let figure = statement.figure(name)?;
+        let own = format!("{STEPS}.{}", statement.name);
+        let figure = statement.figure(STEPS)?;
         let more = figure.new.exact()? - figure.base.exact()?;
         let is_judged = !guard.budgets.contains_key(&own) && more >= MORE_STEPS;
         is_judged.then(|| budgeted(&own, budget, comparison)).flatten()
     };
-    let all = comparison.statements.iter().filter(|_| name == "vm_steps").filter_map(grown);
+    let all = comparison.statements.iter().filter_map(grown);
     all.filter(|check| check.status == Status::Failed).collect()
 }
 
