@@ -17,7 +17,7 @@ use crate::source::{Selection, columns, query};
 use crate::sql::{quoted, same};
 use crate::table::Column;
 use columnar::{ColumnarWriter, GROUP_BYTES};
-use output::{Output, OutputFiles};
+use output::{NewFolders, Output, OutputFiles};
 use text::TextWriter;
 
 /// Rows to be written to a file.
@@ -210,6 +210,8 @@ fn write(
     let input = request.database.display().to_string();
     let query = query(&connection, &input, &request.selection, &[])?;
     let columns = columns(&connection, &input, &query)?;
+    // Before the files, so that they are gone by the time when it goes.
+    let _folders = NewFolders::of(request)?;
     let mut files =
         Files { request, place: OutputFiles::new(request)?, writer: None, rows: 0, total: 0 };
     let maker = Maker::new(&connection, request, &query, columns)?;

@@ -38,9 +38,6 @@ impl OutputFiles {
         }
         let path = request.output.clone();
         let current = path.clone().unwrap_or_else(|| "standard output".into());
-        if let (Some(path), Some(Split::Columns(_))) = (&path, &request.split) {
-            std::fs::create_dir_all(directory(path)).map_err(LoadError::write(path))?;
-        }
         let (done, folder, bytes) = (Vec::new(), PathBuf::new(), Arc::default());
         Ok(OutputFiles { path, done, current, folder, bytes, before: 0 })
     }
@@ -108,6 +105,34 @@ impl OutputFiles {
             files.push(path);
         }
         Ok((files, bytes))
+    }
+}
+
+/// Folders that were made for the files of an unload. Those without files go with it.
+pub(super) struct NewFolders(Vec<PathBuf>);
+
+impl NewFolders {
+    /// Makes the folder of the output, if rows are divided into folders below it.
+    ///
+    /// # Errors
+    /// A folder cannot be made.
+    pub(super) fn of(request: &Unload) -> Result<NewFolders> {
+        let (Some(path), Some(Split::Columns(_))) = (&request.output, &request.split) else {
+            return Ok(NewFolders(Vec::new()));
+        };
+        let missing = directory(path).ancestors().take_while(|folder| !folder.exists());
+        let folders = NewFolders(missing.map(Path::to_owned).collect());
+        std::fs::create_dir_all(directory(path)).map_err(LoadError::write(path))?;
+        Ok(folders)
+    }
+}
+
+impl Drop for NewFolders {
+    fn drop(&mut self) {
+        for folder in &self.0 {
+            // One with files stays.
+            let _ = std::fs::remove_dir(folder);
+        }
     }
 }
 

@@ -191,6 +191,24 @@ fn files_are_split_by_rows_and_bytes_and_never_replaced_unasked() {
 }
 
 #[test]
+fn a_divided_unload_that_does_not_end_leaves_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = "CREATE TABLE t AS WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) SELECT 1 AS a FROM n";
+    database(&folder.path().join("a.db")).execute(rows).unwrap();
+    let divided = |column: &str| Unload {
+        split: Some(Split::Columns(vec![column.to_owned()])),
+        output: Some(folder.path().join("new/deep/part.csv")),
+        ..request(folder.path(), "part.csv")
+    };
+    run(&divided("b")).unwrap_err();
+    let stopped = unload(&library(), &divided("a"), &mut |_| false);
+    assert!(matches!(stopped, Err(LoadError::Interrupted)));
+    assert!(!folder.path().join("new").exists());
+    run(&divided("a")).unwrap();
+    assert!(folder.path().join("new/deep/a=1/part.csv").exists());
+}
+
+#[test]
 fn rows_are_divided_by_the_values_of_columns() {
     let folder = tempfile::tempdir().unwrap();
     let connection = database(&folder.path().join("a.db"));
