@@ -95,6 +95,12 @@ pub fn explain(request: &ExplainRequest, ui: &dyn Interface) -> Result<Document,
     Ok(document::document(&title(request), &all, &advice))
 }
 
+/// The first words of statements without a plan (<https://sqlite.org/lang.html>); a text without a statement has none.
+const WITHOUT_PLAN: [&str; 17] = [
+    "", "ALTER", "ANALYZE", "ATTACH", "BEGIN", "COMMIT", "CREATE", "DETACH", "DROP", "END",
+    "EXPLAIN", "PRAGMA", "REINDEX", "RELEASE", "ROLLBACK", "SAVEPOINT", "VACUUM",
+];
+
 /// Separates statements with a plan from others. BEGIN and COMMIT are not needed, as the writes of each statement are undone,
 /// and ATTACH would reach another file than the copy.
 ///
@@ -105,8 +111,10 @@ fn planned(statements: Vec<Statement>) -> Result<(Vec<Statement>, LeftOut), Erro
         let word = script::tokens(sql).find(script::Token::counts);
         word.map_or(String::new(), |word| word.text.to_uppercase())
     };
-    let (planned, others): (Vec<Statement>, Vec<Statement>) = (statements.into_iter())
-        .partition(|statement| trace::plans::is_planned(&first(&statement.sql)));
+    // SQLite names a mistake in any other word.
+    let has_plan = |word: &str| trace::plans::is_planned(word) || !WITHOUT_PLAN.contains(&word);
+    let (planned, others): (Vec<Statement>, Vec<Statement>) =
+        statements.into_iter().partition(|statement| has_plan(&first(&statement.sql)));
     let why = |statement: &Statement| {
         (statement.name.clone(), format!("{} has no plan", first(&statement.sql)))
     };

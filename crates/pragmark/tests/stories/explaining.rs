@@ -235,6 +235,7 @@ fn a_mistake_names_what_is_wrong_and_what_to_do() {
     for (sql, word) in [("ATTACH 'other.db' AS o", "ATTACH"), ("/* so */ VACUUM", "VACUUM")] {
         explain(sql).exits(2).complains(&[&format!("the statement: {word} has no plan")]);
     }
+    explain("SELCT 1").exits(2).complains(&["near \"SELCT\": syntax error"]);
     assert!(!laboratory.path().join("other.db").exists());
     explain("queries.sql").exits(2).complains(&["no such file"]);
     laboratory
