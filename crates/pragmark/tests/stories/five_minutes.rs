@@ -24,6 +24,7 @@ fn every_command_of_the_first_page_works_in_its_order() {
     };
     assert!(query.contains("CREATE INDEX people_by_email"), "{query}");
     assert!(index.contains("Use index people(email)"), "{index}");
+    assert!(!index.contains("deserve a look"), "the scan has its index: {index}");
     assert!(write.contains("journal_mode=wal"), "{write}");
     assert!(
         // What is recommended depends on the figures; the ladder is printed in any case.

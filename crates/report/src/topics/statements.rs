@@ -250,12 +250,17 @@ fn scans(subject: &Subject<'_>, statements: &[Executed<'_>]) -> Vec<Block> {
     /// Fewest rows of a scan, in all and for each row that is returned.
     const ROWS: f64 = 1_000.0;
     const FOR_EACH: f64 = 10.0;
-    let items = statements.iter().filter_map(|Executed { statement, variants }| {
-        let variant = &subject.experiment.variants[*variants.first()?];
+    let of = |variant: usize, statement: &StatementRecord| {
+        let variant = &subject.experiment.variants[variant];
         let scanned = median(variant, "scan_steps", &statement.name)?;
         let returned = median(variant, "rows_per_call", &statement.name)?;
-        let is_many = scanned >= ROWS && scanned >= FOR_EACH * returned;
-        is_many.then(|| {
+        (scanned >= ROWS && scanned >= FOR_EACH * returned).then_some((scanned, returned))
+    };
+    let items = statements.iter().filter_map(|Executed { statement, variants }| {
+        // A variant that does not scan, such as one with an index, is the answer.
+        let is_everywhere = variants.iter().all(|variant| of(*variant, statement).is_some());
+        let (scanned, returned) = of(*variants.first()?, statement)?;
+        is_everywhere.then(|| {
             Item::new(
                 Sentence::code(&statement.name)
                     .words(" takes ")
