@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Compares the index advice of `pragmark explain` with that of SQLite's shell (`.expert`).
 
-    benchmarks/expert.py --pragmark target/release/pragmark [--workloads 50] [--tpch 0.1]
+    benchmarks/expert.py --pragmark target/release/pragmark [--workloads 50] [--tpch 0.1] [--library libsqlite3.so]
 
 Both tools see the same statements, with values in place, on the same database. `.expert` advises each statement by itself, and all
-of its indexes are made. The judge is neither of them: the shell counts the virtual machine's steps of each statement
-(`.stats on`) on three copies, all with statistics: without advice, with `.expert`'s and with pragmark's. Writes count, each copy is
-thrown away. The seconds are the shell's (`.timer on`), of one execution each with a cold cache of SQLite. Exits with 1 if pragmark's advice costs more steps than none anywhere, or in sum more than `.expert`'s.
+of its indexes are made. The judge is neither of them: the virtual machine's steps of each statement are counted on three copies, all
+with statistics: without advice, with `.expert`'s and with pragmark's. Writes count, each copy is thrown away. By default the shell
+counts (`.stats on`), with the plans of its version. `--library` counts with a library instead (sqlite3_stmt_status), such as the one
+that `pragmark engine build` makes of pragmark's own version. The seconds are of one execution each with a cold cache of SQLite. Exits with 1 if pragmark's advice costs more steps than none anywhere, or in sum more than `.expert`'s.
 """
 
 import argparse
+import ctypes
 import random
 import re
 import shutil
@@ -258,7 +260,38 @@ AND c_acctbal > (SELECT avg(c_acctbal) FROM customer WHERE c_acctbal > 0.0 AND s
 AND NOT EXISTS (SELECT * FROM orders WHERE o_custkey = c_custkey) GROUP BY code ORDER BY code"""
 
 
-def steps(database, advice, statements, folder, limit=600):
+# The library that counts instead of the shell, and the seconds after which a statement is given up.
+LIBRARY, LIMIT = None, 600.0
+
+
+def steps_in_library(database, sql):
+    """Returns the steps of a statement, None after the limit, and the seconds that it took."""
+    db, statement = ctypes.c_void_p(), ctypes.c_void_p()
+
+    def check(code, *good):
+        if code not in (0, *good):
+            LIBRARY.sqlite3_errmsg.restype = ctypes.c_char_p
+            sys.exit(f"{LIBRARY.sqlite3_errmsg(db).decode()}: {sql}")
+        return code
+
+    check(LIBRARY.sqlite3_open(str(database).encode(), ctypes.byref(db)))
+    started = time.monotonic()
+    is_late = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(lambda _: time.monotonic() - started > LIMIT)
+    LIBRARY.sqlite3_progress_handler(db, 1_000_000, is_late, None)
+    check(LIBRARY.sqlite3_exec(db, b"BEGIN", None, None, None))
+    check(LIBRARY.sqlite3_prepare_v2(db, sql.encode(), -1, ctypes.byref(statement), None))
+    row, done, interrupted, vm_steps = 100, 101, 9, 4
+    while (code := check(LIBRARY.sqlite3_step(statement), row, done, interrupted)) == row:
+        pass
+    seconds = time.monotonic() - started
+    count = LIBRARY.sqlite3_stmt_status(statement, vm_steps, 0)
+    LIBRARY.sqlite3_finalize(statement)
+    LIBRARY.sqlite3_close(db)
+    # SQLite counts with 32 bits.
+    return count if code == done and count >= 0 else None, seconds
+
+
+def steps(database, advice, statements, folder):
     """Returns the steps of each statement on a copy with advice and statistics, None for one that takes longer than the limit or 2³¹ steps, and the
     seconds of all together."""
     copy = folder / "copy.db"
@@ -269,11 +302,15 @@ def steps(database, advice, statements, folder, limit=600):
     db.execute("ANALYZE")
     db.commit()
     db.close()
+    counted = LIBRARY and [steps_in_library(copy, sql) for sql in statements]
+    if counted:
+        copy.unlink()
+        return [count for count, _ in counted], sum(seconds for _, seconds in counted)
     counts, seconds = [], 0.0
     for sql in statements:
         script = f".stats on\n.timer on\n.output /dev/null\nBEGIN;\n.output stdout\n{' '.join(sql.split())};\n.output /dev/null\nROLLBACK;\n"
         try:
-            run = subprocess.run(["sqlite3", copy], input=script, capture_output=True, text=True, timeout=limit)
+            run = subprocess.run(["sqlite3", copy], input=script, capture_output=True, text=True, timeout=LIMIT)
             found = STEPS.findall(run.stdout)
             count = int(found[-1]) if found else sys.exit(f"no steps for {sql}: {run.stderr}")
             # The shell counts with 31 bits.
@@ -325,12 +362,16 @@ def compare(name, pragmark, database, statements, folder):
 
 
 def main():
+    global LIBRARY, LIMIT
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pragmark", default="pragmark", type=lambda name: shutil.which(name) or sys.exit(f"{name} is no program"))
     parser.add_argument("--workloads", type=int, default=50)
     parser.add_argument("--first", type=int, default=0, help="seed of the first workload")
     parser.add_argument("--tpch", type=float, default=0.0, help="scale of TPC-H, 0 for none")
+    parser.add_argument("--library", type=ctypes.CDLL, help="a library of SQLite that counts instead of the shell")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds after which a statement is given up")
     asked = parser.parse_args()
+    LIBRARY, LIMIT = asked.library, asked.limit
     pragmark, all_sums = str(Path(asked.pragmark).resolve()), []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

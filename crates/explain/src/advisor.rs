@@ -47,6 +47,9 @@ const MORE: i64 = 5_000_000;
 /// The part of the time that is for choosing among indexes that help single statements.
 const CHOOSING: f64 = 0.4;
 
+/// The part of the time after which no more indexes are chosen one by one.
+const LAST: f64 = 0.9;
+
 /// Size of the cache while indexes are tried, in KiB.
 const CACHE: u32 = 256 << 10;
 
@@ -275,7 +278,7 @@ impl Work<'_> {
     }
 
     fn is_late(&self) -> bool {
-        (self.spent)() > 1.0
+        (self.spent)() > LAST
     }
 
     fn changes_since(&self, before: &[Cost]) -> Vec<Change> {
@@ -330,7 +333,7 @@ impl Work<'_> {
         advice: &mut Advice,
     ) -> Result<(), EngineError> {
         // The rest of the time is for choosing among them.
-        let last = 1.0 - CHOOSING * (1.0 - (self.spent)());
+        let last = LAST - CHOOSING * (LAST - (self.spent)());
         let weighted = |place: &usize| {
             let Measured { query, cost, .. } = &self.queries[*place];
             query.weight * cost.total() as f64
@@ -338,6 +341,7 @@ impl Work<'_> {
         let mut places: Vec<usize> = (0..self.queries.len()).collect();
         places.sort_by(|a, b| weighted(b).total_cmp(&weighted(a)));
         let mut tried: Vec<Tried> = Vec::new();
+        let mut cheapest = Group::new();
         for place in places {
             let candidates = planner.candidates(&self.queries[place].query);
             if (self.spent)() > last {
@@ -345,14 +349,20 @@ impl Work<'_> {
                 continue;
             }
             let wanted = self.wanted(place, &candidates)?;
-            for (group, promise) in self.favourites(place, wanted)? {
+            let favourites = self.favourites(place, wanted)?;
+            cheapest.extend(favourites.first().iter().flat_map(|(group, _)| group));
+            for (group, promise) in favourites {
                 match tried.iter_mut().find(|tried| tried.group == group) {
                     Some(tried) => tried.promise += promise,
                     None => tried.push(Tried { group, promise, gain: None }),
                 }
             }
         }
-        self.choose(tried, advice)
+        self.choose(&mut tried, advice)?;
+        if self.is_late() {
+            self.add_all(&tried, cheapest, advice)?;
+        }
+        Ok(())
     }
 
     /// Returns the candidates that SQLite's planner uses for a statement. It chooses among those that search or sort, then among the others,
@@ -386,8 +396,8 @@ impl Work<'_> {
         Ok(groups)
     }
 
-    /// Returns those of the groups that make a statement cheaper, with what they promise to save: the best ones, and others that are nearly
-    /// as good.
+    /// Returns those of the groups that make a statement cheaper, with what they promise to save: the best one first, then others that are
+    /// nearly as good.
     fn favourites(
         &mut self,
         place: usize,
@@ -424,6 +434,7 @@ impl Work<'_> {
         self.queries[place].best = best;
         let query = &self.queries[place].query;
         let least = (cost.total() as f64 * (1.0 - CHANGE)).min(best.saturating_mul(NEAR) as f64);
+        measured.sort_by_key(|(then, _)| *then);
         let near = measured.into_iter().filter(|(then, _)| (*then as f64) < least);
         Ok(near.map(|(then, group)| (group, saved(query, cost, then))).collect())
     }
@@ -439,11 +450,11 @@ impl Work<'_> {
     }
 
     /// Adds the indexes that save most, again and again, until none saves enough.
-    fn choose(&mut self, mut left: Vec<Tried>, advice: &mut Advice) -> Result<(), EngineError> {
+    fn choose(&mut self, left: &mut Vec<Tried>, advice: &mut Advice) -> Result<(), EngineError> {
         while advice.made.len() < MOST.max(self.queries.len()) {
             left.sort_by(|a, b| b.promise.total_cmp(&a.promise));
             let mut most = 0.0;
-            for tried in &mut left {
+            for tried in left.iter_mut() {
                 if self.is_late() || tried.promise < most * CLOSE {
                     break;
                 }
@@ -458,7 +469,7 @@ impl Work<'_> {
                     .filter(|gain| gain.is_worth)
                     .map_or(most, |gain| gain.saved.max(most));
             }
-            let Some(number) = best(&self.shelf, &left) else { break };
+            let Some(number) = best(&self.shelf, left) else { break };
             if let Tried { group, gain: Some(gain), .. } = &mut left[number]
                 && gain.is_open
             {
@@ -482,14 +493,29 @@ impl Work<'_> {
             self.keep(group, advice)?;
             let changed = gain.map_or_else(BTreeSet::new, |gain| gain.changed);
             // Others bring what they brought, unless they change the cost of the same statements.
-            for Tried { gain, .. } in &mut left {
+            for Tried { gain, .. } in left.iter_mut() {
                 gain.take_if(|gain| !gain.changed.is_disjoint(&changed));
             }
         }
-        if self.is_late() {
-            advice.untried += left.iter().filter(|tried| tried.gain.is_none()).count();
-        }
         Ok(())
+    }
+
+    /// Adds the index that is cheapest for each statement by itself, all together, where there was no time to choose among them. Those that
+    /// serve nothing then are dropped afterwards.
+    fn add_all(
+        &mut self,
+        left: &[Tried],
+        cheapest: Group,
+        advice: &mut Advice,
+    ) -> Result<(), EngineError> {
+        let group: Group = cheapest.difference(&self.shelf.visible()).copied().collect();
+        let mut gain = self.gain(&group, 0)?;
+        if gain.is_open {
+            gain = self.gain(&group, (gain.before - gain.left) as i64)?;
+        }
+        let is_untried = |tried: &&Tried| tried.gain.is_none() && !tried.group.is_subset(&cheapest);
+        advice.untried += left.iter().filter(is_untried).count();
+        if gain.is_worth && !gain.is_open { self.keep(group, advice) } else { Ok(()) }
     }
 
     /// Returns the present indexes and a group, without those that it extends, so that writes maintain no more of them than now.

@@ -14,9 +14,6 @@ use crate::error::{Error, Result};
 use crate::explain::{Statement, advice_for, observe_each};
 use crate::words::grouped;
 
-/// Time for trying indexes.
-const TRIED: Duration = Duration::from_secs(20);
-
 /// Time for the commit of a statement, at most.
 const COMMIT: Duration = Duration::from_millis(5);
 
@@ -28,12 +25,12 @@ pub(super) struct Known {
     pub(super) round: Duration,
 }
 
-/// Executes these statements on a copy of the database, which is changed and changed back.
+/// Executes these statements on a copy of the database, which is changed and changed back, and tries indexes for this time.
 ///
 /// # Errors
 /// The copy is not a database, or the disk is full.
-pub(super) fn known(copy: &Path, statements: Vec<Statement>) -> Result<Known> {
-    let (indexes, round) = tried(copy, statements)?;
+pub(super) fn known(copy: &Path, statements: Vec<Statement>, time: Duration) -> Result<Known> {
+    let (indexes, round) = tried(copy, statements, time)?;
     Ok(Known { advice: advice(&indexes), round })
 }
 
@@ -67,7 +64,7 @@ fn counted(indexes: &Indexes) -> String {
     words.collect::<Vec<String>>().join(", ")
 }
 
-fn tried(copy: &Path, statements: Vec<Statement>) -> Result<(Indexes, Duration)> {
+fn tried(copy: &Path, statements: Vec<Statement>, time: Duration) -> Result<(Indexes, Duration)> {
     let subject = Subject::open(copy, &[]).map_err(Error::unusable)?;
     // What cannot be executed here is not tried: values may be missing, or break a constraint.
     let (all, _) = observe_each(&subject, statements, &[], true)?;
@@ -78,5 +75,5 @@ fn tried(copy: &Path, statements: Vec<Statement>) -> Result<(Indexes, Duration)>
         (explained.observation.time + COMMIT).mul_f64(explained.query.weight / least)
     });
     let round = round.sum();
-    Ok((advice_for(&subject, &all, TRIED, 1)?, round))
+    Ok((advice_for(&subject, &all, time, 1)?, round))
 }

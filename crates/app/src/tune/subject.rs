@@ -109,11 +109,18 @@ impl Subject {
     }
 
     /// Looks for settings that mean nothing for the statements and for indexes that would help them, on a copy of the only
-    /// database, which is changed.
-    fn look_at_plans(&mut self, copy: &Path, of: Vec<Statement>) -> Result<(), Error> {
+    /// database, which is changed. Indexes take up to a fifth of the time limit, or 20 s if that is at most half of it.
+    fn look_at_plans(
+        &mut self,
+        request: &TuneRequest,
+        copy: &Path,
+        of: Vec<Statement>,
+    ) -> Result<(), Error> {
         let statements: Vec<String> = of.iter().map(|statement| statement.sql.clone()).collect();
         self.idle = bench::idle_settings(copy, &statements)?;
-        let known = indexes::known(copy, of)?;
+        let limit_s = request.time_limit_s;
+        let time = Duration::from_secs_f64((limit_s / 2.0).min(20.0).max(limit_s / 5.0));
+        let known = indexes::known(copy, of, time)?;
         self.indexes.extend(known.advice);
         self.round = known.round;
         let others = bench::schema_advice(copy, &statements);
@@ -178,7 +185,7 @@ fn of_script(request: &TuneRequest, path: Option<&Path>) -> Result<Subject, Erro
         let count = statements.len();
         let statements = statements.into_iter();
         let statements = statements.map(|(statement, weight)| Statement::of(statement, weight));
-        subject.look_at_plans(&copy, statements.collect())?;
+        subject.look_at_plans(request, &copy, statements.collect())?;
         subject.count_each_statement(request, count);
     }
     Ok(subject)
@@ -203,7 +210,7 @@ fn of_trace(request: &TuneRequest, path: &Path, ui: &dyn Interface) -> Result<Su
     if let [only] = &databases[..]
         && subject.may_be_written_anew()
     {
-        subject.look_at_plans(only, recorded(&trace)?)?;
+        subject.look_at_plans(request, only, recorded(&trace)?)?;
     }
     Ok(subject)
 }

@@ -154,3 +154,23 @@ fn a_write_is_not_stopped_while_an_index_makes_it_dearer() {
     let (often, _) = made(SHOP, &[(read, 100.0), (other, 100.0), (write, 0.01)]);
     assert_eq!(often.len(), 2, "{often:?}");
 }
+
+#[test]
+fn what_each_statement_wants_is_made_together_where_time_is_too_short_to_choose() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), SHOP);
+    let sql =
+        ["SELECT id FROM orders WHERE total = :t", "SELECT id FROM customers WHERE created_at = :c"];
+    let queries = sql.map(|sql| (query(&subject, sql, sql), None));
+    // Each statement is tried, then the time is over.
+    let asked = std::cell::Cell::new(0);
+    let spent = || {
+        asked.set(asked.get() + 1);
+        if asked.get() <= 1 + sql.len() { 0.0 } else { 0.95 }
+    };
+    let advice = advise(&subject, &queries, &spent).unwrap();
+    let mut made: Vec<&str> = advice.made.iter().map(|made| made.on.as_str()).collect();
+    made.sort_unstable();
+    assert_eq!(made, ["customers(created_at)", "orders(total)"]);
+    assert_eq!(advice.untried, 0);
+}
