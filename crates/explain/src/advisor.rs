@@ -9,7 +9,7 @@ use script::effect::quoted;
 use crate::candidates::{Candidate, Planner};
 use crate::observe::Cost;
 use crate::schema;
-use crate::schema::{Part, Table};
+use crate::schema::Table;
 use crate::shelf::{PREFIX, Set, Shelf, is_refused};
 use crate::subject::{Query, Subject};
 
@@ -35,8 +35,14 @@ const CLOSE: f64 = 0.9;
 /// The least part of the first cost of a statement that an index has to save, and that covered columns have to save besides.
 const COVERING: f64 = 0.05;
 
-/// Favourites of the planner that are measured for each statement, by whether indexes that only cover columns are among them.
-const FAVOURITES: [bool; 3] = [false, false, true];
+/// Favourites of the planner that are measured for each statement: among partial indexes, twice among those that only search and sort, and
+/// among all.
+const FAVOURITES: [fn(&Candidate) -> bool; 4] = [
+    |candidate| candidate.condition.is_some() && candidate.covering == 0,
+    |candidate| candidate.covering == 0,
+    |candidate| candidate.covering == 0,
+    |_| true,
+];
 
 /// A favourite that costs this many times what the best one does is none.
 const NEAR: i64 = 3;
@@ -378,10 +384,9 @@ impl Work<'_> {
             left.extend(self.shelf.add(candidate)?);
         }
         let mut groups: Vec<Group> = Vec::new();
-        for covers in FAVOURITES {
-            let covering =
-                |place: &usize| self.shelf.candidate(*place).is_some_and(|it| it.covering > 0);
-            let offered = left.iter().copied().filter(|place| covers || !covering(place));
+        for is_offered in FAVOURITES {
+            let offered = |place: &usize| self.shelf.candidate(*place).is_some_and(is_offered);
+            let offered = left.iter().copied().filter(offered);
             self.shelf.show(&now.iter().copied().chain(offered).collect())?;
             let used = self.used(&self.queries[place].query)?;
             let used = used.iter().filter_map(|name| self.shelf.find(name));
@@ -523,7 +528,7 @@ impl Work<'_> {
         let mut set = self.shelf.visible();
         for candidate in group.iter().filter_map(|place| self.shelf.candidate(*place)) {
             let table = self.subject.schema.table(&candidate.table);
-            for name in table.map_or(Vec::new(), |table| served(table, &candidate.parts)) {
+            for name in table.map_or(Vec::new(), |table| served(table, candidate)) {
                 set.retain(|place| self.shelf.find(name) != Some(*place));
             }
             set.retain(|place| {
@@ -673,7 +678,7 @@ impl Work<'_> {
             let Some(index) = self.shelf.candidate(place).cloned() else { continue };
             let schema = &self.subject.schema;
             advice.made.push(MadeIndex {
-                on: format!("{}({})", schema::name(&index.table), index.terms(schema)),
+                on: index.on(schema),
                 sql: format!("{};", index.create(schema, &index.name(schema))),
                 bytes: self.shelf.bytes(place)?,
                 step,
@@ -705,7 +710,7 @@ impl Work<'_> {
         }
         for made in &advice.made {
             let Some(table) = self.subject.schema.table(&made.index.table) else { continue };
-            for name in served(table, &made.index.parts) {
+            for name in served(table, &made.index) {
                 let place =
                     self.shelf.find(name).filter(|place| self.shelf.visible().contains(place));
                 if let Some(place) = place
@@ -738,11 +743,11 @@ impl Work<'_> {
     }
 }
 
-/// Returns the names of indexes that one with these terms makes redundant.
-fn served<'t>(table: &'t Table, parts: &[Part]) -> Vec<&'t str> {
+/// Returns the names of indexes that another one makes redundant.
+fn served<'t>(table: &'t Table, by: &Candidate) -> Vec<&'t str> {
     let indexes = table.indexes.iter().filter(|index| {
         let is_free = !index.is_unique && !index.is_partial && !index.is_of_constraint;
-        is_free && parts.starts_with(&index.parts)
+        is_free && by.condition.is_none() && by.parts.starts_with(&index.parts)
     });
     indexes.map(|index| index.name.as_str()).collect()
 }

@@ -20,6 +20,8 @@ pub struct Candidate {
     pub parts: Vec<Part>,
     /// The number of terms at the end that only spare looking rows up in the table.
     pub covering: usize,
+    /// The condition of the rows in it, as CREATE INDEX has it after WHERE; all rows without one.
+    pub condition: Option<String>,
 }
 
 /// The most columns of an index that are there only to be read from it.
@@ -28,18 +30,28 @@ const COVERED: usize = 5;
 /// The most candidates for a statement.
 const MOST: usize = 32;
 
+/// The largest part of a table's rows for which a partial index is tried, and the most values of a column that is compared with a literal. With
+/// more of them the literal stands for a value that is another one each time.
+const PARTIAL: (f64, i64) = (0.1, 10);
+
 impl Candidate {
     /// Returns the statement that makes the index under a name.
     pub fn create(&self, schema: &Schema, name: &str) -> String {
-        let table = crate::schema::name(&self.table);
-        format!("CREATE INDEX {} ON {table}({})", crate::schema::name(name), self.terms(schema))
+        format!("CREATE INDEX {} ON {}", crate::schema::name(name), self.on(schema))
     }
 
-    /// Returns its terms as `CREATE INDEX` has them.
-    pub fn terms(&self, schema: &Schema) -> String {
+    /// Returns its table, terms and condition as `CREATE INDEX` has them.
+    pub fn on(&self, schema: &Schema) -> String {
         let table = schema.table(&self.table);
         let terms = self.parts.iter().filter_map(|part| Some(table?.sql_of(part)));
-        terms.collect::<Vec<String>>().join(", ")
+        let terms = terms.collect::<Vec<String>>().join(", ");
+        let condition = self.condition.iter().map(|condition| format!(" WHERE {condition}"));
+        format!("{}({terms}){}", crate::schema::name(&self.table), condition.collect::<String>())
+    }
+
+    /// Returns whether both are of the same rows and terms.
+    pub(crate) fn is_same(&self, other: &Candidate) -> bool {
+        self.table == other.table && self.parts == other.parts && self.condition == other.condition
     }
 
     /// Returns a name by its table and columns that no index of the schema has.
@@ -47,7 +59,8 @@ impl Candidate {
         let table = schema.table(&self.table);
         // With collation and direction, so that two candidates have two names.
         let word = |part: &Part| table.map_or(String::new(), |table| table.sql_of(part));
-        let words: Vec<String> = self.parts.iter().map(word).collect();
+        let words: Vec<String> =
+            self.parts.iter().map(word).chain(self.condition.clone()).collect();
         let joined = format!("{}_by_{}", self.table, words.join("_"));
         let letters = joined.chars().map(|c| if c.is_alphanumeric() { c } else { '_' });
         let plain: String = letters.collect();
@@ -59,13 +72,16 @@ impl Candidate {
 
     /// Returns whether another index serves every search that this one serves.
     pub(crate) fn is_served_by(&self, other: &Candidate) -> bool {
-        self.table == other.table && other.parts.starts_with(&self.parts)
+        self.table == other.table
+            && self.condition == other.condition
+            && other.parts.starts_with(&self.parts)
     }
 }
 
 /// Asks SQLite's planner which columns indexes could serve.
 pub struct Planner<'s> {
     schema: &'s Schema,
+    connection: &'s Connection,
     questions: Questions,
     selectivity: Vec<(String, Vec<f64>)>,
 }
@@ -75,7 +91,10 @@ impl<'s> Planner<'s> {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn new(subject: &'s Subject, connection: &Connection) -> Result<Planner<'s>, EngineError> {
+    pub fn new(
+        subject: &'s Subject,
+        connection: &'s Connection,
+    ) -> Result<Planner<'s>, EngineError> {
         let memory = Path::new(":memory:");
         let empty = Connection::open(subject.library(), memory, OpenFlags::default(), None)?;
         let collations = empty.query_all("SELECT name FROM pragma_collation_list")?;
@@ -100,7 +119,12 @@ impl<'s> Planner<'s> {
         let selectivity = subject.schema.tables.iter();
         let selectivity =
             selectivity.map(|table| (table.name.clone(), distinct(connection, table)));
-        Ok(Planner { schema: &subject.schema, questions, selectivity: selectivity.collect() })
+        Ok(Planner {
+            schema: &subject.schema,
+            connection,
+            questions,
+            selectivity: selectivity.collect(),
+        })
     }
 
     /// Returns the indexes that could serve a statement and do not exist.
@@ -112,26 +136,78 @@ impl<'s> Planner<'s> {
         let is_open = has_open_pattern(query);
         for question in &questions {
             let Some(table) = self.schema.table(&question.table) else { continue };
+            let conditions = self.conditions(query, table);
             for (rank, (parts, covering)) in
                 self.orders(table, question, is_open).into_iter().enumerate()
             {
-                all.insert((rank, Candidate { table: table.name.clone(), parts, covering }));
+                let candidate = |parts, condition| Candidate {
+                    table: table.name.clone(),
+                    parts,
+                    covering,
+                    condition,
+                };
+                for (column, condition) in &conditions {
+                    let is_other = |part: &&Part| part.of != PartOf::Column(*column);
+                    let others: Vec<Part> = parts.iter().filter(is_other).cloned().collect();
+                    if !others.is_empty() {
+                        all.insert((rank, candidate(others, Some(condition.clone()))));
+                    }
+                }
+                all.insert((rank, candidate(parts, None)));
             }
         }
         let mut chosen: Vec<Candidate> = Vec::new();
         let ranked = expressions.into_iter().chain(all.into_iter().map(|(_, candidate)| candidate));
         for candidate in ranked {
-            let is_same = |other: &Candidate| {
-                other.table == candidate.table && other.parts == candidate.parts
-            };
-            if chosen.len() < MOST && !chosen.iter().any(is_same) && !self.exists(&candidate) {
+            let is_chosen = chosen.iter().any(|other| other.is_same(&candidate));
+            if chosen.len() < MOST && !is_chosen && !self.exists(&candidate) {
                 chosen.push(candidate);
             }
         }
         chosen
     }
 
+    /// Returns the conditions in the text that a partial index of a table could have, with their columns: those that hold for few rows.
+    /// SQLite does not use such an index if a parameter stands for the value.
+    fn conditions(&self, query: &Query, table: &Table) -> Vec<(usize, String)> {
+        let all: Vec<Token<'_>> = tokens(&query.sql).filter(Token::counts).collect();
+        let compared = (0..all.len()).filter_map(|place| {
+            let column = table.column(&all[place].name()?)?;
+            let is = |after: usize, word: &str| {
+                all.get(place + after).is_some_and(|token| token.is(word) || token.text == word)
+            };
+            let words = if is(1, "is") && is(2, "null") {
+                "IS NULL".to_owned()
+            } else if is(1, "is") && is(2, "not") && is(3, "null") {
+                "IS NOT NULL".to_owned()
+            } else {
+                let value = all.get(place + 2).filter(|value| is(1, "=") && is_literal(value))?;
+                format!("= {}", value.text)
+            };
+            Some((column, format!("{} {words}", name(&table.columns[column].name))))
+        });
+        let compared: BTreeSet<(usize, String)> = compared.collect();
+        compared.into_iter().filter(|(_, condition)| self.is_rare(table, condition)).collect()
+    }
+
+    fn is_rare(&self, table: &Table, condition: &str) -> bool {
+        let (least, most) = PARTIAL;
+        let values = match condition.split_once(" = ") {
+            Some((column, _)) => format!("count(DISTINCT {column}) <= {most}"),
+            None => "1".to_owned(),
+        };
+        let sql = format!(
+            "SELECT sum({condition}) <= {least} * count(*) AND {values} FROM {}",
+            quoted(&table.name)
+        );
+        // What cannot be compared here, as a collation is missing, is not rare.
+        self.connection.query_i64(&sql).is_ok_and(|is_rare| is_rare == 1)
+    }
+
     fn exists(&self, candidate: &Candidate) -> bool {
+        if candidate.condition.is_some() {
+            return false;
+        }
         let table = self.schema.table(&candidate.table);
         let mut indexes = table.into_iter().flat_map(|table| &table.indexes);
         indexes.any(|index| !index.is_partial && index.parts.starts_with(&candidate.parts))
@@ -217,6 +293,7 @@ impl<'s> Planner<'s> {
                     is_descending: false,
                 }],
                 covering: 0,
+                condition: None,
             })
         });
         let unique: BTreeSet<Candidate> = candidates.collect();
@@ -284,6 +361,10 @@ fn has_open_pattern(query: &Query) -> bool {
     let mut values = query.values.iter().flatten();
     tokens(&query.sql).any(is_open)
         || values.any(|value| matches!(value, Value::Text(text) if begins(text)))
+}
+
+fn is_literal(token: &Token<'_>) -> bool {
+    is_number(token) || token.text.starts_with('\'')
 }
 
 fn is_number(token: &Token<'_>) -> bool {

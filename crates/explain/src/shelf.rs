@@ -100,10 +100,7 @@ impl<'s> Shelf<'s> {
     /// SQLite's.
     pub(crate) fn add(&mut self, candidate: &Candidate) -> Result<Option<usize>, EngineError> {
         let same = |index: &Shelved| {
-            let other = index.candidate.as_ref();
-            other.is_some_and(|other| {
-                other.table == candidate.table && other.parts == candidate.parts
-            })
+            index.candidate.as_ref().is_some_and(|other| other.is_same(candidate))
         };
         if let Some(place) = self.indexes.iter().position(same) {
             return Ok(Some(place));
@@ -168,6 +165,7 @@ impl<'s> Shelf<'s> {
         for place in self.shown.difference(set) {
             let name = literal(&self.indexes[*place].name);
             self.connection.execute(&format!("DELETE FROM sqlite_schema WHERE name = {name}"))?;
+            self.count_for(*place, "")?;
         }
         for place in set.difference(&self.shown) {
             let Shelved { name, table, sql, root, .. } = &self.indexes[*place];
@@ -178,15 +176,27 @@ impl<'s> Shelf<'s> {
                 "INSERT INTO sqlite_schema VALUES ('index', {name}, {table}, {root}, {sql})"
             );
             self.connection.execute(&insert)?;
+            self.count_for(*place, &self.indexes[*place].table)?;
         }
         self.shown.clone_from(set);
         self.connection.execute("PRAGMA writable_schema = RESET")
     }
 
+    /// Assigns the statistics of a partial index to a table. SQLite would take those of one that is not in the schema for the table's own.
+    fn count_for(&self, place: usize, table: &str) -> Result<(), EngineError> {
+        if self.candidate(place).is_none_or(|candidate| candidate.condition.is_none()) {
+            return Ok(());
+        }
+        let [table, name] = [table, &self.indexes[place].name].map(literal);
+        self.connection
+            .execute(&format!("UPDATE sqlite_stat1 SET tbl = {table} WHERE idx = {name}"))
+    }
+
     /// Notes how many rows have the same values in the first, the first two, … terms of an index, from a sample of its table. Returns whether
-    /// that is possible.
+    /// that is possible: one of few rows is made as fast.
     fn estimate(&mut self, place: usize) -> Result<bool, EngineError> {
-        let Some(candidate) = self.candidate(place).cloned() else { return Ok(false) };
+        let candidate = self.candidate(place).filter(|candidate| candidate.condition.is_none());
+        let Some(candidate) = candidate.cloned() else { return Ok(false) };
         if !self.samples.contains_key(&candidate.table) {
             let sample = self.sample(&candidate.table)?;
             self.samples.insert(candidate.table.clone(), sample);

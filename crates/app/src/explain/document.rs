@@ -379,7 +379,14 @@ fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
             let mut changes = made.iter().flat_map(|made| &made.changes);
             let change = changes.find(|change| change.name == it.query.name);
             let counted = change.map(|change| counted(change.before, change.after));
-            let words = format!(" ({}): {}", size(bytes), counted.unwrap_or_default());
+            // Neither this copy nor SQLite's planner knows which values a program binds.
+            let is_partial = made.iter().any(|made| made.index.condition.is_some());
+            let only = if is_partial {
+                " SQLite uses a partial index only if the condition is in the text of the statement, without a parameter."
+            } else {
+                ""
+            };
+            let words = format!(" ({}): {}{only}", size(bytes), counted.unwrap_or_default());
             Sentence::default().words(noun).and(names).words(words)
         }
         Remedy::Analyze(before, after) => Sentence::default()

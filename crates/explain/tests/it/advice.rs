@@ -159,8 +159,10 @@ fn a_write_is_not_stopped_while_an_index_makes_it_dearer() {
 fn what_each_statement_wants_is_made_together_where_time_is_too_short_to_choose() {
     let folder = tempfile::tempdir().unwrap();
     let subject = subject(folder.path(), SHOP);
-    let sql =
-        ["SELECT id FROM orders WHERE total = :t", "SELECT id FROM customers WHERE created_at = :c"];
+    let sql = [
+        "SELECT id FROM orders WHERE total = :t",
+        "SELECT id FROM customers WHERE created_at = :c",
+    ];
     let queries = sql.map(|sql| (query(&subject, sql, sql), None));
     // Each statement is tried, then the time is over.
     let asked = std::cell::Cell::new(0);
@@ -173,4 +175,34 @@ fn what_each_statement_wants_is_made_together_where_time_is_too_short_to_choose(
     made.sort_unstable();
     assert_eq!(made, ["customers(created_at)", "orders(total)"]);
     assert_eq!(advice.untried, 0);
+}
+
+/// Jobs of which few wait, the last ones.
+const JOBS: &str =
+    "CREATE TABLE jobs(id INTEGER PRIMARY KEY, queue INT, done INT, started TEXT, created TEXT, payload TEXT);
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000)
+    INSERT INTO jobs SELECT i, i % 3000, i < 8900, iif(i < 8950, 'at ' || i, NULL), i * 7919 % 9001, 'payload' FROM n;";
+
+#[test]
+fn a_partial_index_serves_a_literal_condition_that_few_rows_meet() {
+    let next = "SELECT id, payload FROM jobs WHERE done = 0 ORDER BY created LIMIT 1";
+    assert_eq!(made(JOBS, &[(next, 1.0)]).0, ["jobs(created) WHERE done = 0"]);
+    let idle = "SELECT id, payload FROM jobs WHERE started IS NULL AND created > 5000";
+    assert_eq!(made(JOBS, &[(idle, 1.0)]).0, ["jobs(created) WHERE started IS NULL"]);
+}
+
+#[test]
+fn no_partial_index_is_for_a_value_of_many_or_one_that_most_rows_have() {
+    let one_of_many = "SELECT id, payload FROM jobs WHERE queue = 7 ORDER BY created LIMIT 1";
+    assert_eq!(made(JOBS, &[(one_of_many, 1.0)]).0, ["jobs(queue, created)"]);
+    let most = "SELECT id, payload FROM jobs WHERE done = 1 AND created = 500";
+    let (most, _) = made(JOBS, &[(most, 1.0)]);
+    assert!(most.iter().all(|index| !index.contains("WHERE")), "{most:?}");
+}
+
+#[test]
+fn an_index_for_every_value_is_chosen_if_other_statements_need_it() {
+    let next = "SELECT id, payload FROM jobs WHERE done = 0 ORDER BY created LIMIT 1";
+    let last = "SELECT id, payload FROM jobs WHERE done = ? ORDER BY created DESC LIMIT 1";
+    assert_eq!(made(JOBS, &[(next, 1.0), (last, 1.0)]).0, ["jobs(done, created)"]);
 }
