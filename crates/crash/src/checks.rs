@@ -3,7 +3,7 @@
 
 use crate::content::Content;
 use crate::error::{CrashError, Result};
-use crate::harness::{Harness, Problem, STEPS, message, quoted};
+use crate::harness::{Harness, Problem, STEPS, quoted};
 use crate::script::{Action, Execution, Script};
 use engine::{Connection, EngineError, ErrorKind, SqliteError};
 use std::path::Path;
@@ -22,14 +22,14 @@ pub(crate) fn not_plain(script: &Script, name: &str) -> CrashError {
 /// Returns the error of a statement.
 pub(crate) fn failed(script: &Script, line: usize, sql: &str, error: EngineError) -> CrashError {
     let Some(path) = &script.path else { return of_workload(sql, error) };
-    let reason = message(&error);
+    let reason = error.message();
     let what = format!("{}:{line}: {reason}", path.display());
     if is_damage(&error) { CrashError::DamagedDatabase(what) } else { CrashError::Script(what) }
 }
 
 /// Returns the error of a part of the built-in workload.
 pub(crate) fn of_workload(what: &str, error: EngineError) -> CrashError {
-    let said = format!("{} in: {what}", message(&error));
+    let said = format!("{} in: {what}", error.message());
     if is_damage(&error) {
         CrashError::Damaged(said)
     } else {
@@ -40,7 +40,7 @@ pub(crate) fn of_workload(what: &str, error: EngineError) -> CrashError {
 /// Returns an error of SQLite in the built-in workload that reports damage as what it is.
 pub(crate) fn as_damage(error: CrashError) -> CrashError {
     match error {
-        CrashError::Engine(error) if is_damage(&error) => CrashError::Damaged(message(&error)),
+        CrashError::Engine(error) if is_damage(&error) => CrashError::Damaged(error.message()),
         other => other,
     }
 }
@@ -130,7 +130,7 @@ pub(crate) fn unlike_recorded(
     error: &EngineError,
 ) -> CrashError {
     let path = script.path.as_deref().unwrap_or(Path::new("")).display();
-    let (location, reason) = (&execution.location, message(error));
+    let (location, reason) = (&execution.location, error.message());
     CrashError::Failed(format!("{path}: {location}: {reason}, which it did not before"))
 }
 
@@ -175,7 +175,7 @@ pub(crate) fn read_content(connection: &Connection, schema: &str) -> Result<Cont
     }
     content.map_err(|error| {
         if is_damage(&error) {
-            damaged(message(&error), &format!("on reading `{schema}`"))
+            damaged(error.message(), &format!("on reading `{schema}`"))
         } else {
             CrashError::Engine(error)
         }

@@ -84,13 +84,6 @@ pub(crate) fn is_of_harness(error: &EngineError) -> bool {
     }
 }
 
-/// Returns whether SQLite does not understand a statement, such as one with the name of a table that does not
-/// exist.
-pub(crate) fn is_not_understood(error: &EngineError) -> bool {
-    const ERROR: i32 = 1;
-    error.as_sqlite().is_some_and(|error| error.primary() == ERROR)
-}
-
 impl AccidentError {
     /// Adds the step during which the engine failed.
     pub(crate) fn engine(during: impl Into<String>) -> impl FnOnce(EngineError) -> AccidentError {

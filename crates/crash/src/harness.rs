@@ -323,19 +323,11 @@ pub(crate) fn quoted(schema: &str) -> String {
 }
 
 fn unopenable(error: EngineError) -> Problem {
-    Problem::Unopenable(message(&error))
-}
-
-/// SQLite's message, without the statement.
-pub(crate) fn message(error: &EngineError) -> String {
-    match error.as_sqlite() {
-        Some(sqlite) => sqlite.message().to_owned(),
-        None => error.to_string(),
-    }
+    Problem::Unopenable(error.message())
 }
 
 fn contents(connection: &Connection, schema: &str) -> Recovered {
-    let corrupt = |error: EngineError| Problem::Corrupt(message(&error));
+    let corrupt = |error: EngineError| Problem::Corrupt(error.message());
     let check =
         connection.query_text(&format!("PRAGMA {schema}.integrity_check(1)")).map_err(corrupt)?;
     if check != "ok" {

@@ -61,6 +61,16 @@ impl EngineError {
         }
     }
 
+    /// Returns SQLite's own message, without the text of the statement; that of another error as a whole.
+    pub fn message(&self) -> String {
+        self.as_sqlite().map_or_else(|| self.to_string(), |error| error.message().to_owned())
+    }
+
+    /// Returns whether SQLite does not understand the SQL, or does not know something in it (`SQLITE_ERROR`).
+    pub fn is_not_understood(&self) -> bool {
+        self.as_sqlite().is_some_and(|error| error.primary() == ffi::SQLITE_ERROR)
+    }
+
     /// Returns whether another connection held a lock (`SQLITE_BUSY`, in any extended form).
     pub fn is_busy(&self) -> bool {
         self.as_sqlite().is_some_and(|error| error.kind() == ErrorKind::Busy)

@@ -303,16 +303,13 @@ impl Work<'_> {
         failed: &mut Vec<(String, String)>,
     ) -> Result<Option<Vec<Change>>, EngineError> {
         let before = self.costs();
-        let words = |error: &EngineError| {
-            error.as_sqlite().map_or(error.to_string(), |error| error.message().to_owned())
-        };
         match self.connection.execute("ANALYZE") {
             Err(error) if is_refused(&error) => {
                 for table in &self.subject.schema.tables {
                     let sql = format!("ANALYZE {}", quoted(&table.name));
                     match self.connection.execute(&sql) {
                         Err(error) if is_refused(&error) => {
-                            failed.push((format!("ANALYZE of {}", table.name), words(&error)));
+                            failed.push((format!("ANALYZE of {}", table.name), error.message()));
                         }
                         analyzed => analyzed?,
                     }

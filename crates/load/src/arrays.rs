@@ -125,7 +125,7 @@ fn on_conflict(target: &Target, duplicates: &Duplicates) -> Result<String> {
 fn no_key(error: EngineError, target: &Target, duplicates: &Duplicates) -> LoadError {
     match duplicates {
         Duplicates::Update(keys)
-            if reason(&error).contains("ON CONFLICT clause does not match") =>
+            if error.message().contains("ON CONFLICT clause does not match") =>
         {
             LoadError::Definition(format!(
                 "rows are updated by a primary key or unique index; {} has none of exactly {}",
@@ -227,7 +227,7 @@ impl Inserter<'_> {
         if range.len() == 1 {
             let number = batch.numbers.number(range.start);
             let column = self.column_to_blame(&error);
-            let reason = reason(&error) + &self.same_values(&error, rows);
+            let reason = error.message() + &self.same_values(&error, rows);
             return feed.reject(refused(number, column, reason, rows));
         }
         let middle = range.start + range.len() / 2;
@@ -237,7 +237,7 @@ impl Inserter<'_> {
 
     /// Returns the values of a row that another row has already, where SQLite's message names their columns.
     fn same_values(&self, error: &EngineError, rows: &Rows) -> String {
-        let message = reason(error);
+        let message = error.message();
         let Some(names) = message.strip_prefix("UNIQUE constraint failed: ") else {
             return String::new();
         };
@@ -302,9 +302,4 @@ fn literal(value: ValueRef<'_>) -> String {
         ValueRef::Text(text) => format!("'{}'", text.replace('\'', "''")),
         value => value.to_value().to_string(),
     }
-}
-
-/// Returns SQLite's message without the statement, which the user has not written.
-fn reason(error: &EngineError) -> String {
-    error.as_sqlite().map_or_else(|| error.to_string(), |error| error.message().to_owned())
 }

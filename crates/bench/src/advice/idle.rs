@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::{Connection, EngineError, Library, OpenFlags, Source, Value};
+use engine::{Connection, EngineError, Library, OpenFlags, Source};
 use lab::level::Level;
 use lab::tuning_plan::Advice;
 use script::effect::quoted;
@@ -59,24 +59,19 @@ pub fn idle_settings_of_pgbench(statements: &[String]) -> Result<Vec<&'static st
 fn idle(connection: &Connection, statements: &[String]) -> Vec<&'static str> {
     let (mut operations, mut writes) = (BTreeSet::new(), false);
     for sql in statements.iter().filter(|sql| has_plan(sql)) {
-        let explained = || connection.query_all(&format!("EXPLAIN {sql}"));
         let planned = connection.prepare(sql).and_then(|statement| {
             writes |= !statement.is_read_only();
-            explained()
+            let explain = format!("EXPLAIN {sql}");
+            connection.query_rows(&explain, |row| Ok(row.column_value(1).to_string()))
         });
         let Ok(program) = planned else { return Vec::new() };
-        operations.extend(program.iter().filter_map(|row| operation(row)));
+        operations.extend(program);
     }
     let is_idle = |needed: &[&str]| !needed.iter().any(|operation| operations.contains(*operation));
     let of_operations = OF_OPERATIONS.iter().filter(|(_, needed)| is_idle(needed));
     let of_operations = of_operations.map(|(name, _)| *name);
     let of_writes = OF_WRITES.into_iter().filter(|_| !writes);
     of_operations.chain(of_writes).collect()
-}
-
-/// Returns the operation of a row of EXPLAIN.
-fn operation(row: &[Value]) -> Option<String> {
-    row.get(1).map(Value::to_string)
 }
 
 /// Returns changes of the schema that may help these statements, from a copy of the database, which is changed: the removal

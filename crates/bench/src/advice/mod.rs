@@ -5,7 +5,7 @@ mod tables;
 
 use std::collections::BTreeSet;
 
-use engine::{Connection, EngineError, Value};
+use engine::{Connection, EngineError};
 use lab::level::Level;
 use lab::tuning_plan::Advice;
 use script::effect;
@@ -41,9 +41,7 @@ fn has_plan(sql: &str) -> bool {
 
 /// Returns the rows of a query with two columns.
 fn texts(connection: &Connection, sql: &str) -> Result<Vec<[String; 2]>, EngineError> {
-    let rows = connection.query_all(sql)?.into_iter();
-    let pair = |row: Vec<Value>| <[Value; 2]>::try_from(row).ok();
-    Ok(rows.filter_map(pair).map(|row| row.map(|value| value.to_string())).collect())
+    connection.query_rows(sql, |row| Ok([0, 1].map(|column| row.column_value(column).to_string())))
 }
 
 fn words(sql: &str) -> BTreeSet<String> {

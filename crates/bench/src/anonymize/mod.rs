@@ -18,7 +18,7 @@ use lab::experiment::nearest;
 use self::disguise::Disguise;
 use self::source::{Form, Original, OwnTable, Table};
 use crate::error::{Result, TrialError};
-use crate::examination::{copied, words};
+use crate::examination::copied;
 use script::effect::{literal, quoted};
 
 /// Contents of an anonymized copy.
@@ -60,7 +60,7 @@ pub fn anonymize(
     let cannot = |doing: &'static str, path: &Path| {
         let path = path.display().to_string();
         move |error: EngineError| {
-            TrialError::cannot_run(format!("cannot {doing} {path}: {}", words(&error)))
+            TrialError::cannot_run(format!("cannot {doing} {path}: {}", error.message()))
         }
     };
     let connection = Connection::open(&library, &copy, OpenFlags::default(), None);
@@ -95,7 +95,7 @@ impl Failed {
     }
 
     fn at(self, out: &Path) -> TrialError {
-        let why = words(&self.source);
+        let why = self.source.message();
         let hint = if why.contains("constraint failed") {
             "; replaced values break this constraint, so keep the column with --keep TABLE.COLUMN"
         } else {

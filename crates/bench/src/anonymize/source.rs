@@ -2,7 +2,6 @@
 
 use engine::{Connection, EngineError, Value};
 
-use crate::examination::text;
 use script::effect::{literal, quoted};
 
 /// The original database, read.
@@ -119,40 +118,30 @@ impl<'c> Original<'c> {
 }
 
 fn tables(connection: &Connection) -> Result<Vec<Table>, EngineError> {
-    let rows = connection.query_all(
+    connection.query_rows(
         "SELECT m.name, m.sql, l.type, l.wr FROM sqlite_master AS m
          JOIN pragma_table_list AS l ON l.name = m.name AND l.schema = 'main'
          WHERE m.type = 'table' AND l.type IN ('table', 'virtual') AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
          ORDER BY l.type, m.rowid",
-    )?;
-    let mut tables = Vec::new();
-    for row in rows {
-        let mut texts = row.iter().cloned().map(|value| text(value).unwrap_or_default());
-        let mut next = || texts.next().unwrap_or_default();
-        let (name, sql, kind) = (next(), next(), next());
-        let has_rowid = row.get(3) == Some(&Value::Integer(0));
-        let form = match kind.as_str() {
-            "virtual" => virtual_form(connection, &name, &sql)?,
-            _ => {
+        |row| {
+            let (name, sql) = (row.column_text(0)?.to_owned(), row.column_text(1)?.to_owned());
+            let form = if row.column_text(2)? == "virtual" {
+                virtual_form(connection, &name, &sql)?
+            } else {
                 let columns = columns(connection, &name)?;
                 let is_free =
                     |alias: &&str| !columns.iter().any(|column| column.eq_ignore_ascii_case(alias));
                 let alias = ["rowid", "_rowid_", "oid"].into_iter().find(is_free);
-                Form::Rows { rowid: alias.filter(|_| has_rowid), columns }
-            }
-        };
-        tables.push(Table { name, sql, form });
-    }
-    Ok(tables)
+                Form::Rows { rowid: alias.filter(|_| row.column_i64(3) == 0), columns }
+            };
+            Ok(Table { name, sql, form })
+        },
+    )
 }
 
-/// Returns the columns that are stored: generated and hidden ones are not.
 fn columns(connection: &Connection, table: &str) -> Result<Vec<String>, EngineError> {
-    let rows = connection.query_all(&format!(
-        "SELECT name FROM pragma_table_info({}) ORDER BY cid",
-        literal(table)
-    ))?;
-    Ok(rows.into_iter().flatten().filter_map(text).collect())
+    let sql = format!("SELECT name FROM pragma_table_info({}) ORDER BY cid", literal(table));
+    connection.query_rows(&sql, |row| Ok(row.column_text(0)?.to_owned()))
 }
 
 /// Returns the part of a virtual table that is copied: full-text indexes and R*Trees, whose modules are part of SQLite.
@@ -174,15 +163,11 @@ fn virtual_form(connection: &Connection, name: &str, sql: &str) -> Result<Form, 
 }
 
 fn others(connection: &Connection) -> Result<Vec<(String, String)>, EngineError> {
-    let rows = connection.query_all(
+    connection.query_rows(
         "SELECT name, sql FROM sqlite_master WHERE type <> 'table' AND sql IS NOT NULL
          ORDER BY type = 'trigger', type = 'view', rowid",
-    )?;
-    let pair = |row: Vec<Value>| {
-        let mut texts = row.into_iter().filter_map(text);
-        texts.next().zip(texts.next())
-    };
-    Ok(rows.into_iter().filter_map(pair).collect())
+        |row| Ok((row.column_text(0)?.to_owned(), row.column_text(1)?.to_owned())),
+    )
 }
 
 fn own_tables(connection: &Connection) -> Result<Vec<OwnTable>, EngineError> {

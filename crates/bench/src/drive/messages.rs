@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pacing::{Progress, Task};
 use super::parameters::Workers;
-use crate::measure::LatencyHistogram;
+use crate::measure::{CpuTime, LatencyHistogram};
 use crate::parameters::Choice;
 use crate::platform::die_with_the_parent;
 use crate::trial::Trial;
@@ -111,8 +111,8 @@ pub(crate) enum Response {
 pub(crate) struct TaskReport {
     pub(crate) progress: Progress,
     pub(crate) busy: BusyCounts,
-    /// CPU time in user mode and in the kernel, in seconds, if the worker is a process.
-    pub(crate) cpu: Option<(f64, f64)>,
+    /// CPU time, if the worker is a process.
+    pub(crate) cpu: Option<CpuTime>,
     /// Counts of its connection's file operations and page cache, by metric, in a counting trial.
     pub(crate) counts: BTreeMap<String, f64>,
     /// One report for each of the user's scripts and statements.

@@ -88,7 +88,7 @@ impl From<bool> for Ended {
 }
 
 /// The outcomes of a worker's operations.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Progress {
     /// Latencies of the operations that were done or still waited in the end.
     pub(crate) latency: LatencyHistogram,
@@ -133,16 +133,7 @@ pub(crate) fn run_task(
         operation,
         slot: 0,
         slot_end: 0,
-        progress: Progress {
-            latency: LatencyHistogram::new(),
-            late: LatencyHistogram::new(),
-            offered: 0,
-            attempted: 0,
-            given_up: Vec::new(),
-            unserved: 0,
-            slots: vec![0; SLOTS],
-            last_end: task.start,
-        },
+        progress: Progress { slots: vec![0; SLOTS], last_end: task.start, ..Progress::default() },
     };
     clock.wait_until(task.start);
     match task.pacing {

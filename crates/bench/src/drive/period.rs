@@ -9,7 +9,7 @@ use super::pacing::{Clock, Monotonic, Nanos, Progress, SLOTS, Task};
 use super::pool::WorkerPool;
 use crate::error::Result;
 use crate::measure::{CpuTime, LatencyHistogram};
-use crate::workload::common::{add, set};
+use crate::workload::common::{add, set, set_cpu};
 
 /// Time between the request and the start of the work, in which it reaches every worker.
 const LEAD: Duration = Duration::from_millis(5);
@@ -52,10 +52,7 @@ impl Period {
     /// Notes the CPU time of the trial itself and of worker processes.
     pub(crate) fn note_cpu(&self, measured: &mut Measured) {
         let workers = self.reports.iter().filter_map(|report| report.cpu);
-        let (user, system) = workers
-            .fold((self.cpu.user, self.cpu.system), |sum, cpu| (sum.0 + cpu.0, sum.1 + cpu.1));
-        set(measured, "cpu_user_s", user);
-        set(measured, "cpu_system_s", system);
+        set_cpu(measured, workers.fold(self.cpu, CpuTime::plus));
     }
 
     /// Notes how often locks stood in the way of connections with this busy timeout.
@@ -97,7 +94,7 @@ impl Period {
         if offered > 0.0 {
             set(measured, "served_percent", 100.0 * achieved / offered);
         }
-        let mut late = LatencyHistogram::new();
+        let mut late = LatencyHistogram::default();
         for report in &self.reports {
             late.add(&report.progress.late);
         }
@@ -123,7 +120,7 @@ pub(crate) fn done(reports: &[TaskReport]) -> u64 {
 
 /// Returns the latencies of all operations.
 pub(crate) fn latencies(reports: &[TaskReport]) -> LatencyHistogram {
-    let mut all = LatencyHistogram::new();
+    let mut all = LatencyHistogram::default();
     for report in reports {
         all.add(&report.progress.latency);
     }

@@ -3,18 +3,18 @@
 //! No worker outlives the pool, however the trial ends: a thread ends when its channel is closed, and a process is a
 //! [`ChildWorker`].
 
-use std::io::{self, BufReader};
+use std::io::BufReader;
 use std::process::ChildStdout;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::{Builder, JoinHandle};
+use std::thread::Builder;
 
 use engine::Library;
 use lab::trial::Measured;
 
 use super::messages::{ChildWorker, Request, Response, TaskReport, WorkerSpec, read_message};
 use super::pacing::Task;
-use super::worker::{Exchange, PrepareClient, serve};
+use super::worker::{PrepareClient, serve};
 use crate::error::{Result, TrialError};
 use crate::workload::common::add;
 
@@ -31,15 +31,8 @@ struct Worker {
 
 /// The connection to a worker.
 enum Link {
-    Thread {
-        requests: Option<Sender<Request>>,
-        responses: Receiver<Response>,
-        thread: Option<JoinHandle<()>>,
-    },
-    Process {
-        child: ChildWorker,
-        responses: BufReader<ChildStdout>,
-    },
+    Thread { requests: Option<Sender<Request>>, responses: Receiver<Response> },
+    Process { child: ChildWorker, responses: BufReader<ChildStdout> },
 }
 
 impl WorkerPool {
@@ -109,38 +102,23 @@ impl WorkerPool {
     }
 }
 
-/// A thread's end of its exchange with the trial.
-struct ThreadExchange {
-    requests: Receiver<Request>,
-    responses: Sender<Response>,
-}
-
-impl Exchange for ThreadExchange {
-    fn request(&mut self) -> Option<Request> {
-        self.requests.recv().ok()
-    }
-
-    fn respond(&mut self, response: Response) -> io::Result<()> {
-        // Nobody receives any more when another worker has failed.
-        let _ = self.responses.send(response);
-        Ok(())
-    }
-}
-
 fn start_thread(
     spec: WorkerSpec,
     library: &Arc<Library>,
     prepare: PrepareClient,
-) -> io::Result<Link> {
+) -> std::io::Result<Link> {
     let (requests, incoming) = channel();
     let (outgoing, responses) = channel();
     let library = Arc::clone(library);
-    let thread = Builder::new().name(spec.name()).spawn(move || {
-        let mut exchange = ThreadExchange { requests: incoming, responses: outgoing };
-        // A thread's responses never fail.
-        let _ = serve(&spec, &library, prepare, &mut exchange);
+    Builder::new().name(spec.name()).spawn(move || {
+        // Nobody receives any more when another worker has failed.
+        let last = serve(&spec, &library, prepare, &mut |response| {
+            let _ = outgoing.send(response);
+            incoming.recv().ok()
+        });
+        last.map(|last| outgoing.send(last))
     })?;
-    Ok(Link::Thread { requests: Some(requests), responses, thread: Some(thread) })
+    Ok(Link::Thread { requests: Some(requests), responses })
 }
 
 impl Worker {
@@ -195,17 +173,10 @@ impl Drop for WorkerPool {
                 requests.take();
             }
         }
-    }
-}
-
-impl Drop for Link {
-    fn drop(&mut self) {
-        // A process is killed by its own drop.
-        if let Link::Thread { requests, thread, .. } = self {
-            requests.take();
-            if let Some(thread) = thread.take() {
-                // A panic was noticed by the missing response.
-                let _ = thread.join();
+        for worker in &self.0 {
+            // A process is killed by its own drop. A thread that has ended does not hold its channel any more.
+            if let Link::Thread { responses, .. } = &worker.link {
+                responses.iter().for_each(drop);
             }
         }
     }

@@ -7,6 +7,7 @@ use lab::seed::{Seed, SplitMix64};
 
 use super::messages::BusyCounts;
 use super::pacing::{Clock, Nanos};
+use super::parameters::Retrying;
 use crate::error::{Result, TrialError};
 
 /// Why an attempt failed.
@@ -42,13 +43,13 @@ pub(crate) struct Retries {
 }
 
 impl Retries {
-    /// Retries an operation up to `most` times after pauses of about this length.
-    pub(crate) fn new(most: usize, pause: Duration, busy_timeout: Duration, seed: Seed) -> Retries {
+    /// Retries operations as these parameters say.
+    pub(crate) fn new(retrying: &Retrying, seed: Seed) -> Retries {
         Retries {
-            most,
-            pause_ns: pause.as_nanos() as u64,
+            most: retrying.max_retries,
+            pause_ns: retrying.retry_pause.as_nanos() as u64,
             pauses: seed.child("pauses").generator(),
-            patience: busy_timeout / 2,
+            patience: retrying.busy_timeout.0 / 2,
             busy: BusyCounts::default(),
         }
     }

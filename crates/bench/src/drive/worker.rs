@@ -5,10 +5,6 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::vfs::CountingVfs;
-use engine::{Connection, Library, Source};
-use lab::trial::ReadBack;
-
 use super::messages::{
     BusyCounts, Channel, PartReport, Request, Response, TaskReport, WorkerClosing, WorkerSpec,
     follow_parent,
@@ -18,6 +14,8 @@ use crate::error::{Result, TrialError};
 use crate::measure::{CpuTime, peak_memory_bytes};
 use crate::target::sqlite::{self, Counts};
 use crate::trial::Trial;
+use engine::vfs::CountingVfs;
+use engine::{Connection, Library, Source};
 
 /// The file of the database, in the directory of the trial.
 pub(crate) const DATABASE: &str = "test.db";
@@ -68,44 +66,28 @@ pub(crate) fn serve_process(
         Ok(library) => Arc::new(library),
         Err(error) => return channel.send(&Response::Failed(error.to_string())),
     };
-    serve(&spec, &library, prepare, &mut channel)
+    let last = serve(&spec, &library, prepare, &mut |response| {
+        channel.send(&response).and_then(|()| channel.receive()).ok()
+    });
+    last.map_or(Ok(()), |last| channel.send(&last))
 }
 
-/// The worker's end of its exchange with the trial.
-pub(crate) trait Exchange {
-    /// Receives the next request; `None` if there is none any more.
-    fn request(&mut self) -> Option<Request>;
+/// Sends a response, and receives the next request; `None` if there is none any more.
+pub(crate) type Exchange<'e> = &'e mut dyn FnMut(Response) -> Option<Request>;
 
-    /// Sends a response.
-    fn respond(&mut self, response: Response) -> io::Result<()>;
-}
-
-impl<I: BufRead, O: Write> Exchange for Channel<I, O> {
-    fn request(&mut self) -> Option<Request> {
-        self.receive().ok()
-    }
-
-    fn respond(&mut self, response: Response) -> io::Result<()> {
-        self.send(&response)
-    }
-}
-
-/// Opens a connection, carries out the requests, and closes it after the last.
-///
-/// # Errors
-/// A response cannot be sent.
+/// Opens a connection, carries out the requests, and closes it after the last. Returns the last response, if anybody waits for
+/// it.
 pub(crate) fn serve(
     spec: &WorkerSpec,
     library: &Arc<Library>,
     prepare: PrepareClient,
-    exchange: &mut impl Exchange,
-) -> io::Result<()> {
+    exchange: Exchange<'_>,
+) -> Option<Response> {
     match work(spec, library, prepare, exchange) {
-        Ok(Some(closing)) => exchange.respond(Response::Finished(Box::new(closing))),
-        Ok(None) => Ok(()),
-        Err(TrialError::CannotRun(why)) => exchange.respond(Response::CannotRun(why)),
-        Err(error) if error.is_mistake() => exchange.respond(Response::Mistake(error.to_string())),
-        Err(error) => exchange.respond(Response::Failed(error.to_string())),
+        Ok(closing) => closing.map(|closing| Response::Finished(Box::new(closing))),
+        Err(TrialError::CannotRun(why)) => Some(Response::CannotRun(why)),
+        Err(error) if error.is_mistake() => Some(Response::Mistake(error.to_string())),
+        Err(error) => Some(Response::Failed(error.to_string())),
     }
 }
 
@@ -114,7 +96,7 @@ fn work(
     spec: &WorkerSpec,
     library: &Arc<Library>,
     prepare: PrepareClient,
-    exchange: &mut impl Exchange,
+    exchange: Exchange<'_>,
 ) -> Result<Option<WorkerClosing>> {
     request_precise_wakeups();
     let counter =
@@ -124,24 +106,16 @@ fn work(
     if !carry_out_requests(spec, &connection, counter.as_ref(), client, exchange)? {
         return Ok(None);
     }
-    let closing = WorkerClosing {
-        read_back: read_back(spec, &connection)?,
-        peak_memory: spec.parent.and_then(|_| peak_memory_bytes()),
-    };
-    connection.close()?;
-    Ok(Some(closing))
-}
-
-/// Reads back the settings in force on the connection. Where the application has a busy handler of its own, the PRAGMA
-/// `busy_timeout` returns 0 (<https://sqlite.org/c3ref/busy_handler.html>: one replaces the other), and the limit that the
-/// handler keeps is in force.
-fn read_back(spec: &WorkerSpec, connection: &Connection) -> Result<ReadBack> {
-    let mut read_back = sqlite::read_back(&spec.name(), connection)?;
+    // Where the application has a busy handler of its own, the PRAGMA `busy_timeout` returns 0
+    // (<https://sqlite.org/c3ref/busy_handler.html>: one replaces the other), and the limit that the handler keeps is in force.
+    let mut read_back = sqlite::read_back(&spec.name(), &connection)?;
     if spec.waits_evenly {
         let limit = sqlite::busy_timeout(&spec.settings).as_millis().to_string();
         read_back.pragmas.insert("busy_timeout".to_owned(), limit);
     }
-    Ok(read_back)
+    connection.close()?;
+    let peak_memory = spec.parent.and_then(|_| peak_memory_bytes());
+    Ok(Some(WorkerClosing { read_back, peak_memory }))
 }
 
 fn open(
@@ -170,13 +144,11 @@ fn carry_out_requests(
     connection: &Connection,
     counter: Option<&Arc<CountingVfs>>,
     mut client: Box<dyn Client + '_>,
-    exchange: &mut impl Exchange,
+    exchange: Exchange<'_>,
 ) -> Result<bool> {
-    let unsent = |error: io::Error| TrialError::Measuring(error.to_string());
-    exchange.respond(Response::Ready).map_err(unsent)?;
     let mut attempted = 0;
-    while let Some(request) = exchange.request() {
-        let Request::Work(task) = request else { return Ok(true) };
+    let mut request = exchange(Response::Ready);
+    while let Some(Request::Work(task)) = request {
         let counts = Counts::of(counter, std::slice::from_ref(connection))?;
         let cpu = CpuTime::now()?;
         let progress =
@@ -187,13 +159,13 @@ fn carry_out_requests(
         let report = TaskReport {
             progress,
             busy: client.take_busy(),
-            cpu: spec.parent.map(|_| (cpu.user, cpu.system)),
+            cpu: spec.parent.map(|_| cpu),
             counts: counts.unwrap_or_default(),
             parts: client.take_parts(),
         };
-        exchange.respond(Response::Worked(Box::new(report))).map_err(unsent)?;
+        request = exchange(Response::Worked(Box::new(report)));
     }
-    Ok(false)
+    Ok(request.is_some())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use engine::{Connection, EngineError};
 
 use super::schema::{Schema, Table};
-use super::{Examination, Finding, Space, indexes, number, text};
+use super::{Examination, Finding, Space, indexes};
 
 /// A part of the file that is free, from which on a smaller file is worth a VACUUM.
 const MUCH_FREE: f64 = 0.10;
@@ -125,15 +125,14 @@ fn read_statistics(connection: &Connection) -> Result<Option<Statistics>, Engine
     }
     let sql = "SELECT idx, tbl, CAST(stat AS INTEGER) FROM sqlite_stat1 WHERE tbl IS NOT NULL";
     let mut known = Statistics::default();
-    for row in connection.query_all(sql)? {
-        let rows = row.last().map_or(0, number);
-        let mut names = row.into_iter().map(text);
-        known.indexes.extend(names.next().flatten());
-        let table = names.next().flatten().unwrap_or_default();
-        // A partial index has fewer rows than its table.
-        let most = known.rows.entry(table).or_default();
-        *most = rows.max(*most);
-    }
+    connection.for_each_row(sql, |row| {
+        if !row.column_is_null(0) {
+            known.indexes.push(row.column_text(0)?.to_owned());
+        }
+        let most = known.rows.entry(row.column_text(1)?.to_owned()).or_default();
+        *most = row.column_i64(2).max(*most);
+        Ok(())
+    })?;
     Ok((!known.rows.is_empty()).then_some(known))
 }
 

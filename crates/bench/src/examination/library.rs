@@ -9,7 +9,7 @@ use crash::schedule::{Extent, ScheduleRunner, explore, scenario};
 use engine::{Connection, EngineError, Library, OpenFlags, Source, pragma};
 use serde::Serialize;
 
-use super::{Examination, Finding, copied, or_why, words};
+use super::{Examination, Finding, copied, or_why};
 use crate::error::Result;
 
 /// The settings of a connection that applications meet first.
@@ -92,7 +92,7 @@ pub fn with_library(source: &Source, database: &Path, directory: &Path) -> Resul
     Ok(LibraryReport {
         version: library.identity().version.clone(),
         source_id: library.identity().source_id.clone(),
-        settings: settings(&library, &copy).map_err(|error| words(&error)),
+        settings: settings(&library, &copy).map_err(|error| error.message()),
         wal_reset: wal_reset(&library, directory),
     })
 }

@@ -14,7 +14,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engine::{Connection, EngineError, Library, OpenFlags, Source, Value};
+use engine::{Connection, EngineError, Library, OpenFlags, Source};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -104,7 +104,7 @@ pub fn examine(database: &Path, directory: &Path, check: bool) -> Result<Examina
     let library = Arc::new(Library::load(&Source::Embedded)?);
     let copy = copied(&library, database, directory)?;
     let in_database = |error: EngineError| {
-        let why = words(&error);
+        let why = error.message();
         TrialError::cannot_run(format!("cannot read {}: {why}", database.display()))
     };
     let connection = Connection::open(&library, &copy, OpenFlags::default(), None);
@@ -142,7 +142,7 @@ fn read(connection: &Connection, database: &Path, check: bool) -> Result<Examina
         tables: schema.tables.len(),
         indexes: schema.tables.iter().map(|table| table.indexes.len()).sum(),
         has_foreign_keys: schema.tables.iter().any(|table| !table.foreign_keys.is_empty()),
-        space: space.map_err(|error| words(&error)),
+        space: space.map_err(|error| error.message()),
         integrity: check.then(|| integrity(connection)).transpose()?,
         findings: Vec::new(),
     };
@@ -151,41 +151,15 @@ fn read(connection: &Connection, database: &Path, check: bool) -> Result<Examina
 }
 
 fn integrity(connection: &Connection) -> Result<Integrity, EngineError> {
-    let problems = match connection.query_all("PRAGMA quick_check(100)") {
-        Ok(rows) => rows.into_iter().filter_map(|mut row| text(row.pop()?)).collect(),
-        // A file that is damaged enough ends the check itself.
-        Err(error) => vec![words(&error)],
-    };
-    let problems: Vec<String> = problems;
+    let check = "PRAGMA quick_check(100)";
+    let problems = connection.query_rows(check, |row| Ok(row.column_value(0).to_string()));
+    // A file that is damaged enough ends the check itself.
+    let problems = problems.unwrap_or_else(|error| vec![error.message()]);
     let sound = problems.iter().all(|problem| problem == "ok");
     let violations = connection
         .query_i64("SELECT count(*) FROM (SELECT 1 FROM pragma_foreign_key_check LIMIT 1000)");
     Ok(Integrity {
         problems: if sound { Vec::new() } else { problems },
-        foreign_key_violations: violations.map_err(|error| words(&error)),
+        foreign_key_violations: violations.map_err(|error| error.message()),
     })
-}
-
-/// Returns an error in words, without the statement, which is not the user's.
-pub(crate) fn words(error: &EngineError) -> String {
-    match error {
-        EngineError::Sqlite(error) => error.message().to_owned(),
-        other => other.to_string(),
-    }
-}
-
-/// Returns the text of a value; none for another kind.
-pub(crate) fn text(value: Value) -> Option<String> {
-    match value {
-        Value::Text(text) => Some(text),
-        _ => None,
-    }
-}
-
-/// Returns the whole number of a value; 0 for another kind.
-fn number(value: &Value) -> i64 {
-    match value {
-        Value::Integer(number) => *number,
-        _ => 0,
-    }
 }

@@ -2,11 +2,9 @@
 //!
 //! Space by table and index, from the virtual table dbstat, which reads every page.
 
-use engine::{Connection, EngineError, Value};
+use engine::{Connection, EngineError};
 use script::effect::literal;
 use serde::Serialize;
-
-use super::{number, text};
 
 /// Tables and indexes of the user.
 pub(super) struct Schema {
@@ -69,96 +67,89 @@ impl Table {
 /// # Errors
 /// The schema is damaged.
 pub(super) fn read(connection: &Connection) -> Result<Schema, EngineError> {
-    let rows = connection.query_all(
+    let tables = connection.query_rows(
         "SELECT l.name, coalesce(m.sql, ''), l.wr FROM pragma_table_list AS l \
          JOIN sqlite_master AS m ON m.name = l.name AND m.type = 'table' \
          WHERE l.schema = 'main' AND l.type = 'table' AND l.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY l.name",
+        |row| {
+            let name = row.column_text(0)?.to_owned();
+            let of_table = literal(&name);
+            Ok(Table {
+                sql: row.column_text(1)?.to_owned(),
+                without_rowid: row.column_i64(2) == 1,
+                columns: columns(connection, &of_table)?,
+                indexes: indexes(connection, &of_table)?,
+                foreign_keys: foreign_keys(connection, &of_table)?,
+                name,
+            })
+        },
     )?;
-    let tables = rows.into_iter().map(|row| table(connection, row));
-    Ok(Schema { tables: tables.collect::<Result<_, _>>()? })
-}
-
-fn table(connection: &Connection, row: Vec<Value>) -> Result<Table, EngineError> {
-    let mut row = row.into_iter();
-    let mut next = || row.next().unwrap_or(Value::Null);
-    let (name, sql) = (text(next()).unwrap_or_default(), text(next()).unwrap_or_default());
-    let of_table = literal(&name);
-    Ok(Table {
-        without_rowid: number(&next()) == 1,
-        columns: columns(connection, &of_table)?,
-        indexes: indexes(connection, &of_table)?,
-        foreign_keys: foreign_keys(connection, &of_table)?,
-        name,
-        sql,
-    })
+    Ok(Schema { tables })
 }
 
 fn columns(connection: &Connection, table: &str) -> Result<Vec<Column>, EngineError> {
-    let rows = connection.query_all(&format!(
-        "SELECT pk, upper(type), name FROM pragma_table_info({table}) ORDER BY cid"
-    ))?;
-    let column = |mut row: Vec<Value>| {
-        Some(Column {
-            name: text(row.pop()?)?,
-            kind: text(row.pop()?)?,
-            in_key: number(&row.pop()?),
+    let sql = format!("SELECT name, upper(type), pk FROM pragma_table_info({table}) ORDER BY cid");
+    connection.query_rows(&sql, |row| {
+        Ok(Column {
+            name: row.column_text(0)?.to_owned(),
+            kind: row.column_text(1)?.to_owned(),
+            in_key: row.column_i64(2),
         })
-    };
-    Ok(rows.into_iter().filter_map(column).collect())
+    })
 }
 
 fn indexes(connection: &Connection, table: &str) -> Result<Vec<Index>, EngineError> {
-    let rows = connection.query_all(&format!(
-        "SELECT \"unique\", origin, partial, name FROM pragma_index_list({table}) ORDER BY name"
-    ))?;
-    let index = |mut row: Vec<Value>| {
-        let mut pop = || row.pop().unwrap_or(Value::Null);
-        let name = text(pop()).unwrap_or_default();
-        let partial = number(&pop()) == 1;
-        let origin = text(pop()).unwrap_or_default();
+    let sql = format!(
+        "SELECT name, \"unique\", origin, partial FROM pragma_index_list({table}) ORDER BY name"
+    );
+    connection.query_rows(&sql, |row| {
+        let name = row.column_text(0)?.to_owned();
+        let origin = row.column_text(2)?;
         Ok(Index {
             columns: index_columns(connection, &literal(&name))?,
-            name,
-            partial,
+            unique: row.column_i64(1) == 1,
             created: origin == "c",
             is_key: origin == "pk",
-            unique: number(&pop()) == 1,
+            partial: row.column_i64(3) == 1,
+            name,
         })
-    };
-    rows.into_iter().map(index).collect()
+    })
 }
 
+/// Returns the columns of an index; `None` for an expression.
 fn index_columns(
     connection: &Connection,
     index: &str,
 ) -> Result<Vec<Option<IndexColumn>>, EngineError> {
-    let rows = connection.query_all(&format!(
-        "SELECT desc, coll, name FROM pragma_index_xinfo({index}) WHERE key = 1 ORDER BY seqno"
-    ))?;
-    let column = |mut row: Vec<Value>| {
-        Some(IndexColumn {
-            name: text(row.pop()?)?,
-            collation: text(row.pop()?)?,
-            descending: number(&row.pop()?) == 1,
-        })
-    };
-    Ok(rows.into_iter().map(column).collect())
+    let sql = format!(
+        "SELECT name, desc, coll FROM pragma_index_xinfo({index}) WHERE key = 1 ORDER BY seqno"
+    );
+    connection.query_rows(&sql, |row| {
+        if row.column_is_null(0) {
+            return Ok(None);
+        }
+        Ok(Some(IndexColumn {
+            name: row.column_text(0)?.to_owned(),
+            descending: row.column_i64(1) == 1,
+            collation: row.column_text(2)?.to_owned(),
+        }))
+    })
 }
 
 fn foreign_keys(connection: &Connection, table: &str) -> Result<Vec<ForeignKey>, EngineError> {
-    let rows = connection.query_all(&format!(
+    let sql = format!(
         "SELECT id, \"table\", \"from\" FROM pragma_foreign_key_list({table}) ORDER BY id, seq"
-    ))?;
+    );
     let mut keys: Vec<(i64, ForeignKey)> = Vec::new();
-    for mut row in rows {
-        let mut pop = || row.pop().unwrap_or(Value::Null);
-        let (column, parent) = (text(pop()).unwrap_or_default(), text(pop()).unwrap_or_default());
-        let id = number(&pop());
+    connection.for_each_row(&sql, |row| {
+        let (id, parent) = (row.column_i64(0), row.column_text(1)?.to_owned());
+        let column = row.column_text(2)?.to_owned();
         match keys.last_mut().filter(|(known, _)| *known == id) {
             Some((_, key)) => key.columns.push(column),
             None => keys.push((id, ForeignKey { parent, columns: vec![column] })),
         }
-    }
+        Ok(())
+    })?;
     Ok(keys.into_iter().map(|(_, key)| key).collect())
 }
 
@@ -198,19 +189,22 @@ impl Space {
 /// # Errors
 /// The database is damaged.
 pub(super) fn read_space(connection: &Connection) -> Result<Vec<Space>, EngineError> {
-    let rows = connection.query_all(
+    connection.query_rows(
         "SELECT name, count(*), sum(pgsize), sum(unused), sum(payload), sum(gap), \
          sum(iif(pagetype = 'leaf', ncell, 0)), sum(iif(pagetype = 'overflow', 0, ncell)) \
          FROM (SELECT *, pageno <> 1 + lag(pageno, 1, pageno - 1) OVER (PARTITION BY name ORDER BY path) AS gap \
          FROM dbstat('main')) GROUP BY name ORDER BY sum(pgsize) DESC, name",
-    )?;
-    Ok(rows.into_iter().filter_map(space).collect())
-}
-
-fn space(row: Vec<Value>) -> Option<Space> {
-    let numbers: Vec<i64> = row.iter().skip(1).map(number).collect();
-    let name = text(row.into_iter().next()?)?;
-    let [pages, bytes, unused_bytes, payload_bytes, out_of_order, leaf_cells, cells] =
-        numbers.try_into().ok()?;
-    Some(Space { name, pages, bytes, unused_bytes, payload_bytes, out_of_order, leaf_cells, cells })
+        |row| {
+            Ok(Space {
+                name: row.column_text(0)?.to_owned(),
+                pages: row.column_i64(1),
+                bytes: row.column_i64(2),
+                unused_bytes: row.column_i64(3),
+                payload_bytes: row.column_i64(4),
+                out_of_order: row.column_i64(5),
+                leaf_cells: row.column_i64(6),
+                cells: row.column_i64(7),
+            })
+        },
+    )
 }

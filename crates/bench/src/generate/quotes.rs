@@ -1,6 +1,6 @@
 //! Quotes of securities: a time series as an application records it.
 
-use lab::seed::Seed;
+use lab::seed::{Seed, SplitMix64};
 
 /// Milliseconds since 1970 of the first quote: 2022-01-03 14:30 UTC, the opening of a trading day.
 pub const OPENING_MS: i64 = 1_641_220_200_000;
@@ -50,21 +50,28 @@ pub fn quotes(count: usize, securities: usize, seed: Seed) -> Vec<Quote> {
         .map(|number| {
             let security = number % securities;
             ts += 1 + generator.below(MAX_STEP_MS) as i64;
-            let middle = &mut middles[security];
-            *middle = (*middle + generator.below(21) as i64 - 10).max(FLOOR_CENTS);
-            let half_spread = 1 + generator.below(3) as i64;
-            let traded = generator.below(2 * half_spread as u64 + 1) as i64 - half_spread;
-            Quote {
-                security: security as i64 + 1,
-                ts,
-                bid_cents: *middle - half_spread,
-                ask_cents: *middle + half_spread,
-                last_cents: *middle + traded,
-                volume: 100 * (1 + generator.below(100) as i64),
-                venue: VENUES[generator.below(VENUES.len() as u64) as usize],
-            }
+            Quote::draw(security as i64 + 1, ts, &mut middles[security], &mut generator)
         })
         .collect()
+}
+
+impl Quote {
+    /// Draws the next quote of a security; `middle` walks at random.
+    #[inline]
+    pub fn draw(security: i64, ts: i64, middle: &mut i64, generator: &mut SplitMix64) -> Quote {
+        *middle = (*middle + generator.below(21) as i64 - 10).max(FLOOR_CENTS);
+        let half_spread = 1 + generator.below(3) as i64;
+        let traded = generator.below(2 * half_spread as u64 + 1) as i64 - half_spread;
+        Quote {
+            security,
+            ts,
+            bid_cents: *middle - half_spread,
+            ask_cents: *middle + half_spread,
+            last_cents: *middle + traded,
+            volume: 100 * (1 + generator.below(100) as i64),
+            venue: VENUES[generator.below(VENUES.len() as u64) as usize],
+        }
+    }
 }
 
 #[cfg(test)]

@@ -46,16 +46,13 @@ fn least(cell: usize) -> u64 {
     ((cell - bucket * (BUCKET / 2)) as u64) << bucket
 }
 
-/// Returns the longest latency of a cell, which represents all of them.
-fn longest(cell: usize) -> u64 {
-    least(cell + 1) - 1
+impl Default for LatencyHistogram {
+    fn default() -> LatencyHistogram {
+        LatencyHistogram(vec![0; cell(LONGEST_NS) + 1])
+    }
 }
 
 impl LatencyHistogram {
-    pub(crate) fn new() -> LatencyHistogram {
-        LatencyHistogram(vec![0; cell(LONGEST_NS) + 1])
-    }
-
     #[inline]
     pub(crate) fn record(&mut self, latency: Duration) {
         // Times beyond 64 bits of nanoseconds are beyond the longest anyway.
@@ -67,25 +64,13 @@ impl LatencyHistogram {
         self.0.iter().sum()
     }
 
-    /// Returns each cell that is not empty.
-    fn recorded(&self) -> impl DoubleEndedIterator<Item = (usize, u64)> {
-        self.0.iter().copied().enumerate().filter(|(_, count)| *count > 0)
-    }
-
-    /// Returns the longest latency, or 0.
-    fn max(&self) -> u64 {
-        self.recorded().next_back().map_or(0, |(cell, _)| longest(cell))
-    }
-
-    /// Returns the latency that a share of the operations (0 to 1) had at most, or 0.
-    fn quantile(&self, quantile: f64) -> u64 {
-        let wanted = ((quantile * self.count() as f64).ceil() as u64).max(1);
-        let mut passed = 0;
-        let reached = self.recorded().find(|(_, count)| {
-            passed += count;
-            passed >= wanted
-        });
-        reached.map_or_else(|| self.max(), |(cell, _)| longest(cell))
+    /// Returns the same latencies as an HdrHistogram.
+    fn stored(&self) -> Histogram<u64> {
+        let mut stored = Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("valid bounds");
+        for (cell, count) in self.0.iter().enumerate().filter(|(_, count)| **count > 0) {
+            stored.record_n(least(cell), *count).expect("latencies within the bounds");
+        }
+        stored
     }
 
     /// Returns percentiles as metrics in microseconds, if there are enough operations.
@@ -106,15 +91,11 @@ impl LatencyHistogram {
             ("p99_us", 0.99, P99_FROM),
             ("p999_us", 0.999, P999_FROM),
         ];
-        let mut metrics: BTreeMap<String, f64> = enough
-            .into_iter()
-            .filter(|(_, _, from)| operations >= *from)
-            .map(|(name, quantile, _)| (name.to_owned(), self.quantile(quantile) as f64 / 1e3))
-            .collect();
-        if self.count() > 0 {
-            metrics.insert("max_us".to_owned(), self.max() as f64 / 1e3);
-        }
-        metrics
+        let stored = self.stored();
+        let of = |quantile| stored.value_at_quantile(quantile) as f64 / 1e3;
+        let enough = enough.into_iter().filter(|(_, _, from)| operations >= *from);
+        let max = (!stored.is_empty()).then_some(("max_us", 1.0, 1));
+        enough.chain(max).map(|(name, quantile, _)| (name.to_owned(), of(quantile))).collect()
     }
 
     /// Adds everything that another histogram holds.
@@ -126,7 +107,7 @@ impl LatencyHistogram {
 
     /// Returns the latency that a share of the operations (0 to 1) had at most, in microseconds.
     pub(crate) fn quantile_us(&self, quantile: f64) -> f64 {
-        self.quantile(quantile) as f64 / 1e3
+        self.stored().value_at_quantile(quantile) as f64 / 1e3
     }
 
     /// Returns the share of the operations that took longer than this, in percent, to the three digits that each latency is
@@ -139,14 +120,7 @@ impl LatencyHistogram {
 
     /// Returns the mean in microseconds.
     pub(crate) fn mean_us(&self) -> f64 {
-        let sum: f64 = self
-            .recorded()
-            .map(|(cell, count)| {
-                let middle = least(cell) + (longest(cell) + 1 - least(cell)) / 2;
-                middle as f64 * count as f64
-            })
-            .sum();
-        sum / self.count().max(1) as f64 / 1e3
+        self.stored().mean() / 1e3
     }
 
     /// Reads the interchange form.
@@ -157,7 +131,7 @@ impl LatencyHistogram {
         let stored: Histogram<u64> = serialization::Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(measuring)?;
-        let mut read = LatencyHistogram::new();
+        let mut read = LatencyHistogram::default();
         for value in stored.iter_recorded() {
             read.0[cell(value.value_iterated_to())] += value.count_at_value();
         }
@@ -167,11 +141,7 @@ impl LatencyHistogram {
     /// Returns the histogram in its interchange form.
     pub(crate) fn latency(&self) -> Result<Latency> {
         let mut bytes = Vec::new();
-        let mut stored = Histogram::<u64>::new_with_bounds(1, LONGEST_NS, 3).map_err(measuring)?;
-        for (cell, count) in self.recorded() {
-            stored.record_n(least(cell), count).map_err(measuring)?;
-        }
-        V2DeflateSerializer::new().serialize(&stored, &mut bytes).map_err(measuring)?;
+        V2DeflateSerializer::new().serialize(&self.stored(), &mut bytes).map_err(measuring)?;
         let histogram = base64::engine::general_purpose::STANDARD.encode(bytes);
         Ok(Latency { count: self.count(), histogram })
     }
@@ -214,19 +184,16 @@ mod tests {
                 prop_oneof![0..5_000_u64, 0..10_000_000_u64, 0..LONGEST_NS, Just(LONGEST_NS)],
                 1..200,
             ),
-            quantile in 0.01..1.0_f64,
             limit: u64,
         ) {
-            let mut own = LatencyHistogram::new();
+            let mut own = LatencyHistogram::default();
             let mut wanted = Histogram::<u64>::new_with_bounds(1, LONGEST_NS, 3).unwrap();
             for nanos in &latencies {
                 own.record(Duration::from_nanos(*nanos));
                 wanted.record(*nanos).unwrap();
             }
             prop_assert_eq!(own.count(), wanted.len());
-            prop_assert_eq!(own.max(), wanted.max());
-            prop_assert_eq!(own.quantile(quantile), wanted.value_at_quantile(quantile));
-            prop_assert!((own.mean_us() * 1e3 / wanted.mean().max(1.0) - 1.0).abs() < 1e-9 || wanted.mean() < 1.0);
+            prop_assert_eq!(&own.stored(), &wanted);
             let above = wanted.count_between((limit % LONGEST_NS).saturating_add(1), u64::MAX);
             let percent = 100.0 * above as f64 / latencies.len() as f64;
             prop_assert_eq!(own.percent_above(Duration::from_nanos(limit % LONGEST_NS)), percent);
@@ -237,7 +204,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_given_only_where_there_are_enough_operations() {
-        let mut histogram = LatencyHistogram::new();
+        let mut histogram = LatencyHistogram::default();
         for micros in 1..=999 {
             histogram.record(Duration::from_micros(micros));
         }
@@ -252,7 +219,7 @@ mod tests {
 
     #[test]
     fn latencies_are_told_apart_up_to_a_day() {
-        let mut histogram = LatencyHistogram::new();
+        let mut histogram = LatencyHistogram::default();
         for (seconds, reported) in [(1_410, 1_410.0), (1_000_000, 86_400.0)] {
             histogram.record(Duration::from_secs(seconds));
             let longest = histogram.metrics()["max_us"] / 1e6;
@@ -262,7 +229,7 @@ mod tests {
 
     #[test]
     fn the_stored_form_can_be_read_by_any_hdrhistogram() {
-        let mut histogram = LatencyHistogram::new();
+        let mut histogram = LatencyHistogram::default();
         histogram.record(Duration::from_millis(3));
         histogram.record(Duration::from_secs(3600));
         let stored = histogram.latency().unwrap();
@@ -277,8 +244,8 @@ mod tests {
 
     #[test]
     fn histograms_of_several_workers_become_one() {
-        let mut one = LatencyHistogram::new();
-        let mut other = LatencyHistogram::new();
+        let mut one = LatencyHistogram::default();
+        let mut other = LatencyHistogram::default();
         one.record(Duration::from_micros(10));
         other.record(Duration::from_micros(1_000));
         one.add(&LatencyHistogram::read(&other.latency().unwrap()).unwrap());
@@ -291,7 +258,7 @@ mod tests {
 
     #[test]
     fn the_share_above_a_limit_is_that_of_longer_latencies() {
-        let mut histogram = LatencyHistogram::new();
+        let mut histogram = LatencyHistogram::default();
         assert_eq!(histogram.percent_above(Duration::ZERO), 0.0);
         for microseconds in 1..=100 {
             histogram.record(Duration::from_micros(10 * microseconds));

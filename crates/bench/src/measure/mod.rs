@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, TrialError};
 
@@ -70,7 +71,7 @@ impl Windows {
 }
 
 /// CPU time used so far, in seconds.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct CpuTime {
     pub(crate) user: f64,
     pub(crate) system: f64,

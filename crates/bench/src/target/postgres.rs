@@ -2,7 +2,6 @@
 //! server's settings.
 
 use std::error::Error;
-use std::ops::{Deref, DerefMut};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -224,7 +223,7 @@ fn lock(client: &mut Client) -> Result<()> {
 
 /// The trial's first session, which ends last, with the schema.
 pub(crate) struct Workspace {
-    client: Client,
+    pub(crate) client: Client,
     is_there: bool,
 }
 
@@ -241,20 +240,6 @@ impl Workspace {
     fn remove(&mut self) -> Result<(), postgres::Error> {
         let schema = format!("DROP SCHEMA IF EXISTS {SCHEMA} CASCADE");
         self.client.batch_execute(&schema)
-    }
-}
-
-impl Deref for Workspace {
-    type Target = Client;
-
-    fn deref(&self) -> &Client {
-        &self.client
-    }
-}
-
-impl DerefMut for Workspace {
-    fn deref_mut(&mut self) -> &mut Client {
-        &mut self.client
     }
 }
 

@@ -3,7 +3,7 @@
 //! Nothing here is timed for its speed. The statement is also run once, to check that the statement with this bytecode does what
 //! its title says.
 
-use engine::{Array, Connection, EngineError, Library, Step, Value};
+use engine::{Array, Connection, EngineError, Step, Value};
 use lab::trial::{DataTable, Measured};
 
 use super::common::{Stopwatch, close, expect, set};
@@ -45,15 +45,14 @@ impl Declared for Explain {
     type Parameters = Parameters;
 
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
-        let subject = match parameters.statement {
-            Statement::Insert => Subject::Insert(parameters.table),
-            Statement::Join => Subject::Join(parameters.joined),
-        };
-        subject.check_engine(&trial.library)?;
+        let subject = parameters.subject();
+        if subject.joined == Some(Joined::Carrays) && !trial.library.has_carray() {
+            return Err(TrialError::cannot_run("this engine lacks carray"));
+        }
         (trial.phase)("explain");
         let path = trial.directory.join("test.db");
         let connection = sqlite::open(trial, &path)?;
-        connection.execute(subject.schema())?;
+        connection.execute(subject.schema)?;
         let watch = Stopwatch::start()?;
         let bytecode = table(&connection, "EXPLAIN", "bytecode", &subject)?;
         let plan = table(&connection, "EXPLAIN QUERY PLAN", "query plan", &subject)?;
@@ -63,7 +62,7 @@ impl Declared for Explain {
         check_bytecode(&bytecode)?;
         subject.check_result(&connection)?;
         set(&mut measured, "opcodes", bytecode.rows.len() as f64);
-        if matches!(subject, Subject::Join(_)) {
+        if subject.joined.is_some() {
             set(&mut measured, "plan_scans", steps(&plan, "SCAN ") as f64);
             let searches = steps(&plan, "SEARCH ");
             set(&mut measured, "plan_searches", searches as f64);
@@ -82,7 +81,7 @@ fn table(
     what: &str,
     subject: &Subject,
 ) -> Result<DataTable, EngineError> {
-    let mut statement = connection.prepare(&format!("{explain} {}", subject.sql()))?;
+    let mut statement = connection.prepare(&format!("{explain} {}", subject.sql))?;
     let columns =
         (0..statement.column_count()).filter_map(|column| statement.column_name(column)).collect();
     let mut rows = Vec::new();
@@ -93,11 +92,7 @@ fn table(
         };
         rows.push((0..statement.column_count()).map(cell).collect());
     }
-    Ok(DataTable {
-        title: format!("{what} of {} ({})", subject.sql(), subject.about()),
-        columns,
-        rows,
-    })
+    Ok(DataTable { title: format!("{what} of {} ({})", subject.sql, subject.about), columns, rows })
 }
 
 /// Every program of SQLite begins with Init and halts somewhere
@@ -140,75 +135,66 @@ choice! {
 }
 
 /// A statement to explain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Subject {
-    Insert(Table),
-    Join(Joined),
+struct Subject {
+    about: &'static str,
+    schema: &'static str,
+    sql: &'static str,
+    /// The sides of a join; `None` for an INSERT.
+    joined: Option<Joined>,
 }
 
 /// Values of both sides of a join, by rowid.
 const LEFT: [i64; 3] = [10, 20, 30];
 const RIGHT: [i64; 3] = [1, 2, 3];
 
+impl Parameters {
+    fn subject(&self) -> Subject {
+        let insert = |about, schema| Subject {
+            about,
+            schema,
+            sql: "INSERT INTO integers(value) VALUES (1)",
+            joined: None,
+        };
+        match (self.statement, self.table, self.joined) {
+            (Statement::Insert, Table::Rowid, _) => {
+                insert("table with rowid", "CREATE TABLE integers(value INTEGER)")
+            }
+            (Statement::Insert, Table::IntegerPrimaryKey, _) => {
+                insert("INTEGER PRIMARY KEY", "CREATE TABLE integers(value INTEGER PRIMARY KEY)")
+            }
+            (Statement::Insert, Table::WithoutRowid, _) => insert(
+                "WITHOUT ROWID",
+                "CREATE TABLE integers(value INT PRIMARY KEY) WITHOUT ROWID",
+            ),
+            (Statement::Join, _, Joined::Carrays) => Subject {
+                about: "two arrays",
+                schema: "",
+                sql: "SELECT a.value, b.value FROM carray(?1) AS a CROSS JOIN carray(?2) AS b ON a.rowid = b.rowid",
+                joined: Some(self.joined),
+            },
+            (Statement::Join, _, Joined::Tables) => Subject {
+                about: "two tables",
+                schema: "CREATE TABLE a(value INTEGER); CREATE TABLE b(value INTEGER); \
+                         INSERT INTO a VALUES (10), (20), (30); INSERT INTO b VALUES (1), (2), (3)",
+                sql: "SELECT a.value, b.value FROM a CROSS JOIN b ON a.rowid = b.rowid",
+                joined: Some(self.joined),
+            },
+        }
+    }
+}
+
 impl Subject {
-    /// Refuses a join of arrays on an engine without carray.
-    fn check_engine(self, library: &Library) -> Result<()> {
-        if self == Subject::Join(Joined::Carrays) && !library.has_carray() {
-            return Err(TrialError::cannot_run("this engine lacks carray"));
-        }
-        Ok(())
-    }
-
-    fn schema(self) -> &'static str {
-        match self {
-            Subject::Insert(Table::Rowid) => "CREATE TABLE integers(value INTEGER)",
-            Subject::Insert(Table::IntegerPrimaryKey) => {
-                "CREATE TABLE integers(value INTEGER PRIMARY KEY)"
-            }
-            Subject::Insert(Table::WithoutRowid) => {
-                "CREATE TABLE integers(value INT PRIMARY KEY) WITHOUT ROWID"
-            }
-            Subject::Join(Joined::Carrays) => "",
-            Subject::Join(Joined::Tables) => {
-                "CREATE TABLE a(value INTEGER); CREATE TABLE b(value INTEGER); \
-                 INSERT INTO a VALUES (10), (20), (30); INSERT INTO b VALUES (1), (2), (3)"
-            }
-        }
-    }
-
-    fn sql(self) -> &'static str {
-        match self {
-            Subject::Insert(_) => "INSERT INTO integers(value) VALUES (1)",
-            Subject::Join(Joined::Carrays) => {
-                "SELECT a.value, b.value FROM carray(?1) AS a CROSS JOIN carray(?2) AS b ON a.rowid = b.rowid"
-            }
-            Subject::Join(Joined::Tables) => {
-                "SELECT a.value, b.value FROM a CROSS JOIN b ON a.rowid = b.rowid"
-            }
-        }
-    }
-
-    fn about(self) -> &'static str {
-        match self {
-            Subject::Insert(Table::Rowid) => "table with rowid",
-            Subject::Insert(Table::IntegerPrimaryKey) => "INTEGER PRIMARY KEY",
-            Subject::Insert(Table::WithoutRowid) => "WITHOUT ROWID",
-            Subject::Join(Joined::Carrays) => "two arrays",
-            Subject::Join(Joined::Tables) => "two tables",
-        }
-    }
-
     /// Runs the statement and checks what comes of it.
-    fn check_result(self, connection: &Connection) -> Result<()> {
-        match self {
-            Subject::Insert(_) => {
-                connection.execute(self.sql())?;
+    fn check_result(&self, connection: &Connection) -> Result<()> {
+        match self.joined {
+            None => {
+                connection.execute(self.sql)?;
                 let found =
                     connection.query_i64("SELECT count(*) * 10 + sum(value) FROM integers")?;
                 expect("ten times the count of rows, plus their sum", found, 11)
             }
-            Subject::Join(joined) => {
-                let mut join = connection.prepare(self.sql())?;
+            Some(joined) => {
+                let mut join = connection.prepare(self.sql)?;
                 if joined == Joined::Carrays {
                     join.bind_array(1, Array::I64(&LEFT))?;
                     join.bind_array(2, Array::I64(&RIGHT))?;
@@ -228,7 +214,7 @@ impl Subject {
 mod tests {
     use super::super::common::tests::run;
     use super::*;
-    use engine::{OpenFlags, Source};
+    use engine::{Library, OpenFlags, Source};
     use std::path::Path;
     use std::sync::Arc;
 
@@ -281,12 +267,16 @@ mod tests {
         let library = Arc::new(Library::load(&Source::Embedded).unwrap());
         let memory = Path::new(":memory:");
         let connection = Connection::open(&library, memory, OpenFlags::default(), None).unwrap();
-        let (join, insert) = (Subject::Join(Joined::Tables), Subject::Insert(Table::Rowid));
-        connection.execute(join.schema()).unwrap();
+        let subject = |statement| {
+            let (table, joined) = (Table::Rowid, Joined::Tables);
+            Parameters { statement, table, joined }.subject()
+        };
+        let (join, insert) = (subject(Statement::Join), subject(Statement::Insert));
+        connection.execute(join.schema).unwrap();
         assert!(join.check_result(&connection).is_ok());
         connection.execute("UPDATE b SET value = 7 WHERE value = 2").unwrap();
         assert!(join.check_result(&connection).is_err());
-        connection.execute(insert.schema()).unwrap();
+        connection.execute(insert.schema).unwrap();
         assert!(insert.check_result(&connection).is_ok());
         assert!(insert.check_result(&connection).is_err(), "a second row");
     }

@@ -10,22 +10,25 @@ use engine::{Connection, Library, OpenFlags, pragma};
 use lab::level::Settings;
 
 use crate::error::{Result, TrialError};
+use crate::parameters::SqlText;
 
 /// The settings that change only when an existing file is rewritten.
 const OF_FILE: [&str; 2] = ["page_size", "auto_vacuum"];
 
-/// Changes to a database that a variant makes once.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Preparation<'a> {
-    /// Whether the file is rewritten.
-    pub(super) vacuum: bool,
-    /// Whether statistics for the planner are collected.
-    pub(super) analyze: bool,
-    /// SQL that changes the schema and not the contents of the tables.
-    pub(super) schema_change: Option<&'a str>,
+parameters! {
+    /// Changes to a database that a variant makes once.
+    #[derive(Clone, Debug)]
+    struct Preparation {
+        /// Whether VACUUM rewrites the file before the work, which removes free pages and sorts the others.
+        vacuum: bool = false;
+        /// Whether statistics for the planner are collected before the work (ANALYZE).
+        analyze: bool = false;
+        /// SQL that is executed once before the work and changes the schema, such as CREATE INDEX.
+        schema_change: Option<SqlText> = None;
+    }
 }
 
-impl Preparation<'_> {
+impl Preparation {
     /// Returns whether the schema changes.
     pub(super) fn changes_schema(&self) -> bool {
         self.analyze || self.schema_change.is_some()
@@ -40,7 +43,7 @@ impl Preparation<'_> {
             return Ok(());
         }
         let connection = Connection::open(library, path, OpenFlags::default(), None)?;
-        if let Some(change) = self.schema_change {
+        if let Some(change) = &self.schema_change {
             let refused = |error| TrialError::cannot_run(format!("schema_change: {error}"));
             // Where a table is rebuilt, other rows that refer to it stay.
             connection.execute("PRAGMA foreign_keys = OFF")?;

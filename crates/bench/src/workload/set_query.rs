@@ -84,8 +84,8 @@ fn run_queries(
     parameters: &Parameters,
     sets: &[Set],
 ) -> Result<(Vec<Answer>, Measured)> {
-    let mut query = Query::prepare(connection, parameters)?;
-    let mut histogram = LatencyHistogram::new();
+    let mut ask = prepare(connection, parameters)?;
+    let mut histogram = LatencyHistogram::default();
     let mut windows = Windows::new(parameters.queries, 1, parameters.stop_after);
     let mut answers = Vec::new();
     let watch = Stopwatch::start()?;
@@ -93,7 +93,7 @@ fn run_queries(
     windows.start(start);
     let mut last = start;
     for set in sets.iter().cycle().take(parameters.queries) {
-        answers.push(query.run(set)?);
+        answers.push(ask(set)?);
         let now = Instant::now();
         histogram.record(now.duration_since(last));
         windows.tick(1, now);
@@ -189,50 +189,29 @@ impl Parameters {
     }
 }
 
-/// Everything prepared for querying.
-enum Query<'c, 'd> {
-    Carray(Statement<'c, 'd>),
-    TempTable(TempTable<'c, 'd>),
-    InList(&'c Connection),
-    JsonEach(Statement<'c, 'd>),
-}
+/// Queries the rows whose key is in a set.
+type Ask<'c, 'd> = Box<dyn FnMut(&'d Set) -> Result<Answer> + 'c>;
 
-/// The statements around a temporary table, which is emptied and filled for each query.
-struct TempTable<'c, 'd> {
-    begin: Statement<'c, 'static>,
-    clear: Statement<'c, 'static>,
-    insert: Statement<'c, 'd>,
-    select: Statement<'c, 'static>,
-    commit: Statement<'c, 'static>,
-}
-
-impl<'c, 'd> Query<'c, 'd> {
-    fn prepare(connection: &'c Connection, parameters: &Parameters) -> Result<Query<'c, 'd>> {
-        Ok(match parameters.method {
-            Method::Carray => Query::Carray(connection.prepare(&select("carray(?1)"))?),
-            Method::TempTable => Query::TempTable(TempTable::prepare(connection, parameters.kind)?),
-            Method::InList => Query::InList(connection),
-            Method::JsonEach => {
-                Query::JsonEach(connection.prepare(&select("(SELECT value FROM json_each(?1))"))?)
-            }
-        })
-    }
-
-    /// Queries the rows whose key is in the set.
-    fn run(&mut self, set: &'d Set) -> Result<Answer> {
-        match self {
-            Query::Carray(query) => query_carray(query, &set.keys),
-            Query::TempTable(table) => table.run(&set.keys),
-            Query::InList(connection) => query_list(connection, &set.keys),
-            Query::JsonEach(query) => {
+/// Prepares the method.
+fn prepare<'c, 'd: 'c>(connection: &'c Connection, parameters: &Parameters) -> Result<Ask<'c, 'd>> {
+    Ok(match parameters.method {
+        Method::Carray => {
+            let mut query = connection.prepare(&select("carray(?1)"))?;
+            Box::new(move |set| query_carray(&mut query, &set.keys))
+        }
+        Method::TempTable => temp_table(connection, parameters.kind)?,
+        Method::InList => Box::new(move |set| query_list(connection, &set.keys)),
+        Method::JsonEach => {
+            let mut query = connection.prepare(&select("(SELECT value FROM json_each(?1))"))?;
+            Box::new(move |set| {
                 let json = json(&set.keys)?;
                 Ok(query.with_borrowed(|query| {
                     query.bind_text_borrowed(1, &json)?;
                     read_answer(query)
                 })?)
-            }
+            })
         }
-    }
+    })
 }
 
 fn query_carray(query: &mut Statement<'_, '_>, keys: &Keys) -> Result<Answer> {
@@ -270,36 +249,32 @@ fn json(keys: &Keys) -> Result<String> {
     text.map_err(|error| TrialError::Measuring(format!("the set as JSON: {error}")))
 }
 
-impl<'c, 'd> TempTable<'c, 'd> {
-    fn prepare(connection: &'c Connection, kind: Type) -> Result<TempTable<'c, 'd>> {
-        let without_rowid = match kind {
-            Type::Integer => "",
-            Type::Text | Type::Blob => "WITHOUT ROWID",
-        };
-        connection.execute(&format!(
-            "CREATE TEMP TABLE wanted(key {} PRIMARY KEY) {without_rowid}",
-            Keys::declaration(kind)
-        ))?;
-        Ok(TempTable {
-            begin: connection.prepare("BEGIN")?,
-            clear: connection.prepare("DELETE FROM wanted")?,
-            insert: connection.prepare("INSERT INTO wanted VALUES (?)")?,
-            select: connection.prepare(&select("wanted"))?,
-            commit: connection.prepare("COMMIT")?,
-        })
-    }
-
-    fn run(&mut self, keys: &'d Keys) -> Result<Answer> {
-        self.begin.run()?;
-        self.clear.run()?;
-        for number in 0..keys.len() {
-            keys.bind(&mut self.insert, 1, number)?;
-            self.insert.run()?;
+/// Prepares the statements around a temporary table, which is emptied and filled for each query.
+fn temp_table<'c, 'd: 'c>(connection: &'c Connection, kind: Type) -> Result<Ask<'c, 'd>> {
+    let without_rowid = match kind {
+        Type::Integer => "",
+        Type::Text | Type::Blob => "WITHOUT ROWID",
+    };
+    connection.execute(&format!(
+        "CREATE TEMP TABLE wanted(key {} PRIMARY KEY) {without_rowid}",
+        Keys::declaration(kind)
+    ))?;
+    let mut begin = connection.prepare("BEGIN")?;
+    let mut clear = connection.prepare("DELETE FROM wanted")?;
+    let mut insert = connection.prepare("INSERT INTO wanted VALUES (?)")?;
+    let mut select = connection.prepare(&select("wanted"))?;
+    let mut commit = connection.prepare("COMMIT")?;
+    Ok(Box::new(move |set| {
+        begin.run()?;
+        clear.run()?;
+        for number in 0..set.keys.len() {
+            set.keys.bind(&mut insert, 1, number)?;
+            insert.run()?;
         }
-        let answer = read_answer(&mut self.select)?;
-        self.commit.run()?;
+        let answer = read_answer(&mut select)?;
+        commit.run()?;
         Ok(answer)
-    }
+    }))
 }
 
 fn select(set: &str) -> String {

@@ -1,7 +1,7 @@
 //! One of the two clients: performs actions and checks what it reads.
 
 use super::scenario::Action;
-use crate::error::{is_not_understood, is_of_harness};
+use crate::error::is_of_harness;
 use engine::{Connection, EngineError, Library, OpenFlags};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -240,7 +240,7 @@ impl Client {
         match outcome {
             Ok(()) => Outcome::Done,
             Err(CheckError::Sqlite(error)) if is_busy(&error) => Outcome::Busy,
-            Err(CheckError::Sqlite(error)) if is_not_understood(&error) => {
+            Err(CheckError::Sqlite(error)) if error.is_not_understood() => {
                 Outcome::NotUnderstood(error.to_string())
             }
             Err(trouble) => Outcome::failed(trouble),

@@ -185,10 +185,23 @@ impl Connection {
     /// # Errors
     /// SQLite's.
     pub fn query_all(&self, sql: &str) -> Result<Vec<Vec<Value>>> {
+        self.query_rows(sql, |row| {
+            Ok((0..row.column_count()).map(|column| row.column_value(column)).collect())
+        })
+    }
+
+    /// Returns what `read` makes of every row; the row is the statement, standing on it.
+    ///
+    /// # Errors
+    /// SQLite's, or the first that `read` returns, which ends the query.
+    pub fn query_rows<T>(
+        &self,
+        sql: &str,
+        mut read: impl FnMut(&Statement<'_, '_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
         let mut rows = Vec::new();
         self.for_each_row(sql, |row| {
-            let columns = 0..row.column_count();
-            rows.push(columns.map(|column| row.column_value(column)).collect());
+            rows.push(read(row)?);
             Ok(())
         })?;
         Ok(rows)

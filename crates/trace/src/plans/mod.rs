@@ -220,7 +220,7 @@ impl SchemaCopy {
     /// Why SQLite cannot prepare it.
     fn plan(&self, sql: &str) -> Result<Vec<String>, String> {
         let plan = self.connection.query_plan(sql.trim_end_matches([';', ' ', '\n']));
-        plan.map_err(|error| reason(&error))
+        plan.map_err(|error| error.message())
     }
 
     /// Returns the rows of a query, all of texts.
@@ -231,14 +231,6 @@ impl SchemaCopy {
             _ => String::new(),
         };
         rows.iter().map(|row| row.iter().map(text).collect()).collect()
-    }
-}
-
-/// SQLite's own words, without the statement.
-fn reason(error: &EngineError) -> String {
-    match error {
-        EngineError::Sqlite(error) => error.message().to_owned(),
-        other => other.to_string(),
     }
 }
 

@@ -31,9 +31,12 @@ impl Postgres {
     /// The server cannot be reached or refuses, or another trial uses it.
     pub(crate) fn create(server: Server, indexed: bool) -> Result<Postgres> {
         let mut first = server.begin()?;
-        first.batch_execute(&sql::create_table("bigint")).map_err(failed("make the table"))?;
+        first
+            .client
+            .batch_execute(&sql::create_table("bigint"))
+            .map_err(failed("make the table"))?;
         if indexed {
-            first.batch_execute(sql::CREATE_INDEX).map_err(failed("make the index"))?;
+            first.client.batch_execute(sql::CREATE_INDEX).map_err(failed("make the index"))?;
         }
         Ok(Postgres { server, first: Mutex::new(first) })
     }
@@ -48,19 +51,19 @@ impl Store for Postgres {
 
     fn tasks(&self) -> Result<Vec<Task>> {
         let all = format!("SELECT {COLUMNS} FROM tasks ORDER BY id COLLATE \"C\"");
-        let rows = locked(&self.first).query(&all, &[]).map_err(failed("read the table"))?;
+        let rows = locked(&self.first).client.query(&all, &[]).map_err(failed("read the table"))?;
         rows.iter().map(task).collect()
     }
 
     fn durability(&self) -> Result<Durability> {
         let mut first = locked(&self.first);
-        let mut of = |name: &str| self.server.setting(&mut first, name);
+        let mut of = |name: &str| self.server.setting(&mut first.client, name);
         Ok(durability(&of("fsync")?, &of("synchronous_commit")?))
     }
 
     fn stats(&self) -> StoreStats {
         // The count is left out if the server does not know it or cannot be asked; a dead server fails the work itself.
-        let syncs = self.server.log_syncs(&mut locked(&self.first)).unwrap_or_default();
+        let syncs = self.server.log_syncs(&mut locked(&self.first).client).unwrap_or_default();
         let count = |syncs: u64| ("syncs".to_owned(), syncs as f64);
         StoreStats {
             syncs,
@@ -73,8 +76,8 @@ impl Store for Postgres {
     fn close(self: Box<Self>) -> Result<Closing> {
         let mut first = unlocked(self.first);
         let size = "SELECT pg_total_relation_size('tasks')";
-        let bytes: i64 = value(&mut first, size, &[], "read the size of the table")?;
-        let settings = self.server.settings(&mut first)?;
+        let bytes: i64 = value(&mut first.client, size, &[], "read the size of the table")?;
+        let settings = self.server.settings(&mut first.client)?;
         first.end()?;
         Ok(Closing {
             tables: vec![DataTable::new("the server's settings", &["setting", "value"], settings)],

@@ -3,8 +3,8 @@
 
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
 use engine::{Connection, EngineError, Statement, Step};
@@ -105,17 +105,7 @@ impl Sqlite {
         self.opening.open(&self.path)
     }
 
-    /// Runs work in a session that prepares statements each time, on connections that `lend` returns.
-    fn prepared_each_time<L: Deref<Target = Connection>>(
-        &self,
-        lend: impl FnMut() -> Result<L>,
-        session_work: SessionWork<'_>,
-    ) -> Result<()> {
-        let each_time = EachTime::new(lend, self.opening.begin());
-        session_work(&mut SqliteSession::new(each_time, &self.busy))
-    }
-
-    fn lend(&self) -> Result<Pooled<'_>> {
+    fn borrow(&self) -> Result<Pooled<'_>> {
         let idle = locked(&self.idle).pop();
         let connection = match idle {
             Some(connection) => connection,
@@ -135,23 +125,22 @@ impl Sqlite {
 
 impl Store for Sqlite {
     fn session(&self, session_work: SessionWork<'_>) -> Result<()> {
-        match (self.connections, self.statements) {
-            (Connections::PerThread, Statements::Reused) => {
-                let connection = self.own()?;
-                let reused = Reused::prepare(&connection, self.opening.begin())?;
-                session_work(&mut SqliteSession::new(reused, &self.busy))?;
-                Ok(connection.close()?)
-            }
-            (Connections::PerThread, Statements::EachTime) => {
-                let connection = self.own()?;
-                self.prepared_each_time(|| Ok(&connection), session_work)?;
-                Ok(connection.close()?)
-            }
-            (Connections::Shared, _) => {
-                self.prepared_each_time(|| Ok(locked(&self.first)), session_work)
-            }
-            (Connections::Pool, _) => self.prepared_each_time(|| self.lend(), session_work),
-        }
+        let own = match self.connections {
+            Connections::PerThread => Some(self.own()?),
+            Connections::Shared | Connections::Pool => None,
+        };
+        let texts = Sql::texts(self.opening.begin());
+        let reused = own.as_ref().filter(|_| self.statements == Statements::Reused);
+        let reused = reused.map(|own| texts.iter().map(|sql| own.prepare(sql)).collect());
+        session_work(&mut SqliteSession {
+            store: self,
+            own: own.as_ref(),
+            reused: reused.transpose()?,
+            texts,
+            kept: None,
+            transaction: Transaction::Closed,
+        })?;
+        own.map_or(Ok(()), |own| Ok(own.close()?))
     }
 
     fn tasks(&self) -> Result<Vec<Task>> {
@@ -262,78 +251,22 @@ const MOST_TRIES: u32 = 10_000;
 /// The use of a prepared statement: bind, step, read.
 type Work<'w> = &'w mut dyn FnMut(&mut Statement<'_, 'static>) -> Result<(), EngineError>;
 
-/// The source of a session's statements.
-trait Source {
-    /// Has `work` use the statement, on the connection of the open transaction if there is one. Returns the number of rows that
-    /// the connection changed last.
-    fn run(&mut self, sql: Sql, work: Work<'_>) -> Result<i64>;
-
-    /// Begins or ends to keep one connection for all statements.
-    fn keep(&mut self, keep: bool) -> Result<()>;
+/// The connection that a session uses.
+enum Loan<'s> {
+    Own(&'s Connection),
+    Shared(MutexGuard<'s, Connection>),
+    Pooled(Pooled<'s>),
 }
 
-/// Statements prepared once.
-struct Reused<'c> {
-    connection: &'c Connection,
-    statements: Vec<Statement<'c, 'static>>,
-}
+impl Deref for Loan<'_> {
+    type Target = Connection;
 
-impl<'c> Reused<'c> {
-    fn prepare(connection: &'c Connection, begin: &'static str) -> Result<Reused<'c>> {
-        let prepare = |sql| connection.prepare(sql);
-        Ok(Reused {
-            connection,
-            statements: Sql::texts(begin).into_iter().map(prepare).collect::<Result<_, _>>()?,
-        })
-    }
-}
-
-impl Source for Reused<'_> {
-    fn run(&mut self, sql: Sql, work: Work<'_>) -> Result<i64> {
-        let statement = &mut self.statements[sql as usize];
-        let done = work(statement);
-        // `work` has returned the error of the statement; the next use begins anew either way.
-        let reset = statement.reset();
-        done?;
-        reset?;
-        Ok(self.connection.changes())
-    }
-
-    fn keep(&mut self, _keep: bool) -> Result<()> {
-        Ok(())
-    }
-}
-
-/// Statements prepared each time, on a connection that is borrowed for one statement or transaction.
-struct EachTime<F, L> {
-    lend: F,
-    texts: [&'static str; 10],
-    kept: Option<L>,
-}
-
-impl<L: Deref<Target = Connection>, F: FnMut() -> Result<L>> EachTime<F, L> {
-    fn new(lend: F, begin: &'static str) -> EachTime<F, L> {
-        EachTime { lend, texts: Sql::texts(begin), kept: None }
-    }
-}
-
-impl<L: Deref<Target = Connection>, F: FnMut() -> Result<L>> Source for EachTime<F, L> {
-    fn run(&mut self, sql: Sql, work: Work<'_>) -> Result<i64> {
-        let text = self.texts[sql as usize];
-        let on = |connection: &Connection, work: Work<'_>| {
-            let mut statement = connection.prepare(text)?;
-            work(&mut statement)?;
-            Ok(connection.changes())
-        };
-        match &self.kept {
-            Some(connection) => on(connection, work),
-            None => on(&*(self.lend)()?, work),
+    fn deref(&self) -> &Connection {
+        match self {
+            Loan::Own(connection) => connection,
+            Loan::Shared(connection) => connection,
+            Loan::Pooled(connection) => connection,
         }
-    }
-
-    fn keep(&mut self, keep: bool) -> Result<()> {
-        self.kept = if keep { Some((self.lend)()?) } else { None };
-        Ok(())
     }
 }
 
@@ -348,15 +281,44 @@ enum Transaction {
     UnderWay,
 }
 
-struct SqliteSession<'s, S> {
-    source: S,
-    busy: &'s AtomicU64,
+struct SqliteSession<'s> {
+    store: &'s Sqlite,
+    /// The connection of a session that has its own.
+    own: Option<&'s Connection>,
+    /// Its statements, if they are prepared once.
+    reused: Option<Vec<Statement<'s, 'static>>>,
+    texts: [&'static str; 10],
+    /// The connection of the open transaction.
+    kept: Option<Loan<'s>>,
     transaction: Transaction,
 }
 
-impl<'s, S: Source> SqliteSession<'s, S> {
-    fn new(source: S, busy: &'s AtomicU64) -> SqliteSession<'s, S> {
-        SqliteSession { source, busy, transaction: Transaction::Closed }
+impl<'s> SqliteSession<'s> {
+    fn lend(&self) -> Result<Loan<'s>> {
+        match (self.own, self.store.connections) {
+            (Some(own), _) => Ok(Loan::Own(own)),
+            (None, Connections::Pool) => self.store.borrow().map(Loan::Pooled),
+            (None, _) => Ok(Loan::Shared(locked(&self.store.first))),
+        }
+    }
+
+    /// Has `work` use a statement, on the connection of the open transaction if there is one. Returns the number of rows that
+    /// the connection changed last.
+    fn run_once(&mut self, sql: Sql, work: Work<'_>) -> Result<i64> {
+        if let (Some(statements), Some(own)) = (&mut self.reused, self.own) {
+            let statement = &mut statements[sql as usize];
+            let done = work(statement);
+            // `work` has returned the error of the statement; the next use begins anew either way.
+            let reset = statement.reset();
+            done?;
+            reset?;
+            return Ok(own.changes());
+        }
+        let lent = if self.kept.is_none() { Some(self.lend()?) } else { None };
+        let Some(connection) = self.kept.as_ref().or(lent.as_ref()) else { return Ok(0) };
+        let mut statement = connection.prepare(self.texts[sql as usize])?;
+        work(&mut statement)?;
+        Ok(connection.changes())
     }
 
     /// Runs a statement. If a lock refuses it, the refusal is counted, and the statement is retried unless its transaction would
@@ -364,9 +326,9 @@ impl<'s, S: Source> SqliteSession<'s, S> {
     fn run(&mut self, sql: Sql, work: Work<'_>) -> Result<i64> {
         let mut tries = 0;
         loop {
-            match self.source.run(sql, work) {
+            match self.run_once(sql, work) {
                 Err(TrialError::Engine(error)) if error.is_busy() => {
-                    self.busy.fetch_add(1, Ordering::Relaxed);
+                    self.store.busy.fetch_add(1, Ordering::Relaxed);
                     tries += 1;
                     if self.transaction == Transaction::UnderWay || tries > MOST_TRIES {
                         return Err(error.into());
@@ -420,7 +382,7 @@ impl<'s, S: Source> SqliteSession<'s, S> {
     }
 }
 
-impl<S: Source> Session for SqliteSession<'_, S> {
+impl Session for SqliteSession<'_> {
     fn insert(&mut self, task: &Task) -> Result<()> {
         let key = task.id.to_string();
         self.change(Sql::Insert, task.id, &mut |statement| {
@@ -475,7 +437,7 @@ impl<S: Source> Session for SqliteSession<'_, S> {
     }
 
     fn begin(&mut self) -> Result<()> {
-        self.source.keep(true)?;
+        self.kept = Some(self.lend()?);
         self.run(Sql::Begin, &mut |statement| statement.run())?;
         self.transaction = Transaction::Begun;
         Ok(())
@@ -484,7 +446,8 @@ impl<S: Source> Session for SqliteSession<'_, S> {
     fn commit(&mut self) -> Result<()> {
         self.transaction = Transaction::Closed;
         self.run(Sql::Commit, &mut |statement| statement.run())?;
-        self.source.keep(false)
+        self.kept = None;
+        Ok(())
     }
 }
 

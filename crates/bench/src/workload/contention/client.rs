@@ -1,9 +1,7 @@
 //! The operations of a worker: a write transaction or a read, retried as an application would if another connection is in the
 //! way.
 
-use std::time::Duration;
-
-use engine::{Connection, EngineError, Statement, Step};
+use engine::{Connection, Statement, Step};
 use lab::level::overlaid;
 use lab::seed::SplitMix64;
 
@@ -26,36 +24,25 @@ pub(in crate::workload) fn client<'c>(
     spec: &WorkerSpec,
 ) -> Result<Box<dyn Client + 'c>> {
     let parameters = Parameters::read(&overlaid(&Parameters::defaults(), &spec.settings))?;
-    let operations = match spec.role {
-        Role::Writer => {
-            Operations::Write(Box::new(Writer::prepare(connection, spec, &parameters)?))
-        }
-        _ => Operations::Read(Box::new(Reader::prepare(connection, &parameters)?)),
+    let attempt = match spec.role {
+        Role::Writer => writer(connection, spec, &parameters)?,
+        _ => reader(connection, &parameters)?,
     };
     Ok(Box::new(Contender {
-        operations,
-        clock: Monotonic,
+        attempt,
         choice: spec.seed.child("items").generator(),
-        retries: Retries::new(
-            parameters.max_retries,
-            parameters.retry_pause,
-            parameters.busy_timeout.0,
-            spec.seed,
-        ),
+        retries: Retries::new(&parameters.retrying, spec.seed),
     }))
 }
 
+/// Carries out an operation once, which 64 random bits choose and which has a number.
+type Attempt<'c> = Box<dyn FnMut(u64, u64) -> Result<(), AttemptError> + 'c>;
+
 /// Carries out the operations of one worker.
 struct Contender<'c> {
-    operations: Operations<'c>,
-    clock: Monotonic,
+    attempt: Attempt<'c>,
     choice: SplitMix64,
     retries: Retries,
-}
-
-enum Operations<'c> {
-    Write(Box<Writer<'c>>),
-    Read(Box<Reader<'c>>),
 }
 
 impl Client for Contender<'_> {
@@ -67,96 +54,55 @@ impl Client for Contender<'_> {
         let random = self.choice.next_u64();
         let mut failures = 0;
         loop {
-            let attempt = match &mut self.operations {
-                Operations::Write(writer) => writer.attempt(&self.clock, random, number),
-                Operations::Read(reader) => reader.attempt(&self.clock, random),
-            };
-            let Err(error) = attempt else { return Ok(true.into()) };
+            let Err(error) = (self.attempt)(random, number) else { return Ok(true.into()) };
             failures += 1;
-            if !self.retries.pause_after(error, failures, &self.clock)? {
+            if !self.retries.pause_after(error, failures, &Monotonic)? {
                 return Ok(false.into());
             }
         }
     }
 }
 
-/// The statements of a write transaction.
-struct Writer<'c> {
+/// Prepares write transactions. If one fails, no transaction is open afterwards.
+fn writer<'c>(
     connection: &'c Connection,
-    number: i64,
-    items: u64,
-    work: Work,
-    hold: Duration,
-    begin: Statement<'c, 'static>,
-    read: Statement<'c, 'static>,
-    set_first: Statement<'c, 'static>,
-    add_first: Statement<'c, 'static>,
-    log: Statement<'c, 'static>,
-    add_last: Statement<'c, 'static>,
-    commit: Statement<'c, 'static>,
-    rollback: Statement<'c, 'static>,
-}
-
-impl<'c> Writer<'c> {
-    fn prepare(
-        connection: &'c Connection,
-        spec: &WorkerSpec,
-        parameters: &Parameters,
-    ) -> Result<Writer<'c>> {
-        Ok(Writer {
-            connection,
-            number: i64::from(spec.number),
-            items: parameters.items as u64,
-            work: parameters.work,
-            hold: parameters.hold,
-            begin: connection.prepare(sqlite::begin_statement(&spec.settings))?,
-            read: connection.prepare("SELECT first FROM item WHERE id = ?1")?,
-            set_first: connection.prepare("UPDATE item SET first = ?2 WHERE id = ?1")?,
-            add_first: connection.prepare("UPDATE item SET first = first + 1 WHERE id = ?1")?,
-            log: connection.prepare("INSERT INTO log(writer, op) VALUES (?1, ?2)")?,
-            add_last: connection.prepare("UPDATE item SET last = last + 1 WHERE id = ?1")?,
-            commit: connection.prepare("COMMIT")?,
-            rollback: connection.prepare("ROLLBACK")?,
-        })
-    }
-
-    /// Carries out one transaction. If it fails, no transaction is open afterwards.
-    fn attempt(
-        &mut self,
-        clock: &impl Clock,
-        random: u64,
-        number: u64,
-    ) -> Result<(), AttemptError> {
-        let outcome = self.transaction(clock, random, number);
-        if outcome.is_err() && self.connection.in_transaction() {
-            self.rollback.run().map_err(|error| AttemptError::Failed(error.into()))?;
-        }
-        outcome
-    }
-
-    fn transaction(
-        &mut self,
-        clock: &impl Clock,
-        random: u64,
-        op: u64,
-    ) -> Result<(), AttemptError> {
-        let id = below(random, self.items);
-        run(clock, &mut self.begin, &[])?;
-        match self.work {
+    spec: &WorkerSpec,
+    parameters: &Parameters,
+) -> Result<Attempt<'c>> {
+    let mut begin = connection.prepare(sqlite::begin_statement(&spec.settings))?;
+    let mut read = connection.prepare("SELECT first FROM item WHERE id = ?1")?;
+    let mut set_first = connection.prepare("UPDATE item SET first = ?2 WHERE id = ?1")?;
+    let mut add_first = connection.prepare("UPDATE item SET first = first + 1 WHERE id = ?1")?;
+    let mut log = connection.prepare("INSERT INTO log(writer, op) VALUES (?1, ?2)")?;
+    let mut add_last = connection.prepare("UPDATE item SET last = last + 1 WHERE id = ?1")?;
+    let mut commit = connection.prepare("COMMIT")?;
+    let mut rollback = connection.prepare("ROLLBACK")?;
+    let (number, parameters) = (i64::from(spec.number), *parameters);
+    let mut transaction = move |random, op: u64| {
+        let id = below(random, parameters.items as u64);
+        run(&mut begin, &[])?;
+        match parameters.work {
             Work::Write => {
-                hold(clock, self.hold);
-                run(clock, &mut self.add_first, &[id])?;
+                hold(&parameters);
+                run(&mut add_first, &[id])?;
             }
             Work::ReadThenWrite => {
-                let first = query(clock, &mut self.read, id)?;
-                hold(clock, self.hold);
-                run(clock, &mut self.set_first, &[id, first + 1])?;
+                let first = query(&mut read, id)?;
+                hold(&parameters);
+                run(&mut set_first, &[id, first + 1])?;
             }
         }
-        run(clock, &mut self.log, &[self.number, op as i64])?;
-        run(clock, &mut self.add_last, &[id])?;
-        run(clock, &mut self.commit, &[])
-    }
+        run(&mut log, &[number, op as i64])?;
+        run(&mut add_last, &[id])?;
+        run(&mut commit, &[])
+    };
+    Ok(Box::new(move |random, op| {
+        let outcome = transaction(random, op);
+        if outcome.is_err() && connection.in_transaction() {
+            rollback.run().map_err(|error| AttemptError::Failed(error.into()))?;
+        }
+        outcome
+    }))
 }
 
 /// Returns the row that 64 random bits choose, from 1 to `items`.
@@ -164,18 +110,14 @@ fn below(random: u64, items: u64) -> i64 {
     ((u128::from(random) * u128::from(items)) >> 64) as i64 + 1
 }
 
-fn hold(clock: &impl Clock, time: Duration) {
-    if !time.is_zero() {
-        clock.wait_until(clock.now() + time.as_nanos() as u64);
+fn hold(parameters: &Parameters) {
+    if !parameters.hold.is_zero() {
+        Monotonic.wait_until(Monotonic.now() + parameters.hold.as_nanos() as u64);
     }
 }
 
-fn run(
-    clock: &impl Clock,
-    statement: &mut Statement<'_, 'static>,
-    values: &[i64],
-) -> Result<(), AttemptError> {
-    let asked = clock.now();
+fn run(statement: &mut Statement<'_, 'static>, values: &[i64]) -> Result<(), AttemptError> {
+    let asked = Monotonic.now();
     let mut bound = || {
         for (index, value) in (1..).zip(values) {
             statement.bind_i64(index, *value)?;
@@ -186,12 +128,8 @@ fn run(
 }
 
 /// Returns the integer of a query for one row.
-fn query(
-    clock: &impl Clock,
-    statement: &mut Statement<'_, 'static>,
-    id: i64,
-) -> Result<i64, AttemptError> {
-    let asked = clock.now();
+fn query(statement: &mut Statement<'_, 'static>, id: i64) -> Result<i64, AttemptError> {
+    let asked = Monotonic.now();
     let mut first = || {
         statement.bind_i64(1, id)?;
         let stepped = statement.step();
@@ -199,49 +137,32 @@ fn query(
         statement.reset()?;
         Ok((stepped? == Step::Row).then_some(value))
     };
-    first().map_err(AttemptError::of(asked))?.ok_or_else(|| AttemptError::Failed(missing(id)))
+    let missing = || TrialError::wrong(format!("the item {id}"), "missing", "there");
+    first().map_err(AttemptError::of(asked))?.ok_or_else(|| AttemptError::Failed(missing()))
 }
 
-fn missing(id: i64) -> TrialError {
-    TrialError::wrong(format!("the item {id}"), "missing", "there")
-}
-
-/// The statement of a read.
-struct Reader<'c> {
-    items: u64,
-    read_rows: u64,
-    sum: Statement<'c, 'static>,
-}
-
-impl<'c> Reader<'c> {
-    fn prepare(connection: &'c Connection, parameters: &Parameters) -> Result<Reader<'c>> {
-        Ok(Reader {
-            items: parameters.items as u64,
-            read_rows: parameters.read_rows as u64,
-            sum: connection.prepare(
-                "SELECT count(*), sum(first), sum(last) FROM item WHERE id BETWEEN ?1 AND ?2",
-            )?,
-        })
-    }
-
-    fn attempt(&mut self, clock: &impl Clock, random: u64) -> Result<(), AttemptError> {
-        let from = below(random, self.items - self.read_rows + 1);
-        let to = from + self.read_rows as i64 - 1;
-        let asked = clock.now();
-        let [rows, first, last] = self.ask(from, to).map_err(AttemptError::of(asked))?;
-        let wrong = |error| AttemptError::Failed(error);
-        expect("the count of rows read", rows, self.read_rows as i64).map_err(wrong)?;
-        // A transaction adds to one column at its beginning and to the other at its end.
-        expect("the sum of `last` compared with that of `first`, which must be equal,", last, first)
-            .map_err(wrong)
-    }
-
-    fn ask(&mut self, from: i64, to: i64) -> Result<[i64; 3], EngineError> {
-        self.sum.bind_i64(1, from)?;
-        self.sum.bind_i64(2, to)?;
-        let stepped = self.sum.step();
-        let answer = [0, 1, 2].map(|column| self.sum.column_i64(column));
-        self.sum.reset()?;
-        stepped.map(|_| answer)
-    }
+/// Prepares reads.
+fn reader<'c>(connection: &'c Connection, parameters: &Parameters) -> Result<Attempt<'c>> {
+    let (items, read_rows) = (parameters.items as u64, parameters.read_rows as u64);
+    let mut sum = connection
+        .prepare("SELECT count(*), sum(first), sum(last) FROM item WHERE id BETWEEN ?1 AND ?2")?;
+    Ok(Box::new(move |random, _| {
+        let from = below(random, items - read_rows + 1);
+        let asked = Monotonic.now();
+        let mut ask = || {
+            sum.bind_i64(1, from)?;
+            sum.bind_i64(2, from + read_rows as i64 - 1)?;
+            let stepped = sum.step();
+            let answer = [0, 1, 2].map(|column| sum.column_i64(column));
+            sum.reset()?;
+            stepped.map(|_| answer)
+        };
+        let [rows, first, last] = ask().map_err(AttemptError::of(asked))?;
+        let same = expect("the count of rows read", rows, read_rows as i64).and_then(|()| {
+            // A transaction adds to one column at its beginning and to the other at its end.
+            let what = "the sum of `last` compared with that of `first`, which must be equal,";
+            expect(what, last, first)
+        });
+        same.map_err(AttemptError::Failed)
+    }))
 }

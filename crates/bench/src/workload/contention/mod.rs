@@ -25,7 +25,7 @@ use super::common::{refuse_single_threaded, set, set_peak_memory};
 use super::declared::Declared;
 use crate::drive::messages::{Role, TaskReport, WorkerSpec};
 use crate::drive::pacing::{Pacing, Task};
-use crate::drive::parameters::{BusyTimeout, Workers};
+use crate::drive::parameters::{Retrying, Workers, open_files};
 use crate::drive::period::{Period, done, latencies, next_start};
 use crate::drive::pool::WorkerPool;
 use crate::drive::worker::DATABASE;
@@ -75,11 +75,7 @@ impl Declared for Contention {
             // Each process has its own connection, and the trial the pipes to it.
             Workers::Processes => workers / 2 + 1,
         };
-        Needs {
-            open_files: FILES_PER_CONNECTION * connections + OTHER_FILES,
-            threads: workers + 1,
-            ..Needs::default()
-        }
+        Needs { open_files: open_files(connections), threads: workers + 1, ..Needs::default() }
     }
 
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
@@ -160,8 +156,8 @@ fn rates(
             let work =
                 PeriodOfWork::run(pool, parameters, parameters.capacity, |_| Pacing::Closed)?;
             work.add_to(acknowledged);
-            for role in work.roles() {
-                set(measured, &format!("{}.capacity", role.metric), role.per_s);
+            for (metric, _, reports) in work.roles() {
+                set(measured, &format!("{metric}.capacity"), work.per_s(reports));
             }
             let share = parameters.capacity_percent as f64 / 100.0;
             Some(Rates {
@@ -176,14 +172,6 @@ fn rates(
 struct PeriodOfWork {
     period: Period,
     writers: usize,
-}
-
-/// The figures of the workers of one role.
-struct RoleFigures<'w> {
-    metric: &'static str,
-    phase: &'static str,
-    reports: &'w [TaskReport],
-    per_s: f64,
 }
 
 impl PeriodOfWork {
@@ -214,17 +202,11 @@ impl PeriodOfWork {
         done(reports) as f64 / self.period.seconds()
     }
 
-    /// Returns the figures of the roles that have workers.
-    fn roles(&self) -> impl Iterator<Item = RoleFigures<'_>> {
+    /// Returns the roles that have workers: metric, phase, and reports.
+    fn roles(&self) -> impl Iterator<Item = (&'static str, &'static str, &[TaskReport])> {
         let roles =
             [("txns_per_s", "write", self.writers()), ("queries_per_s", "read", self.readers())];
-        let roles = roles.into_iter().filter(|(.., reports)| !reports.is_empty());
-        roles.map(|(metric, phase, reports)| RoleFigures {
-            metric,
-            phase,
-            reports,
-            per_s: self.per_s(reports),
-        })
+        roles.into_iter().filter(|(.., reports)| !reports.is_empty())
     }
 
     /// Adds the operations that were acknowledged to each writer.
@@ -239,14 +221,14 @@ impl PeriodOfWork {
         set(measured, "seconds", self.period.seconds());
         self.period.note_cpu(measured);
         measured.windows = self.period.windows();
-        for role in self.roles() {
-            set(measured, role.metric, role.per_s);
-            let latencies = latencies(role.reports);
-            measured.metrics.extend(latencies.metrics_of_phase(role.phase));
+        for (metric, phase, reports) in self.roles() {
+            set(measured, metric, self.per_s(reports));
+            let latencies = latencies(reports);
+            measured.metrics.extend(latencies.metrics_of_phase(phase));
             // One distribution is kept whole: the latencies of writes, if there are any.
             measured.latency.get_or_insert(latencies.latency()?);
         }
-        self.period.note_busy(parameters.busy_timeout.0, measured);
+        self.period.note_busy(parameters.retrying.busy_timeout.0, measured);
         self.period.note_counts(measured);
         Ok(())
     }
@@ -317,13 +299,6 @@ choice! {
 /// Workers of one kind at most.
 const MOST_WORKERS: i64 = 1_024;
 
-/// Number of file handles that a process has besides its databases.
-const OTHER_FILES: u64 = 64;
-
-/// File handles of a connection at most: database, log or journal, shared memory, and a temporary
-/// file.
-const FILES_PER_CONNECTION: u64 = 4;
-
 parameters! {
     /// The parameters of one trial.
     #[derive(Clone, Copy, Debug)]
@@ -354,13 +329,9 @@ parameters! {
         capacity as "capacity_ms": Millis = 200, 1..;
         /// Time in which operations start or arrive; a backlog is stopped after the same time again.
         duration as "stop_after_ms": Millis = 500, 1..;
-        /// Times that the application retries an operation after SQLITE_BUSY before it gives up.
-        max_retries: usize = 1_000, 0..=1_000_000;
-        /// Pause before a retry, plus or minus half at random.
-        retry_pause as "retry_pause_us": Micros = 1_000, 0..=10_000_000;
+        retrying: Retrying;
         /// How a connection waits for a lock.
         waiting: Waiting = Waiting::BusyTimeout;
-        busy_timeout: BusyTimeout;
     }
 }
 

@@ -3,14 +3,14 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use engine::{Connection, Step};
 use regex::Regex;
 
 use super::queries::{Query, Sql};
-use super::table::{TableOptions, is_refusal};
+use super::table::TableOptions;
 use crate::error::{Result, TrialError};
 use crate::measure::CpuTime;
 use crate::target::sqlite;
@@ -25,14 +25,6 @@ choice! {
         /// Nothing: the connection is new and the kernel has dropped the file from its cache.
         Cold = "cold",
     }
-}
-
-/// How often a query runs.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Effort {
-    pub(super) repeat: usize,
-    /// After this much time the query does not run again; it runs once at least.
-    pub(super) limit: Option<Duration>,
 }
 
 /// A query with its answer, or with the reason why it has none.
@@ -76,24 +68,17 @@ impl Answer {
 
 /// Runs queries on one database.
 pub(super) struct Executor<'t, 'p> {
-    trial: &'t Trial<'p>,
-    options: &'t TableOptions,
-    path: PathBuf,
-    cache: Cache,
-    effort: Effort,
+    pub(super) trial: &'t Trial<'p>,
+    pub(super) options: &'t TableOptions,
+    pub(super) path: &'t Path,
+    pub(super) cache: Cache,
+    /// How often a query runs.
+    pub(super) repeat: usize,
+    /// After this much time a query does not run again; it runs once at least.
+    pub(super) limit: Option<Duration>,
 }
 
-impl<'t, 'p> Executor<'t, 'p> {
-    pub(super) fn new(
-        trial: &'t Trial<'p>,
-        options: &'t TableOptions,
-        path: &Path,
-        cache: Cache,
-        effort: Effort,
-    ) -> Executor<'t, 'p> {
-        Executor { trial, options, path: path.to_owned(), cache, effort }
-    }
-
+impl Executor<'_, '_> {
     /// Runs a query; every execution must return as many rows as match.
     pub(super) fn execute(
         &self,
@@ -102,7 +87,7 @@ impl<'t, 'p> Executor<'t, 'p> {
         sql: &Sql,
     ) -> Result<Answer> {
         let rowids = rowids(connection, sql)?;
-        let wanted = query.rows_given(rowids.len());
+        let wanted = query.shape().of(rowids.len());
         let mut times = Vec::new();
         let mut spent = Duration::ZERO;
         let mut cpu = CpuTime::default();
@@ -110,8 +95,7 @@ impl<'t, 'p> Executor<'t, 'p> {
             timed(connection, sql)?;
         }
         while times.is_empty()
-            || times.len() < self.effort.repeat
-                && self.effort.limit.is_none_or(|limit| spent < limit)
+            || times.len() < self.repeat && self.limit.is_none_or(|limit| spent < limit)
         {
             let execution = match self.cache {
                 Cache::Warm => timed(connection, sql)?,
@@ -128,10 +112,10 @@ impl<'t, 'p> Executor<'t, 'p> {
 
     fn execute_cold(&self, sql: &Sql) -> Result<Execution> {
         // Makes the kernel forget the pages of a file, which are written back first.
-        let problem = TrialError::io("drop from the kernel's cache", &self.path);
-        let file = File::open(&self.path).map_err(&problem)?;
+        let problem = TrialError::io("drop from the kernel's cache", self.path);
+        let file = File::open(self.path).map_err(&problem)?;
         crate::platform::forget(&file).map_err(problem)?;
-        let connection = sqlite::open(self.trial, &self.path)?;
+        let connection = sqlite::open(self.trial, self.path)?;
         self.options.load_extension(&connection)?;
         add_regexp(&connection)?;
         let execution = timed(&connection, sql)?;
@@ -169,16 +153,11 @@ pub(super) fn rowids(connection: &Connection, sql: &Sql) -> Result<Vec<i64>> {
     Ok(rowids)
 }
 
-/// Returns whether the table understands the query; runs it once.
-pub(super) fn can_answer(connection: &Connection, sql: &Sql) -> Result<bool> {
-    Ok(answered_once(connection, sql)?.is_some())
-}
-
 /// Runs a query once. Returns its time, or `None` if the table does not understand it.
 pub(super) fn answered_once(connection: &Connection, sql: &Sql) -> Result<Option<Duration>> {
     match timed(connection, sql) {
         Ok(execution) => Ok(Some(execution.time)),
-        Err(TrialError::Engine(error)) if is_refusal(&error) => Ok(None),
+        Err(TrialError::Engine(error)) if error.is_not_understood() => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -64,18 +64,10 @@ impl Declared for FtsInsert {
         let path = trial.directory.join("test.db");
         let connection = sqlite::open(trial, &path)?;
         options.create(&connection, &source.columns)?;
-        let mut reading = source.open()?;
 
         (trial.phase)("insert");
         let counts = sqlite::Counts::begin(trial, &connection)?;
-        let loaded = load(
-            &connection,
-            &options.insert_sql(&source.columns),
-            sqlite::begin_statement(trial.settings),
-            grouping,
-            &mut reading,
-            (source.rows, source.columns.len()),
-        )?;
+        let loaded = load(trial, &connection, options, &source, grouping)?;
         let mut measured = Measured::default();
         let insert_s = note_load(&loaded, &mut measured);
 
@@ -85,10 +77,9 @@ impl Declared for FtsInsert {
             seconds += optimize_s;
         }
         if trial.settings.get("journal_mode") == Some(&"wal".into()) {
-            let checkpoint_s = timed(|| {
-                connection.checkpoint(CheckpointMode::Truncate)?;
-                Ok(())
-            })?;
+            let start = Instant::now();
+            connection.checkpoint(CheckpointMode::Truncate)?;
+            let checkpoint_s = start.elapsed().as_secs_f64();
             set(&mut measured, "seconds.checkpoint", checkpoint_s);
             seconds += checkpoint_s;
         }
@@ -130,7 +121,7 @@ fn run_once(
     queries: &[Query],
     measured: &mut Measured,
 ) -> Result<()> {
-    let (mut latencies, mut seconds) = (LatencyHistogram::new(), 0.0);
+    let (mut latencies, mut seconds) = (LatencyHistogram::default(), 0.0);
     add_regexp(connection)?;
     for query in queries {
         let Ok(sql) = query.sql(options, &source.columns) else { continue };
@@ -145,13 +136,6 @@ fn run_once(
         set(measured, "seconds.query", seconds);
     }
     Ok(())
-}
-
-/// How long `work` took, in seconds.
-fn timed(work: impl FnOnce() -> Result<()>) -> Result<f64> {
-    let start = Instant::now();
-    work()?;
-    Ok(start.elapsed().as_secs_f64())
 }
 
 #[cfg(test)]

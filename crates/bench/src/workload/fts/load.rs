@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use engine::{Connection, EngineError, Statement};
 
-use super::source::{Reading, Source};
+use super::source::Source;
 use super::table::TableOptions;
 use crate::error::Result;
 use crate::generate::Documents;
@@ -50,30 +50,24 @@ pub(super) fn make_and_fill(
     source: &Source,
     commit_every: usize,
 ) -> Result<Loaded> {
-    let columns = &source.columns;
-    options.create(connection, columns)?;
-    load(
-        connection,
-        &options.insert_sql(columns),
-        sqlite::begin_statement(trial.settings),
-        Grouping { batch: BATCH, commit_every },
-        &mut source.open()?,
-        (source.rows, columns.len()),
-    )
+    options.create(connection, &source.columns)?;
+    load(trial, connection, options, source, Grouping { batch: BATCH, commit_every })
 }
 
-/// Inserts the `rows` documents of `reading`.
+/// Inserts every document of `source`.
 pub(super) fn load(
+    trial: &Trial<'_>,
     connection: &Connection,
-    insert_sql: &str,
-    begin: &str,
+    options: &TableOptions,
+    source: &Source,
     grouping: Grouping,
-    reading: &mut Reading,
-    (rows, columns): (usize, usize),
 ) -> Result<Loaded> {
-    let mut writer = Writer::prepare(connection, insert_sql, begin, grouping.commit_every)?;
-    let mut documents = Documents::new(columns);
-    let mut windows = Windows::new(rows, grouping.batch, None);
+    let insert = options.insert_sql(&source.columns);
+    let begin = sqlite::begin_statement(trial.settings);
+    let mut reading = source.open()?;
+    let mut writer = Writer::prepare(connection, &insert, begin, grouping.commit_every)?;
+    let mut documents = Documents::new(source.columns.len());
+    let mut windows = Windows::new(source.rows, grouping.batch, None);
     let start = Instant::now();
     windows.start(start);
     let mut loaded = Loaded::default();

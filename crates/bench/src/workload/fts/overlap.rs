@@ -9,9 +9,9 @@ use lab::trial::{DataTable, Measured};
 
 use super::execute::rowids;
 use super::load::make_and_fill;
-use super::queries::{Query, TextQueries};
+use super::queries::{Query, Shape, TextQueries};
 use super::source::{DocumentParameters, Source};
-use super::table::{self, TableOptions, TokenizerOptions};
+use super::table::{TableOptions, TokenizerOptions};
 use crate::error::{Result, TrialError};
 use crate::target::sqlite;
 use crate::trial::Trial;
@@ -47,7 +47,8 @@ impl Declared for FtsOverlap {
         let own = TableOptions::index_only(&parameters.tokenizer)?;
         let source = Source::of(&parameters.documents, trial.seed)?;
         let queries = parameters.text.chosen("all", "", &source)?;
-        let queries: Vec<Query> = queries.into_iter().filter(Query::gives_all).collect();
+        let queries: Vec<Query> =
+            queries.into_iter().filter(|query| query.shape() == Shape::Rows).collect();
         let mut measured = Measured::default();
         (trial.phase)("load");
         let mine = find(trial, &own, &source, &queries, &mut measured)?;
@@ -101,7 +102,7 @@ fn answer(
     let Ok(sql) = query.sql(options, &source.columns) else { return Ok(None) };
     match rowids(connection, &sql) {
         Ok(found) => Ok(Some(found)),
-        Err(TrialError::Engine(error)) if table::is_refusal(&error) => Ok(None),
+        Err(TrialError::Engine(error)) if error.is_not_understood() => Ok(None),
         Err(error) => Err(error),
     }
 }

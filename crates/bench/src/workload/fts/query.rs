@@ -12,7 +12,7 @@ use engine::{CheckpointMode, Connection};
 use lab::level::Settings;
 use lab::trial::{DataTable, Measured};
 
-use super::execute::{Answer, Cache, Effort, Executor, Response, add_regexp, check_cold};
+use super::execute::{Answer, Cache, Executor, Response, add_regexp, check_cold};
 use super::load::{BATCH, make_and_fill};
 use super::queries::{self, OWN, Query, QueryChoice, Sql, TextQueries};
 use super::recall::{Recall, Scan};
@@ -101,8 +101,9 @@ impl Declared for FtsQuery {
         fill(trial, &connection, &setup, &mut measured)?;
 
         (trial.phase)("query");
-        let effort = Effort { repeat: parameters.repeat, limit: parameters.limit };
-        let executor = Executor::new(trial, setup.options, &path, parameters.cache, effort);
+        let Parameters { cache, repeat, limit, .. } = *parameters;
+        let executor =
+            Executor { trial, options: setup.options, path: &path, cache, repeat, limit };
         let responses = run_all(&executor, &connection, &setup)?;
         set_peak_memory(&mut measured);
         // How many queries were answered: where variants differ in that, their times and recalls are not of the same
@@ -178,7 +179,7 @@ fn answered(
 ) -> Result<Result<Answer, String>> {
     match executor.execute(connection, query, sql) {
         Ok(answer) => Ok(Ok(answer)),
-        Err(TrialError::Engine(error)) if table::is_refusal(&error) => Ok(Err(error.to_string())),
+        Err(TrialError::Engine(error)) if error.is_not_understood() => Ok(Err(error.to_string())),
         Err(error) => Err(error),
     }
 }
@@ -186,10 +187,10 @@ fn answered(
 /// Percentiles of each class and of all, in which every query weighs alike, and the sum of the
 /// medians.
 fn note_times(responses: &[Response<'_>], repeat: usize, measured: &mut Measured) -> Result<()> {
-    let mut all = Latencies::new();
+    let mut all = Latencies::default();
     let mut seconds = 0.0;
     for class in queries::classes() {
-        let mut of_class = Latencies::new();
+        let mut of_class = Latencies::default();
         let mut sum = 0.0;
         for response in responses.iter().filter(|response| response.query.class == class) {
             let Ok(answer) = &response.answer else { continue };
@@ -212,6 +213,7 @@ fn note_times(responses: &[Response<'_>], repeat: usize, measured: &mut Measured
 }
 
 /// The latencies of several queries.
+#[derive(Default)]
 struct Latencies {
     /// Every execution.
     unweighed: LatencyHistogram,
@@ -220,10 +222,6 @@ struct Latencies {
 }
 
 impl Latencies {
-    fn new() -> Latencies {
-        Latencies { unweighed: LatencyHistogram::new(), weighed: LatencyHistogram::new() }
-    }
-
     fn add(&mut self, answer: &Answer, repeat: usize) {
         for time in &answer.times {
             self.unweighed.record(*time);

@@ -3,7 +3,7 @@
 use lab::trial::Measured;
 
 use super::execute::Response;
-use super::queries::How;
+use super::queries::{OWN, Shape};
 use super::source::Source;
 use super::table::{Kind, TableOptions};
 use super::truth::{Judge, Meaning, SENSES, Sense};
@@ -139,10 +139,14 @@ pub(super) fn check(
 
 /// Returns the sense in which the table answers the query, where that is certain.
 fn promised(response: &Response<'_>, options: &TableOptions) -> Option<Sense> {
-    let How::Match(meaning, _) = &response.query.how else { return Some(Sense::Substring) };
+    let query = response.query;
     match options.kind {
-        Kind::Plain | Kind::Indexed => Some(Sense::Substring),
-        Kind::Fts5 => tokenizer_promise(&options.tokenizer.name, meaning),
+        // Nothing is certain of an expression of the user's.
+        _ if query.class == OWN => None,
+        Kind::Fts5 if query.pattern.is_none() => {
+            tokenizer_promise(&options.tokenizer.name, &query.meaning())
+        }
+        _ => Some(Sense::Substring),
     }
 }
 
@@ -172,11 +176,11 @@ fn tokenizer_promise(tokenizer: &str, meaning: &Meaning) -> Option<Sense> {
 pub(super) fn note(responses: &[Response<'_>], recalls: &[Recall], measured: &mut Measured) {
     let answered = || responses.iter().zip(recalls).filter(|(response, _)| response.answer.is_ok());
     for (response, recall) in answered() {
-        let results = response.query.rows_given(recall.results);
+        let results = response.query.shape().of(recall.results);
         add(measured, &format!("results.{}", response.query.class), results);
     }
     // Limited queries find what the whole one finds, which is judged already.
-    let whole = || answered().filter(|(response, _)| response.query.gives_all());
+    let whole = || answered().filter(|(response, _)| response.query.shape() == Shape::Rows);
     for (place, sense) in SENSES.into_iter().enumerate() {
         let mut shares = Shares::default();
         for class in super::queries::classes() {

@@ -6,7 +6,7 @@ use lab::seed::Seed;
 
 use crate::error::{Result, TrialError};
 use crate::generate::{Corpus, Documents, Era, corpus};
-use crate::import::{TextFile, TextOptions, TextRows, split_columns};
+use crate::import::{TextFile, TextOptions, split_columns};
 use crate::parameters::{FilePath, Rows};
 
 parameters! {
@@ -105,17 +105,30 @@ impl Source {
 
     /// Returns the documents from the first on.
     pub(super) fn open(&self) -> Result<Reading> {
-        let rows = match &self.origin {
-            Origin::Generator(seed, era) => RowStream::Generated(Corpus::new(*seed, *era), 0),
-            Origin::File(file) => RowStream::Read(file.open(&self.columns)?),
+        let next_into: NextInto = match &self.origin {
+            Origin::Generator(seed, era) => {
+                let (corpus, mut number) = (Corpus::new(*seed, *era), 0);
+                Box::new(move |documents| {
+                    corpus.write(number, documents);
+                    number += 1;
+                    Ok(true)
+                })
+            }
+            Origin::File(file) => {
+                let mut rows = file.open(&self.columns)?;
+                Box::new(move |documents| Ok(rows.next_into(documents)?))
+            }
         };
-        Ok(Reading { rows, left: self.rows })
+        Ok(Reading { next_into, left: self.rows })
     }
 }
 
+/// Appends the next row to `documents`. Returns `false` if there is none.
+type NextInto = Box<dyn FnMut(&mut Documents) -> Result<bool>>;
+
 /// A pass over the documents.
 pub(super) struct Reading {
-    rows: RowStream,
+    next_into: NextInto,
     left: usize,
 }
 
@@ -124,33 +137,12 @@ impl Reading {
     pub(super) fn fill(&mut self, rows: usize, documents: &mut Documents) -> Result<()> {
         documents.clear();
         while documents.rows() < rows && self.left > 0 {
-            if !self.rows.next_into(documents)? {
+            if !(self.next_into)(documents)? {
                 return Ok(());
             }
             self.left -= 1;
         }
         Ok(())
-    }
-}
-
-enum RowStream {
-    /// Of the generator, and the number of the next.
-    Generated(Corpus, u64),
-    /// Of a file.
-    Read(TextRows),
-}
-
-impl RowStream {
-    /// Appends the next row to `documents`; false where there is none.
-    fn next_into(&mut self, documents: &mut Documents) -> Result<bool> {
-        match self {
-            RowStream::Generated(corpus, next) => {
-                corpus.write(*next, documents);
-                *next += 1;
-                Ok(true)
-            }
-            RowStream::Read(rows) => Ok(rows.next_into(documents)?),
-        }
     }
 }
 

@@ -298,19 +298,11 @@ fn configure(connection: &Connection, option: &str, value: i64) -> Result<()> {
 
 /// Returns the error of a statement that this engine cannot run if SQLite refuses it, and a failure for other errors.
 fn refused(error: EngineError) -> TrialError {
-    if is_refusal(&error) {
+    if error.is_not_understood() {
         TrialError::CannotRun(format!("the table cannot be created with these options: {error}"))
     } else {
         error.into()
     }
-}
-
-/// Returns whether this is SQLite's plain error: it does not know a module, tokenizer or option, or it does not
-/// understand a query.
-pub(super) fn is_refusal(error: &EngineError) -> bool {
-    /// `SQLITE_ERROR`.
-    const GENERIC: i32 = 1;
-    error.as_sqlite().is_some_and(|error| error.primary() == GENERIC)
 }
 
 /// Returns the names of columns in SQL, with commas between.

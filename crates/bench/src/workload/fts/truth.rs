@@ -10,11 +10,9 @@ use std::collections::HashMap;
 use memchr::memmem::Finder;
 use regex::Regex;
 use rust_stemmers::{Algorithm, Stemmer};
-use serde::{Deserialize, Serialize};
 
 /// Meaning of a query. Words are in lower case.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// All of these words, in any columns.
     Words(Vec<String>),
@@ -308,6 +306,26 @@ impl Question {
 }
 
 impl Meaning {
+    /// Returns the meaning of a full-text expression: words, or one phrase, prefix, pair of near words or word of a column,
+    /// and nothing else.
+    pub(super) fn of(expression: &str) -> Meaning {
+        let parsed = match expression.strip_prefix('^') {
+            Some(start) => match start.strip_suffix('*') {
+                Some(prefix) => one_word(prefix).map(|word| Meaning::StartsWith(vec![word], true)),
+                None => phrase(start).map(|words| Meaning::StartsWith(words, false)),
+            },
+            None => near_words(expression)
+                .or_else(|| Some(Meaning::Prefix(one_word(expression.strip_suffix('*')?)?)))
+                .or_else(|| {
+                    let (column, word) = expression.rsplit_once(": ")?;
+                    Some(Meaning::Column(column_name(column)?, one_word(word)?))
+                })
+                .or_else(|| plain_words(expression).map(Meaning::Words))
+                .or_else(|| phrase(expression).map(Meaning::Phrase)),
+        };
+        parsed.unwrap_or(Meaning::Other)
+    }
+
     /// Returns the words that it names.
     pub(super) fn terms(&self) -> Vec<&str> {
         match self {
@@ -320,6 +338,49 @@ impl Meaning {
             Meaning::Near(first, second, _) => vec![first, second],
             Meaning::Contains(..) | Meaning::Matches(..) | Meaning::Other => Vec::new(),
         }
+    }
+}
+
+/// Words with a meaning of their own in full-text expressions.
+const KEYWORDS: [&str; 4] = ["AND", "OR", "NOT", "NEAR"];
+
+/// Returns the words of a text in lower case, if there is nothing else between them than spaces.
+fn plain_words(text: &str) -> Option<Vec<String>> {
+    let words = text.split_whitespace().map(|word| {
+        let is_plain = word.chars().all(char::is_alphanumeric) && !KEYWORDS.contains(&word);
+        is_plain.then(|| word.to_lowercase())
+    });
+    let words: Vec<String> = words.collect::<Option<_>>()?;
+    // What is one word here must be one to the scan, too.
+    let is_one = |word: &String| words_of(word).eq([(0, word.len())]);
+    (!words.is_empty() && words.iter().all(is_one)).then_some(words)
+}
+
+fn one_word(text: &str) -> Option<String> {
+    plain_words(text)?.try_into().ok().map(|[word]: [String; 1]| word)
+}
+
+/// Returns the words of a phrase: in quotation marks, or joined by `+`.
+fn phrase(text: &str) -> Option<Vec<String>> {
+    match text.trim().strip_prefix('"') {
+        Some(quoted) => plain_words(quoted.strip_suffix('"')?),
+        None => text.split('+').map(one_word).collect(),
+    }
+}
+
+fn near_words(expression: &str) -> Option<Meaning> {
+    let (words, between) =
+        expression.strip_prefix("NEAR(")?.strip_suffix(')')?.rsplit_once(", ")?;
+    let [first, second] = plain_words(words)?.try_into().ok()?;
+    Some(Meaning::Near(first, second, between.parse().ok()?))
+}
+
+/// Returns a name, in quotation marks or without, or `None` if it is more than that.
+pub(super) fn column_name(text: &str) -> Option<String> {
+    let quoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    match quoted {
+        Some(name) => Some(name.replace("\"\"", "\"")),
+        None => (!text.contains([' ', '"', '(', ':'])).then(|| text.to_owned()),
     }
 }
 
@@ -384,6 +445,41 @@ mod tests {
         assert_eq!(judged(connection(), "it connected"), [NO, YES, NO]);
         assert_eq!(judged(connection(), "disconnections"), [NO, NO, YES]);
         assert_eq!(judged(connection(), "nothing"), [NO, NO, NO]);
+    }
+
+    #[test]
+    fn plain_expressions_have_a_meaning() {
+        assert_eq!(Meaning::of("Data Base"), Meaning::Words(owned(&["data", "base"])));
+        for phrase in ["\"data base\"", "data + base"] {
+            assert_eq!(Meaning::of(phrase), Meaning::Phrase(owned(&["data", "base"])), "{phrase}");
+        }
+        assert_eq!(Meaning::of("dat*"), Meaning::Prefix("dat".to_owned()));
+        for start in ["^ \"data base\"", "^data + base"] {
+            let words = owned(&["data", "base"]);
+            assert_eq!(Meaning::of(start), Meaning::StartsWith(words, false), "{start}");
+        }
+        assert_eq!(Meaning::of("^dat*"), Meaning::StartsWith(owned(&["dat"]), true));
+        let column = Meaning::Column("my: title".to_owned(), "data".to_owned());
+        assert_eq!(Meaning::of("\"my: title\": data"), column);
+        let near = Meaning::Near("data".to_owned(), "base".to_owned(), 5);
+        assert_eq!(Meaning::of("NEAR(data base, 5)"), near);
+        for other in [
+            "a OR b",
+            "a: b c",
+            "\"a\" \"b\"",
+            "NEAR(a b)",
+            "NEAR(a b c, 5)",
+            "*",
+            "a*b",
+            "a b*",
+            "^",
+            "NEAR(a b, 5) c*",
+            "^a NEAR(a b, 3)",
+            "\"a b\" OR NEAR(a b, 5)",
+            "a +",
+        ] {
+            assert_eq!(Meaning::of(other), Meaning::Other, "{other}");
+        }
     }
 
     #[test]

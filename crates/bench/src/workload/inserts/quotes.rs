@@ -10,7 +10,7 @@
 //! `close_s`, as in every workload.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Barrier};
+use std::sync::Arc;
 use std::time::Instant;
 
 use engine::{Connection, Library, OpenFlags, Statement};
@@ -18,6 +18,7 @@ use lab::level::Settings;
 use lab::trial::{Measured, ReadBack};
 
 use super::writer::Transaction;
+use crate::drive::gate::{Gate, run_threads};
 use crate::error::{Result, TrialError};
 use crate::generate::Quote;
 use crate::generate::quotes::{OPENING_MS, price, quotes};
@@ -229,40 +230,18 @@ fn insert_all(
     if let ([connection], [quotes]) = (&mut *connections, data) {
         return insert_into(connection, quotes, plan, &|| {});
     }
-    let whole = on_threads(connections, data, plan)?.into_iter().reduce(|a, b| Inserted {
+    let parts = connections.iter_mut().zip(data).collect();
+    let (inserted, _) = run_threads(parts, Gate::begin, |(connection, quotes), gate| {
+        insert_into(connection, quotes, plan, &|| {
+            gate.pass();
+        })
+    })?;
+    let whole = inserted.into_iter().reduce(|a, b| Inserted {
         began: a.began.min(b.began),
         ended: a.ended.max(b.ended),
         windows: Vec::new(),
     });
     Ok(whole.expect("there is at least one database"))
-}
-
-fn on_threads(
-    connections: &mut [Connection],
-    data: &[Vec<Quote>],
-    plan: &Plan,
-) -> Result<Vec<Inserted>> {
-    let together = Barrier::new(connections.len());
-    let wait = || {
-        together.wait();
-    };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = connections
-            .iter_mut()
-            .zip(data)
-            .map(|(connection, quotes)| {
-                let wait = &wait;
-                scope.spawn(move || insert_into(connection, quotes, plan, wait))
-            })
-            .collect();
-        threads
-            .into_iter()
-            .map(|thread| match thread.join() {
-                Ok(inserted) => inserted,
-                Err(panic) => std::panic::resume_unwind(panic),
-            })
-            .collect()
-    })
 }
 
 /// Inserts into one database after `wait` has returned.
@@ -272,11 +251,10 @@ fn insert_into(
     plan: &Plan,
     wait: &dyn Fn(),
 ) -> Result<Inserted> {
-    let prepared = prepare(connection, plan);
+    let mut transaction = Transaction::prepare(connection, plan.begin)?;
+    let mut insert = connection.prepare("INSERT INTO quotes VALUES (?, ?, ?, ?, ?, ?, ?)")?;
     let mut windows = Windows::new(quotes.len() * plan.times, 1, None);
-    //A thread that cannot prepare comes to the barrier, too; otherwise the others would wait for ever.
     wait();
-    let (mut transaction, mut insert) = prepared?;
     let began = Instant::now();
     windows.start(began);
     for _ in 0..plan.times {
@@ -287,15 +265,6 @@ fn insert_into(
         }
     }
     Ok(Inserted { began, ended: Instant::now(), windows: windows.rates() })
-}
-
-fn prepare<'c>(
-    connection: &'c Connection,
-    plan: &Plan,
-) -> Result<(Transaction<'c>, Statement<'c, 'static>)> {
-    let transaction = Transaction::prepare(connection, plan.begin)?;
-    let insert = connection.prepare("INSERT INTO quotes VALUES (?, ?, ?, ?, ?, ?, ?)")?;
-    Ok((transaction, insert))
 }
 
 #[inline]

@@ -28,7 +28,7 @@ use crate::generate::{User, Users};
 use crate::parameters::Rows;
 use crate::target::sqlite;
 use crate::trial::Trial;
-use crate::workload::common::{Sum, check_sums, expect, set, set_bytes_per_row, sums};
+use crate::workload::common::{Sum, check_sums, expect, set, set_bytes_per_row, set_cpu, sums};
 use crate::workload::declared::Declared;
 
 /// The workload `load-file`.
@@ -120,8 +120,7 @@ fn figures(took: &Took, rows: usize) -> Measured {
     let mut measured = Measured::default();
     set(&mut measured, "seconds", took.seconds);
     set(&mut measured, "rows_per_s", rows as f64 / took.seconds);
-    set(&mut measured, "cpu_user_s", took.cpu.user);
-    set(&mut measured, "cpu_system_s", took.cpu.system);
+    set_cpu(&mut measured, took.cpu);
     if let Some(bytes) = took.peak_memory {
         set(&mut measured, "peak_memory_bytes", bytes);
     }
@@ -208,12 +207,9 @@ fn verify(library: &Arc<Library>, database: &Path, expected: &Sums) -> Result<()
 const COLUMNS: &str = "id INTEGER key, area CHAR(6), age INTEGER, active INTEGER";
 
 fn columns(connection: &Connection) -> Result<String> {
-    let mut columns = Vec::new();
-    connection.for_each_row("PRAGMA table_info(user)", |row| {
+    let columns = connection.query_rows("PRAGMA table_info(user)", |row| {
         let key = if row.column_i64(5) > 0 { " key" } else { "" };
-        let (name, declared) = (row.column_text(1)?, row.column_text(2)?);
-        columns.push(format!("{name} {declared}{key}"));
-        Ok(())
+        Ok(format!("{} {}{key}", row.column_text(1)?, row.column_text(2)?))
     })?;
     Ok(columns.join(", "))
 }

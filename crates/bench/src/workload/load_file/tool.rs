@@ -3,7 +3,7 @@
 //! A process from its start to its end: its time, its CPU time, its memory, and its messages where it
 //! fails.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -91,8 +91,7 @@ impl Start {
     ///
     /// Processes that a trial starts are stopped with it by whoever started the trial, unless that one
     /// is killed: then only what asked the kernel to end with its parent ends.
-    fn command(&self, program: impl Into<OsString>) -> Command {
-        let program = program.into();
+    fn command(&self, program: &OsStr) -> Command {
         if !self.ends_with_the_trial {
             return Command::new(program);
         }
@@ -127,55 +126,28 @@ impl Tool {
             let path = directory.join(SCRIPT_NAME);
             std::fs::write(&path, SCRIPT).map_err(TrialError::io("write", &path))?;
         }
-        Ok(Ready { tool: self, directory: directory.to_owned(), start })
+        Ok(Ready { program: self.kind(), directory: directory.to_owned(), start })
     }
-
-    fn program(self, start: &Start) -> OsString {
-        match self.kind() {
-            Program::Pragmark(_) => start.pragmark.clone().into_os_string(),
-            Program::Shell => "sqlite3".into(),
-            Program::Python { .. } => start.python.clone(),
-        }
-    }
-
-    /// Returns the arguments that make it print its version, or fail where something is missing.
-    fn version_arguments(self) -> Vec<String> {
-        match self.kind() {
-            Program::Pragmark(_) | Program::Shell => owned(&["--version"]),
-            Program::Python { method, .. } => owned(&[SCRIPT_NAME, method]),
-        }
-    }
-
-    /// Returns how to get it.
-    fn hint(self, start: &Start) -> String {
-        let python = start.python.display();
-        match self.kind() {
-            Program::Pragmark(_) => "it is this program".to_owned(),
-            Program::Shell => "install SQLite's shell, 3.32 or newer: `apt install sqlite3`, `dnf install sqlite` or `brew install sqlite`".to_owned(),
-            Program::Python { packages: "", .. } => {
-                format!("install Python 3.9 or newer, or set {PYTHON} to one")
-            }
-            Program::Python { packages, .. } => format!(
-                "run `{python} -m pip install {packages}`, or set {PYTHON} to a Python that has it"
-            ),
-        }
-    }
-}
-
-fn owned(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 /// A tool in its directory.
 pub(super) struct Ready<'s> {
-    tool: Tool,
+    program: Program,
     directory: PathBuf,
     start: &'s Start,
 }
 
 impl Ready<'_> {
-    fn command(&self, arguments: Vec<String>) -> Command {
-        let mut command = self.start.command(self.tool.program(self.start));
+    fn name(&self) -> &OsStr {
+        match self.program {
+            Program::Pragmark(_) => self.start.pragmark.as_os_str(),
+            Program::Shell => "sqlite3".as_ref(),
+            Program::Python { .. } => &self.start.python,
+        }
+    }
+
+    fn command<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
+        let mut command = self.start.command(self.name());
         command.args(arguments).current_dir(&self.directory);
         command
     }
@@ -185,13 +157,26 @@ impl Ready<'_> {
     /// # Errors
     /// [`TrialError::CannotRun`] with how to get it, where it does not answer.
     pub(super) fn version(&self) -> Result<String> {
-        let program = self.tool.program(self.start);
-        answer(&mut self.command(self.tool.version_arguments())).map_err(|why| {
-            TrialError::CannotRun(format!(
-                "{} is not usable: {why}; {}",
-                program.display(),
-                self.tool.hint(self.start)
-            ))
+        let python = self.start.python.display();
+        let (mut command, hint) = match self.program {
+            Program::Pragmark(_) => (self.command(["--version"]), "it is this program".to_owned()),
+            Program::Shell => (
+                self.command(["--version"]),
+                "install SQLite's shell, 3.32 or newer: `apt install sqlite3`, `dnf install sqlite` or `brew install sqlite`".to_owned(),
+            ),
+            Program::Python { method, packages } => (
+                self.command([SCRIPT_NAME, method]),
+                match packages {
+                    "" => format!("install Python 3.9 or newer, or set {PYTHON} to one"),
+                    _ => format!(
+                        "run `{python} -m pip install {packages}`, or set {PYTHON} to a Python that has it"
+                    ),
+                },
+            ),
+        };
+        answer(&mut command).map_err(|why| {
+            let name = self.name().display();
+            TrialError::CannotRun(format!("{name} is not usable: {why}; {hint}"))
         })
     }
 
@@ -200,19 +185,20 @@ impl Ready<'_> {
     /// # Errors
     /// The tool fails.
     pub(super) fn load(&self) -> Result<Took> {
-        // The arguments that make it load.
-        timed(&mut self.command(match self.tool.kind() {
-            Program::Pragmark(way) => {
-                let arguments = format!(
+        let mut command = match self.program {
+            Program::Pragmark(way) => self.command(
+                format!(
                     "load {FILE} {DATABASE} --table user --primary-key id --type area=CHAR(6) --strategy {way}"
-                );
-                arguments.split(' ').map(str::to_owned).collect()
-            }
+                )
+                .split(' '),
+            ),
             Program::Shell => {
-                owned(&[DATABASE, CREATE, &format!(".import --csv --skip 1 {FILE} user")])
+                let import = format!(".import --csv --skip 1 {FILE} user");
+                self.command([DATABASE, CREATE, &import])
             }
-            Program::Python { method, .. } => owned(&[SCRIPT_NAME, method, FILE, DATABASE]),
-        }))
+            Program::Python { method, .. } => self.command([SCRIPT_NAME, method, FILE, DATABASE]),
+        };
+        timed(&mut command)
     }
 }
 
@@ -301,7 +287,7 @@ mod tests {
     #[test]
     fn a_tool_started_by_a_trial_is_what_pragmark_becomes() {
         let start = Start::of(Path::new("/bin/pragmark"));
-        let command = start.command("sqlite3");
+        let command = start.command("sqlite3".as_ref());
         assert_eq!(command.get_program(), "/bin/pragmark");
         assert!(command.get_args().eq(["become", "sqlite3"]));
     }

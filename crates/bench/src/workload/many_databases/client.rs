@@ -2,6 +2,7 @@
 //!
 //! Counters that many threads share while they work.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,66 +11,58 @@ use std::time::{Duration, Instant};
 use engine::{Connection, EngineError, Statement, Step};
 use lab::seed::SplitMix64;
 
-use super::quotes::{INSERT, Quotes};
+use super::quotes::{INSERT, Quotes, insert};
 use super::{Connections, Parameters, YesNo};
 use crate::drive::gate::Gate;
 use crate::error::{Result, TrialError};
-use crate::locks::{locked, unlocked};
+use crate::locks::locked;
 use crate::measure::LatencyHistogram;
 use crate::target::sqlite::Opening;
 use crate::workload::common::expect;
 
-/// Opens databases as an application does, without proving every setting, which takes longer than the opening.
-pub(super) struct Opener {
+/// The measured parts of the work, in the order of the phases.
+#[derive(Clone, Copy)]
+pub(super) enum Part {
+    Open,
+    Close,
+    Write,
+    Read,
+}
+
+/// All databases of a trial, and everything that its threads share.
+pub(super) struct Databases {
+    pub(super) parameters: Parameters,
     pub(super) opening: Opening,
     pub(super) paths: Vec<PathBuf>,
     pub(super) begin: &'static str,
+    /// The settings that every connection must have.
+    pub(super) proof: BTreeMap<String, String>,
+    /// The latencies of each [`Part`].
+    pub(super) latencies: [Latencies; 4],
+    pub(super) throughput: Throughput,
 }
 
-impl Opener {
-    /// Opens a database and looks at its schema: until then SQLite has not read the file.
+impl Databases {
+    /// Opens a database as an application does, without proving every setting, which takes longer than the opening, and looks at
+    /// its schema: until then SQLite has not read the file.
     pub(super) fn open(&self, database: usize) -> Result<Connection> {
         let connection = self.opening.open_unproved(&self.paths[database])?;
         connection.execute("SELECT 1 FROM quotes LIMIT 1")?;
         Ok(connection)
     }
-}
 
-/// Latencies and throughput of all threads.
-pub(super) struct Measurements {
-    pub(super) open: Latencies,
-    pub(super) close: Latencies,
-    pub(super) write: Latencies,
-    pub(super) read: Latencies,
-    pub(super) throughput: Throughput,
-}
-
-impl Measurements {
-    pub(super) fn open(
+    /// Does a part of the work of a thread and records its latency.
+    pub(super) fn time<T>(
         &self,
+        part: Part,
         thread: usize,
-        opener: &Opener,
-        database: usize,
-    ) -> Result<Connection> {
+        work: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
         let start = Instant::now();
-        let connection = opener.open(database)?;
-        self.open.record(thread, start.elapsed());
-        Ok(connection)
+        let done = work()?;
+        self.latencies[part as usize].record(thread, start.elapsed());
+        Ok(done)
     }
-
-    pub(super) fn close(&self, thread: usize, connection: Connection) -> Result<(), EngineError> {
-        let start = Instant::now();
-        connection.close()?;
-        self.close.record(thread, start.elapsed());
-        Ok(())
-    }
-}
-
-/// Everything that threads share.
-pub(super) struct Shared {
-    pub(super) parameters: Parameters,
-    pub(super) opener: Opener,
-    pub(super) measurements: Measurements,
 }
 
 /// One thread.
@@ -120,19 +113,17 @@ impl Work {
 pub(super) fn work(
     mut client: Client,
     gate: &Gate,
-    shared: &Shared,
+    shared: &Databases,
     time: Duration,
 ) -> Result<Work> {
     let kept = std::mem::take(&mut client.connections);
     let mut work = Work::idle(client);
     let visitor = Visitor { shared, thread: work.client.number };
-    let mut prepared = kept
-        .iter()
-        .map(|connection| Statements::prepare(connection, shared.opener.begin, &work.client.job))
-        .collect::<Result<Vec<_>, _>>()?;
+    let prepared = kept.iter().map(|connection| prepare(connection, shared, &work.client.job));
+    let mut prepared = prepared.collect::<Result<Vec<Act<'_>>, _>>()?;
     if shared.parameters.warm_up == YesNo::Yes && matches!(work.client.job, Job::Write(_)) {
-        for (index, statements) in prepared.iter_mut().enumerate() {
-            visitor.act(&mut work.client.job, index, statements)?;
+        for (index, act) in prepared.iter_mut().enumerate() {
+            act(&mut work.client.job, index)?;
             work.done[index] += 1;
         }
         work.ahead = prepared.len() as u64;
@@ -153,16 +144,16 @@ impl Job {
         }
     }
 
-    fn latencies<'l>(&self, measurements: &'l Measurements) -> &'l Latencies {
+    fn part(&self) -> Part {
         match self {
-            Job::Write(_) => &measurements.write,
-            Job::Read(_) => &measurements.read,
+            Job::Write(_) => Part::Write,
+            Job::Read(_) => Part::Read,
         }
     }
 }
 
 struct Visitor<'a> {
-    shared: &'a Shared,
+    shared: &'a Databases,
     thread: usize,
 }
 
@@ -171,7 +162,7 @@ impl Visitor<'_> {
     fn go_round(
         &self,
         work: &mut Work,
-        prepared: &mut [Statements<'_>],
+        prepared: &mut [Act<'_>],
         gate: &Gate,
         time: Duration,
     ) -> Result<()> {
@@ -185,15 +176,15 @@ impl Visitor<'_> {
             }
             let index = client.job.next_database(visits, done.len());
             visits += 1;
-            let statements = prepared.get_mut(index);
-            match self.visit(&mut client.job, index, client.databases[index], statements) {
+            let kept = prepared.get_mut(index);
+            match self.visit(&mut client.job, index, client.databases[index], kept) {
                 Ok(()) => {
                     done[index] += 1;
-                    let latencies = client.job.latencies(&self.shared.measurements);
+                    let latencies = &self.shared.latencies[client.job.part() as usize];
                     latencies.record(client.number, began.elapsed());
                     if let Job::Write(_) = client.job {
                         let rows = self.shared.parameters.rows_per_txn as u64;
-                        self.shared.measurements.throughput.note(start.elapsed(), rows);
+                        self.shared.throughput.note(start.elapsed(), rows);
                     }
                 }
                 Err(TrialError::Engine(error)) if error.is_busy() => *busy += 1,
@@ -209,113 +200,78 @@ impl Visitor<'_> {
         job: &mut Job,
         index: usize,
         database: usize,
-        kept: Option<&mut Statements<'_>>,
+        kept: Option<&mut Act<'_>>,
     ) -> Result<()> {
-        let Shared { parameters, opener, measurements } = self.shared;
-        match (kept, parameters.connections) {
-            (Some(statements), Connections::Kept) => self.act(job, index, statements),
+        let (shared, thread) = (self.shared, self.thread);
+        match (kept, shared.parameters.connections) {
+            (Some(act), Connections::Kept) => act(job, index),
             _ => {
-                let connection = measurements.open(self.thread, opener, database)?;
-                let acted = Statements::prepare(&connection, opener.begin, job)
-                    .map_err(TrialError::from)
-                    .and_then(|mut statements| self.act(job, index, &mut statements));
-                let closed = measurements.close(self.thread, connection);
+                let connection = shared.time(Part::Open, thread, || shared.open(database))?;
+                let acted = prepare(&connection, shared, job).and_then(|mut act| act(job, index));
+                let closed = shared.time(Part::Close, thread, || Ok(connection.close()?));
                 acted?;
-                Ok(closed?)
+                closed
             }
         }
     }
+}
 
-    fn act(&self, job: &mut Job, index: usize, statements: &mut Statements<'_>) -> Result<()> {
-        match (job, statements) {
-            (Job::Write(quotes), Statements::Write(writer)) => {
-                // Quotes that are not committed come again.
-                let mut ahead = quotes[index].clone();
-                // Adds the next quotes. On failure none is added, and no transaction is open.
-                let added = writer.add(&mut ahead, self.shared.parameters.rows_per_txn);
-                if added.is_err() && writer.connection.in_transaction() {
-                    writer.connection.execute("ROLLBACK")?;
-                }
-                added?;
-                quotes[index] = ahead;
-                Ok(())
+/// Does one transaction or reads one chart for a job, on the database of this index.
+type Act<'c> = Box<dyn FnMut(&mut Job, usize) -> Result<()> + 'c>;
+
+/// Prepares the statements of a job on a connection.
+fn prepare<'c>(connection: &'c Connection, shared: &Databases, job: &Job) -> Result<Act<'c>> {
+    let Parameters { rows_per_txn, chart_rows, .. } = shared.parameters;
+    if let Job::Read(_) = job {
+        let sql = "SELECT ts, bid, ask FROM quotes ORDER BY ts DESC LIMIT ?1";
+        let mut chart = connection.prepare(sql)?;
+        return Ok(Box::new(move |_, _| read_chart(&mut chart, chart_rows)));
+    }
+    let mut begin = connection.prepare(shared.begin)?;
+    let mut insert_quote = connection.prepare(INSERT)?;
+    let mut commit = connection.prepare("COMMIT")?;
+    Ok(Box::new(move |job, index| {
+        let Job::Write(quotes) = job else { return Ok(()) };
+        // Quotes that are not committed come again.
+        let mut ahead = quotes[index].clone();
+        let mut add = || {
+            begin.run()?;
+            for quote in ahead.by_ref().take(rows_per_txn) {
+                insert(&quote, &mut insert_quote)?;
             }
-            (Job::Read(_), Statements::Read(chart)) => {
-                chart.read(self.shared.parameters.chart_rows)
-            }
-            // Statements are prepared for the job of the same client.
-            _ => Err(TrialError::Measuring("a thread has statements of another job".to_owned())),
+            commit.run()
+        };
+        // On failure none is added, and no transaction is open.
+        let added = add();
+        if added.is_err() && connection.in_transaction() {
+            connection.execute("ROLLBACK")?;
         }
-    }
+        added?;
+        quotes[index] = ahead;
+        Ok(())
+    }))
 }
 
-/// The statements of a connection.
-enum Statements<'c> {
-    Write(Box<Writer<'c>>),
-    Read(Chart<'c>),
+/// Reads the latest quotes and checks their number, order and prices.
+fn read_chart(chart: &mut Statement<'_, 'static>, rows: usize) -> Result<()> {
+    chart.bind_i64(1, rows as i64)?;
+    let read = go_back(chart);
+    chart.reset()?;
+    let (found, wrong) = read?;
+    expect("the count of quotes in a chart", found, rows)?;
+    expect("the count of quotes out of order in a chart", wrong, 0)
 }
 
-struct Writer<'c> {
-    connection: &'c Connection,
-    begin: Statement<'c, 'static>,
-    insert: Statement<'c, 'static>,
-    commit: Statement<'c, 'static>,
-}
-
-struct Chart<'c>(Statement<'c, 'static>);
-
-impl<'c> Statements<'c> {
-    fn prepare(
-        connection: &'c Connection,
-        begin: &str,
-        job: &Job,
-    ) -> Result<Statements<'c>, EngineError> {
-        Ok(match job {
-            Job::Write(_) => Statements::Write(Box::new(Writer {
-                connection,
-                begin: connection.prepare(begin)?,
-                insert: connection.prepare(INSERT)?,
-                commit: connection.prepare("COMMIT")?,
-            })),
-            Job::Read(_) => Statements::Read(Chart(
-                connection.prepare("SELECT ts, bid, ask FROM quotes ORDER BY ts DESC LIMIT ?1")?,
-            )),
-        })
+fn go_back(chart: &mut Statement<'_, 'static>) -> Result<(usize, usize), EngineError> {
+    let (mut found, mut wrong, mut before) = (0, 0, i64::MAX);
+    while chart.step()? == Step::Row {
+        let ts = chart.column_i64(0);
+        let crossed = chart.column_f64(1) >= chart.column_f64(2);
+        found += 1;
+        wrong += usize::from(ts >= before || crossed);
+        before = ts;
     }
-}
-
-impl Writer<'_> {
-    fn add(&mut self, quotes: &mut Quotes, rows: usize) -> Result<(), EngineError> {
-        self.begin.run()?;
-        for quote in quotes.take(rows) {
-            quote.insert(&mut self.insert)?;
-        }
-        self.commit.run()
-    }
-}
-
-impl Chart<'_> {
-    /// Reads the latest quotes and checks their number, order and prices.
-    fn read(&mut self, rows: usize) -> Result<()> {
-        self.0.bind_i64(1, rows as i64)?;
-        let read = self.go_back();
-        self.0.reset()?;
-        let (found, wrong) = read?;
-        expect("the count of quotes in a chart", found, rows)?;
-        expect("the count of quotes out of order in a chart", wrong, 0)
-    }
-
-    fn go_back(&mut self) -> Result<(usize, usize), EngineError> {
-        let (mut found, mut wrong, mut before) = (0, 0, i64::MAX);
-        while self.0.step()? == Step::Row {
-            let ts = self.0.column_i64(0);
-            let crossed = self.0.column_f64(1) >= self.0.column_f64(2);
-            found += 1;
-            wrong += usize::from(ts >= before || crossed);
-            before = ts;
-        }
-        Ok((found, wrong))
-    }
+    Ok((found, wrong))
 }
 
 /// Histograms that threads share: one for each of thousands of threads would take hundreds of megabytes, and one for all
@@ -327,7 +283,7 @@ pub(super) struct Latencies(Vec<Mutex<LatencyHistogram>>);
 
 impl Latencies {
     pub(super) fn new() -> Latencies {
-        let shares = (0..SHARES).map(|_| Mutex::new(LatencyHistogram::new()));
+        let shares = (0..SHARES).map(|_| Mutex::new(LatencyHistogram::default()));
         Latencies(shares.collect())
     }
 
@@ -338,11 +294,9 @@ impl Latencies {
     }
 
     /// Returns all of them together.
-    pub(super) fn collect(self) -> LatencyHistogram {
-        let mut all = LatencyHistogram::new();
-        for share in self.0 {
-            all.add(&unlocked(share));
-        }
+    pub(super) fn collect(&self) -> LatencyHistogram {
+        let mut all = LatencyHistogram::default();
+        self.0.iter().for_each(|share| all.add(&locked(share)));
         all
     }
 }

@@ -20,12 +20,12 @@ use lab::needs::Needs;
 use lab::seed::Seed;
 use lab::trial::Measured;
 
-use self::client::{Client, Job, Opener, Work};
+use self::client::{Client, Databases, Job, Latencies, Throughput, Work};
 use self::quotes::{Quotes, Sums};
-use self::session::Session;
 use super::common::{refuse_single_threaded, set_peak_memory};
 use super::{Declared, Trial};
 use crate::error::{Result, TrialError};
+use crate::generate::Quote;
 use crate::parameters::{Limit, Rows};
 use crate::platform::open_files;
 use crate::target::sqlite::{self, Counts, Opening};
@@ -34,6 +34,9 @@ use crate::target::sqlite::{self, Counts, Opening};
 pub(super) struct ManyDatabases;
 
 const CREATE_TABLE: &str = "CREATE TABLE quotes(ts INTEGER PRIMARY KEY, bid REAL, ask REAL, last REAL, volume INTEGER, venue TEXT)";
+
+/// Parts of the time for the throughput over time.
+const SLOTS: u32 = 100;
 
 /// Databases in one directory at most: some file systems slow down with more.
 const PER_DIRECTORY: usize = 1_000;
@@ -91,13 +94,13 @@ impl Declared for ManyDatabases {
         refuse_single_threaded(trial)?;
         (trial.phase)("create");
         let history = Sums::default().with(history(trial, parameters));
-        let session = Session::create(trial, parameters)?;
+        let session = create(trial, parameters)?;
         let mut measured = Measured::default();
         let before = open_files();
         let mut counts = Counts::begin_all(trial, &[])?;
 
         (trial.phase)("open");
-        let clients = session.open(clients(trial, parameters, &history), &mut measured)?;
+        let clients = session.open_all(clients(trial, parameters, &history), &mut measured)?;
         session.note_files(before, &mut measured);
         let worked = match parameters.stop_after {
             Some(time) => {
@@ -124,7 +127,7 @@ impl Declared for ManyDatabases {
 }
 
 /// Returns the quotes that every database holds before the work.
-fn history(trial: &Trial<'_>, parameters: &Parameters) -> impl Iterator<Item = quotes::Quote> {
+fn history(trial: &Trial<'_>, parameters: &Parameters) -> impl Iterator<Item = Quote> {
     Quotes::new(trial.seed.child("history"), 0).take(parameters.history)
 }
 
@@ -134,11 +137,7 @@ fn coming(seed: Seed, history: &Sums, database: usize) -> Quotes {
 }
 
 /// Creates one database with every setting proved, and copies its file for all, because creating them is not measured.
-/// Returns the settings as they read.
-fn create(
-    trial: &Trial<'_>,
-    parameters: &Parameters,
-) -> Result<(BTreeMap<String, String>, Opener)> {
+fn create(trial: &Trial<'_>, parameters: &Parameters) -> Result<Databases> {
     let template = trial.directory.join("template.db");
     let connection = sqlite::open(trial, &template)?;
     fill(trial, parameters, &connection)?;
@@ -149,12 +148,15 @@ fn create(
     for path in &paths {
         copy(&template, path)?;
     }
-    let opener = Opener {
+    Ok(Databases {
+        parameters: *parameters,
         opening: Opening::of(trial)?,
         paths,
         begin: sqlite::begin_statement(trial.settings),
-    };
-    Ok((proof, opener))
+        proof,
+        latencies: std::array::from_fn(|_| Latencies::new()),
+        throughput: Throughput::new(parameters.stop_after.unwrap_or_default(), SLOTS),
+    })
 }
 
 fn fill(trial: &Trial<'_>, parameters: &Parameters, connection: &Connection) -> Result<()> {
@@ -162,7 +164,7 @@ fn fill(trial: &Trial<'_>, parameters: &Parameters, connection: &Connection) -> 
     connection.execute("BEGIN")?;
     let mut insert = connection.prepare(quotes::INSERT)?;
     for quote in history(trial, parameters) {
-        quote.insert(&mut insert)?;
+        quotes::insert(&quote, &mut insert)?;
     }
     Ok(connection.execute("COMMIT")?)
 }

@@ -3,36 +3,26 @@
 use engine::{EngineError, Statement};
 use lab::seed::{Seed, SplitMix64};
 
-/// One quote.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Quote {
-    /// Its moment in milliseconds, and its key.
-    pub(super) ts: i64,
-    pub(super) bid: f64,
-    pub(super) ask: f64,
-    pub(super) last: f64,
-    pub(super) volume: i64,
-    pub(super) venue: &'static str,
-}
+use crate::generate::Quote;
+use crate::generate::quotes::price;
 
-/// The statement that inserts one.
+/// The statement that inserts a quote.
 pub(super) const INSERT: &str = "INSERT INTO quotes VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 
-impl Quote {
-    /// Inserts it by the statement [`INSERT`].
-    #[inline]
-    pub(super) fn insert(&self, insert: &mut Statement<'_, 'static>) -> Result<(), EngineError> {
-        insert.bind_i64(1, self.ts)?;
-        insert.bind_f64(2, self.bid)?;
-        insert.bind_f64(3, self.ask)?;
-        insert.bind_f64(4, self.last)?;
-        insert.bind_i64(5, self.volume)?;
-        insert.bind_text_borrowed(6, self.venue)?;
-        insert.run()
-    }
+/// Inserts a quote by the statement [`INSERT`].
+#[inline]
+pub(super) fn insert(
+    quote: &Quote,
+    insert: &mut Statement<'_, 'static>,
+) -> Result<(), EngineError> {
+    insert.bind_i64(1, quote.ts)?;
+    insert.bind_f64(2, price(quote.bid_cents))?;
+    insert.bind_f64(3, price(quote.ask_cents))?;
+    insert.bind_f64(4, price(quote.last_cents))?;
+    insert.bind_i64(5, quote.volume)?;
+    insert.bind_text_borrowed(6, quote.venue)?;
+    insert.run()
 }
-
-const VENUES: [&str; 4] = ["XNAS", "XNYS", "BATS", "ARCX"];
 
 /// Milliseconds from one quote to the next at most.
 const LONGEST_GAP_MS: u64 = 500;
@@ -58,18 +48,7 @@ impl Iterator for Quotes {
 
     fn next(&mut self) -> Option<Quote> {
         self.ts += 1 + self.generator.below(LONGEST_GAP_MS) as i64;
-        let step = self.generator.below(11) as i64 - 5;
-        self.price = (self.price + step).max(100);
-        let spread = 1 + self.generator.below(4) as i64;
-        let price = |hundredths: i64| hundredths as f64 / 100.0;
-        Some(Quote {
-            ts: self.ts,
-            bid: price(self.price - spread),
-            ask: price(self.price + spread),
-            last: price(self.price),
-            volume: 100 * (1 + self.generator.below(50) as i64),
-            venue: VENUES[self.generator.below(VENUES.len() as u64) as usize],
-        })
+        Some(Quote::draw(1, self.ts, &mut self.price, &mut self.generator))
     }
 }
 
@@ -103,8 +82,7 @@ mod tests {
         assert_ne!(quotes(1), quotes(2));
         assert!(quotes(1).is_sorted_by(|a, b| a.ts < b.ts));
         assert!(quotes(1).iter().all(|quote| quote.ts > 1_000
-            && quote.bid < quote.last
-            && quote.last < quote.ask
+            && quote.bid_cents < quote.ask_cents
             && quote.volume > 0));
     }
 }

@@ -1,56 +1,34 @@
 //! The phases of a trial: opening, working, closing and verifying all databases.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use engine::{Connection, pragma};
 use lab::trial::Measured;
 
-use super::client::{self, Client, Job, Latencies, Measurements, Shared, Throughput, Work};
+use super::client::{self, Client, Databases, Job, Part, Work};
 use super::quotes::Sums;
-use super::{Connections, Parameters, coming, create};
+use super::{Connections, ManyDatabases, coming};
 use crate::drive::gate::{Gate, run_threads};
 use crate::error::Result;
+use crate::measure::LatencyHistogram;
 use crate::platform::open_files;
 use crate::target::sqlite::{self, Counts};
 use crate::trial::Trial;
 use crate::workload::common::{expect, set};
+use crate::workload::declared::Declared;
 
 /// Threads that verify the databases, which mostly wait until files are created and removed.
 const VERIFIERS: usize = 8;
 
-/// Parts of the time for the throughput over time.
-const SLOTS: u32 = 100;
-
-/// All databases of a trial.
-pub(super) struct Session {
-    shared: Shared,
-    /// The settings that every connection must have.
-    proof: BTreeMap<String, String>,
-}
-
-impl Session {
-    /// Creates the databases.
-    pub(super) fn create(trial: &Trial<'_>, parameters: &Parameters) -> Result<Session> {
-        let (proof, opener) = create(trial, parameters)?;
-        let measurements = Measurements {
-            open: Latencies::new(),
-            close: Latencies::new(),
-            write: Latencies::new(),
-            read: Latencies::new(),
-            throughput: Throughput::new(parameters.stop_after.unwrap_or_default(), SLOTS),
-        };
-        Ok(Session { shared: Shared { parameters: *parameters, opener, measurements }, proof })
-    }
-
+impl Databases {
     /// Opens the databases of each thread if connections are kept, and proves their settings afterwards, so that the proof
     /// is not timed.
-    pub(super) fn open(
+    pub(super) fn open_all(
         &self,
         clients: Vec<Client>,
         measured: &mut Measured,
     ) -> Result<Vec<Client>> {
-        if self.shared.parameters.connections == Connections::EachTime {
+        if self.parameters.connections == Connections::EachTime {
             return Ok(clients);
         }
         let open = |mut client: Client, gate: &Gate| {
@@ -59,9 +37,8 @@ impl Session {
                 if gate.is_cancelled() {
                     break;
                 }
-                let connection =
-                    self.shared.measurements.open(client.number, &self.shared.opener, *database)?;
-                client.connections.push(connection);
+                let open = || self.open(*database);
+                client.connections.push(self.time(Part::Open, client.number, open)?);
             }
             Ok((client, Instant::now()))
         };
@@ -93,7 +70,7 @@ impl Session {
         counts: Option<&mut Counts>,
         measured: &mut Measured,
     ) -> Result<Vec<Work>> {
-        let work = |client: Client, gate: &Gate| client::work(client, gate, &self.shared, time);
+        let work = |client: Client, gate: &Gate| client::work(client, gate, self, time);
         let start = |gate: &Gate| {
             gate.wait_until_ready();
             // Opening and warming up are not part of the work.
@@ -123,26 +100,26 @@ impl Session {
         };
         let txns = done(|job| matches!(job, Job::Write(_)));
         let charts = done(|job| matches!(job, Job::Read(_)));
-        let rows = txns * self.shared.parameters.rows_per_txn as f64;
+        let rows = txns * self.parameters.rows_per_txn as f64;
         set(measured, "txns_per_s", txns / seconds);
         set(measured, "rows_per_s", rows / seconds);
-        if self.shared.parameters.chart_readers() > 0 {
+        if self.parameters.chart_readers() > 0 {
             set(measured, "queries_per_s", charts / seconds);
         }
         let busy: u64 = worked.iter().map(|work| work.busy).sum();
         set(measured, "busy_errors", busy as f64);
-        measured.windows = self.shared.measurements.throughput.rates();
+        measured.windows = self.throughput.rates();
     }
 
     /// Adds the number of files that are open in addition to the number `before`, unless connections are not kept.
     pub(super) fn note_files(&self, before: Option<u64>, measured: &mut Measured) {
         let Some((before, now)) = before.zip(open_files()) else { return };
-        if self.shared.parameters.connections == Connections::EachTime {
+        if self.parameters.connections == Connections::EachTime {
             return;
         }
-        let connections = match self.shared.parameters.chart_readers() {
-            0 => self.shared.parameters.databases,
-            _ => 2 * self.shared.parameters.databases,
+        let connections = match self.parameters.chart_readers() {
+            0 => self.parameters.databases,
+            _ => 2 * self.parameters.databases,
         };
         let most = measured.metrics.get("open_files").copied().unwrap_or_default().max(now as f64);
         set(measured, "open_files", most);
@@ -154,15 +131,15 @@ impl Session {
     /// the variant from the others: thousands of full answers would repeat them.
     pub(super) fn read_back(&self, worked: &[Work], measured: &mut Measured) -> Result<()> {
         let mut names = vec!["first writer", "first reader"];
-        if self.shared.parameters.chart_readers() == 0 {
+        if self.parameters.chart_readers() == 0 {
             names.pop();
         }
-        for (name, client) in names.iter().zip([0, self.shared.parameters.writers()]) {
+        for (name, client) in names.iter().zip([0, self.parameters.writers()]) {
             let database = worked[client].client.databases[0];
             let read_back = match worked[client].client.connections.first() {
                 Some(connection) => sqlite::read_back(name, connection)?,
                 None => {
-                    let connection = self.shared.opener.open(database)?;
+                    let connection = self.open(database)?;
                     self.prove(&connection, database)?;
                     let read_back = sqlite::read_back(name, &connection)?;
                     connection.close()?;
@@ -182,7 +159,7 @@ impl Session {
 
     /// Closes the databases of each thread. Returns the number of transactions of each database.
     pub(super) fn close(&self, worked: Vec<Work>, measured: &mut Measured) -> Result<Vec<u64>> {
-        let mut txns = vec![0; self.shared.parameters.databases];
+        let mut txns = vec![0; self.parameters.databases];
         for work in worked.iter().filter(|work| matches!(work.client.job, Job::Write(_))) {
             for (database, done) in work.client.databases.iter().zip(&work.done) {
                 txns[*database] = *done;
@@ -192,12 +169,12 @@ impl Session {
             gate.pass();
             let number = work.client.number;
             for connection in work.client.connections {
-                self.shared.measurements.close(number, connection)?;
+                self.time(Part::Close, number, || Ok(connection.close()?))?;
             }
             Ok(Instant::now())
         };
         let (ended, start) = run_threads(worked, Gate::begin, close)?;
-        if self.shared.parameters.connections == Connections::Kept {
+        if self.parameters.connections == Connections::Kept {
             note_time("seconds.close", start, ended.into_iter().max(), measured);
         }
         Ok(txns)
@@ -213,9 +190,9 @@ impl Session {
                 if gate.is_cancelled() {
                     break;
                 }
-                let rows = txns[database] as usize * self.shared.parameters.rows_per_txn;
+                let rows = txns[database] as usize * self.parameters.rows_per_txn;
                 let wanted = history.with(coming(seed, history, database).take(rows));
-                let connection = self.shared.opener.open(database)?;
+                let connection = self.open(database)?;
                 let found = sums(&connection)?;
                 connection.close()?;
                 let what = |of: &str| format!("the {of} of database {database}");
@@ -230,26 +207,25 @@ impl Session {
 
     pub(super) fn note_sizes(&self, measured: &mut Measured) -> Result<()> {
         let mut bytes = 0.0;
-        for path in &self.shared.opener.paths {
+        for path in &self.paths {
             bytes += sqlite::size(path)?;
         }
         set(measured, "db_bytes", bytes);
         Ok(())
     }
 
-    pub(super) fn note_latencies(self, measured: &mut Measured) -> Result<()> {
-        let measurements = self.shared.measurements;
-        let (open, write) = (measurements.open.collect(), measurements.write.collect());
-        let (close, read) = (measurements.close.collect(), measurements.read.collect());
-        let phases = ["open", "close", "write", "read"];
-        for (phase, histogram) in phases.into_iter().zip([&open, &close, &write, &read]) {
+    pub(super) fn note_latencies(&self, measured: &mut Measured) -> Result<()> {
+        let phases = ManyDatabases::PHASES.iter().zip(&self.latencies);
+        let histograms = phases.map(|(phase, latencies)| (*phase, latencies.collect()));
+        let histograms: Vec<(&str, LatencyHistogram)> = histograms.collect();
+        for (phase, histogram) in &histograms {
             measured.metrics.extend(histogram.metrics_of_phase(phase));
-            if histogram.count() > 0 && matches!(phase, "open" | "close") {
+            if histogram.count() > 0 && matches!(*phase, "open" | "close") {
                 set(measured, &format!("{phase}_us"), histogram.mean_us());
             }
         }
-        let kept = if write.count() > 0 { &write } else { &open };
-        measured.latency = Some(kept.latency()?);
+        let writes = Some(&histograms[Part::Write as usize].1).filter(|writes| writes.count() > 0);
+        measured.latency = Some(writes.unwrap_or(&histograms[Part::Open as usize].1).latency()?);
         Ok(())
     }
 }

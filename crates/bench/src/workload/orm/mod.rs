@@ -244,12 +244,9 @@ impl Suite {
 
 /// Returns the number that SQLite answers, or `None` if the engine lacks the PRAGMA.
 fn number(connection: &Connection, pragma: &str) -> Result<Option<f64>> {
-    let mut found = None;
-    connection.for_each_row(&format!("PRAGMA main.{pragma}"), |row| {
-        found = Some(row.column_i64(0) as f64);
-        Ok(())
-    })?;
-    Ok(found)
+    let sql = format!("PRAGMA main.{pragma}");
+    let found = connection.query_rows(&sql, |row| Ok(row.column_i64(0) as f64))?;
+    Ok(found.last().copied())
 }
 
 /// Between two tries for a lock, as in `drivers/ruby/orm_target.rb`.

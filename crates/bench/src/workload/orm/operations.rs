@@ -1,11 +1,10 @@
 //! Each operation: the rows before it, its work, and what must be found by it and after it.
 
-use std::thread;
-
 use engine::{Connection, Statement, Step};
 
 use super::{Mode, Suite};
-use crate::error::{Result, TrialError};
+use crate::drive::gate::{Gate, run_threads};
+use crate::error::Result;
 
 /// An operation whose rows are made.
 pub(super) struct Operation<'s> {
@@ -144,10 +143,8 @@ fn select_and_save(connection: &Connection, count: usize) -> Result<Operation<'_
     let characters = connection.query_i64(CHARACTERS)?;
     let renamed = "SELECT count(*) FROM parties WHERE theme LIKE '%1'";
     let mut operation = Operation::on(count, renamed, move || {
-        let mut parties = Vec::new();
-        connection.for_each_row("SELECT id, theme FROM parties", |row| {
-            parties.push((row.column_i64(0), format!("{}1", row.column_text(1)?)));
-            Ok(())
+        let parties = connection.query_rows("SELECT id, theme FROM parties", |row| {
+            Ok((row.column_i64(0), format!("{}1", row.column_text(1)?)))
         })?;
         let mut save = connection.prepare("UPDATE parties SET theme = ? WHERE id = ?")?;
         for (id, theme) in &parties {
@@ -325,13 +322,10 @@ fn load(connection: &Connection, sql: &str) -> Result<i64> {
 }
 
 fn load_ids(connection: &Connection) -> Result<Vec<i64>> {
-    let mut ids = Vec::new();
-    connection.for_each_row("SELECT id, theme FROM parties", |row| {
-        ids.push(row.column_i64(0));
+    Ok(connection.query_rows("SELECT id, theme FROM parties", |row| {
         std::hint::black_box(row.column_text(1)?);
-        Ok(())
-    })?;
-    Ok(ids)
+        Ok(row.column_i64(0))
+    })?)
 }
 
 /// Returns the people of these parties by one query with a list, as a mapper asks it.
@@ -363,22 +357,9 @@ fn work_in_threads(suite: &Suite, threads: usize) -> Result<i64> {
 
 fn at_once(suite: &Suite, threads: usize, n: usize) -> Result<i64> {
     let pool = &suite.pool;
-    let one = || pool.lend(|connection| live(connection, n));
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
-        workers
-            .into_iter()
-            .enumerate()
-            .map(|(number, worker)| {
-                let worker_failed =
-                    |why: String| TrialError::worker(format!("thread {}", number + 1), why);
-                match worker.join() {
-                    Ok(done) => done.map_err(|error| worker_failed(error.to_string())),
-                    Err(_) => Err(worker_failed("it panicked".to_owned())),
-                }
-            })
-            .sum()
-    })
+    let one = |(), _: &Gate| pool.lend(|connection| live(connection, n));
+    let (renamed, ()) = run_threads(vec![(); threads], |_| Ok(()), one)?;
+    Ok(renamed.into_iter().sum())
 }
 
 /// Makes parties, then finds, renames and removes each.
@@ -453,10 +434,6 @@ fn make_json(connection: &Connection, count: usize) -> Result<Vec<i64>> {
 }
 
 fn ids(connection: &Connection, table: &str) -> Result<Vec<i64>> {
-    let mut ids = Vec::new();
-    connection.for_each_row(&format!("SELECT id FROM {table} ORDER BY id"), |row| {
-        ids.push(row.column_i64(0));
-        Ok(())
-    })?;
-    Ok(ids)
+    let sql = format!("SELECT id FROM {table} ORDER BY id");
+    Ok(connection.query_rows(&sql, |row| Ok(row.column_i64(0)))?)
 }

@@ -300,7 +300,7 @@ impl Operations {
 
     /// Notes latencies, of each kind of operation and of all together, and throughput over time.
     pub(super) fn note(&self, measured: &mut Measured) -> Result<()> {
-        let mut all = LatencyHistogram::new();
+        let mut all = LatencyHistogram::default();
         for (op, phase, _) in Op::ALL {
             let of_kind = self.latencies(*op);
             if of_kind.count() == 0 {
@@ -315,7 +315,7 @@ impl Operations {
     }
 
     fn latencies(&self, wanted: Op) -> LatencyHistogram {
-        let mut histogram = LatencyHistogram::new();
+        let mut histogram = LatencyHistogram::default();
         for (_, log) in &self.logs {
             let mut before = log.woke;
             for (op, end, _) in &log.ends {

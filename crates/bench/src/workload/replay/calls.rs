@@ -17,21 +17,16 @@ const LONG: usize = 4 << 10;
 
 /// The values of a call on the spool.
 #[derive(Serialize, Deserialize)]
-enum StoredValues<'r> {
-    #[serde(borrow)]
-    Bound(Vec<StoredValue<'r>>),
-    Expanded(&'r str),
+enum StoredValues<V, E> {
+    Bound(Vec<StoredValue<V>>),
+    Expanded(E),
     Missing,
 }
 
 /// A value on the spool.
 #[derive(Serialize, Deserialize)]
-enum StoredValue<'r> {
-    Null,
-    Integer(i64),
-    Real(f64),
-    Text(&'r str),
-    Blob(&'r [u8]),
+enum StoredValue<V> {
+    Here(V),
     /// It is stored apart.
     Long {
         is_text: bool,
@@ -133,26 +128,19 @@ impl CallWriter {
                 let values = values.iter().map(|bound| self.stored(bound.value()));
                 StoredValues::Bound(values.collect::<Result<_>>()?)
             }
-            Values::Expanded(sql) => StoredValues::Expanded(sql),
+            Values::Expanded(sql) => StoredValues::Expanded(sql.as_str()),
             Values::Missing(_) => StoredValues::Missing,
         };
         self.writer.append(call.connection, &(call, values))
     }
 
-    fn stored<'v>(&mut self, value: &'v Value) -> Result<StoredValue<'v>> {
-        Ok(match value {
-            Value::Null => StoredValue::Null,
-            Value::Integer(number) => StoredValue::Integer(*number),
-            Value::Real(real) => StoredValue::Real(*real),
-            Value::Text(text) if text.len() < LONG => StoredValue::Text(text),
-            Value::Blob(bytes) if bytes.len() < LONG => StoredValue::Blob(bytes),
-            Value::Text(text) => self.apart(text.as_bytes(), true)?,
-            Value::Blob(bytes) => self.apart(bytes, false)?,
-        })
-    }
-
-    /// Stores bytes apart, unless they are there already.
-    fn apart(&mut self, bytes: &[u8], is_text: bool) -> Result<StoredValue<'static>> {
+    /// Stores a long value apart, unless it is there already.
+    fn stored<'v>(&mut self, value: &'v Value) -> Result<StoredValue<&'v Value>> {
+        let (bytes, is_text) = match value {
+            Value::Text(text) if text.len() >= LONG => (text.as_bytes(), true),
+            Value::Blob(bytes) if bytes.len() >= LONG => (&bytes[..], false),
+            value => return Ok(StoredValue::Here(value)),
+        };
         let hash = XxHash3_128::oneshot(bytes);
         let offset = match self.long.get(&hash) {
             Some(offset) => *offset,
@@ -217,13 +205,14 @@ impl Calls<'_> {
         let spool = self.0.spool;
         let Some(record) = self.0.record()? else { return Ok(None) };
         let (mut call, values) =
-            postcard::from_bytes::<(Call, StoredValues<'_>)>(record).map_err(|_| spool.torn())?;
+            postcard::from_bytes::<(Call, StoredValues<Value, String>)>(record)
+                .map_err(|_| spool.torn())?;
         call.values = match values {
             StoredValues::Bound(values) => {
                 let values = values.into_iter().map(|value| bound(value, spool));
                 Values::Bound(values.collect::<Result<_>>()?)
             }
-            StoredValues::Expanded(sql) => Values::Expanded(sql.to_owned()),
+            StoredValues::Expanded(sql) => Values::Expanded(sql),
             StoredValues::Missing => Values::Missing("values that are missing"),
         };
         Ok(Some(call))
@@ -241,20 +230,16 @@ impl Calls<'_> {
     }
 }
 
-fn bound(value: StoredValue<'_>, spool: &Spool) -> Result<Bound> {
-    Ok(Bound::Own(match value {
-        StoredValue::Null => Value::Null,
-        StoredValue::Integer(number) => Value::Integer(number),
-        StoredValue::Real(real) => Value::Real(real),
-        StoredValue::Text(text) => Value::Text(text.to_owned()),
-        StoredValue::Blob(bytes) => Value::Blob(bytes.to_owned()),
+fn bound(value: StoredValue<Value>, spool: &Spool) -> Result<Bound> {
+    Ok(match value {
+        StoredValue::Here(value) => Bound::Own(value),
         StoredValue::Long { is_text, offset, length } => {
             let bytes = spool.stored(offset, length)?;
             let text = |bytes| String::from_utf8(bytes).map_err(|_| spool.torn());
             let value = if is_text { Value::Text(text(bytes)?) } else { Value::Blob(bytes) };
-            return Ok(Bound::Shared(Arc::new(value)));
+            Bound::Shared(Arc::new(value))
         }
-    }))
+    })
 }
 
 #[cfg(test)]

@@ -42,11 +42,10 @@ pub(super) struct Shared<'a> {
     call_spool: &'a CallSpool,
     plan: &'a Plan,
     opening: Opening,
-    progress: Option<Arc<Progress>>,
+    pub(super) options: Options,
     /// Whether a turn may end with the commit in a log, before the automatic checkpoint: not if the application decides
     /// when checkpoints are made.
     ends_early: bool,
-    speed: Option<f64>,
     /// The counts of a counting trial.
     pub(super) counts: Mutex<Option<Counts>>,
     pub(super) times: Mutex<Times>,
@@ -67,11 +66,10 @@ impl<'a> Shared<'a> {
             call_spool,
             plan,
             opening: Opening::of(trial)?,
-            progress: options.progress,
             ends_early: !recording.sets("wal_autocheckpoint"),
-            speed: options.speed,
             counts: Mutex::new(Counts::of(trial.counter.as_ref(), &[])?),
             times: Mutex::new(Times::new(&options.timed)),
+            options,
         })
     }
 }
@@ -186,7 +184,7 @@ fn end_early(
     ending: &Arc<AtomicU64>,
     shared: &Shared<'_>,
 ) -> Result<Option<i64>> {
-    let Some(progress) = shared.progress.as_ref().filter(|_| shared.ends_early) else {
+    let Some(progress) = shared.options.progress.as_ref().filter(|_| shared.ends_early) else {
         return Ok(None);
     };
     let pages = connection.query_i64("PRAGMA wal_autocheckpoint")?;
@@ -236,7 +234,7 @@ impl ThreadExecutor<'_> {
         };
         let mut execute = |(step, call): &(Step, Call)| {
             executor.step(step, call)?;
-            if let Some(progress) = &shared.progress {
+            if let Some(progress) = &shared.options.progress {
                 progress.pass(number, step.ends);
             }
             Ok::<bool, TrialError>(step.closes)
@@ -261,10 +259,10 @@ fn wait(
     shared: &Shared<'_>,
     (gate, pauses): (&Gate, &mut Pauses),
 ) -> bool {
-    if let Some(speed) = shared.speed {
+    if let Some(speed) = shared.options.speed {
         pauses.pass(step.pause_ns as f64 / speed);
     }
-    match &shared.progress {
+    match &shared.options.progress {
         Some(progress) => progress.wait(thread, step, || gate.is_cancelled()),
         None => !gate.is_cancelled(),
     }

@@ -150,7 +150,7 @@ pub(super) struct Timing {
 }
 
 /// Execution times of statements.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Times {
     pub(super) statements: u64,
     /// Number of statements that ended outside of `BEGIN` and `COMMIT` in the recording.
@@ -163,12 +163,8 @@ pub(super) struct Times {
 impl Times {
     /// No times yet. These normalised statements are reported apart.
     pub(super) fn new(forms: &[i64]) -> Times {
-        Times {
-            statements: 0,
-            transactions: 0,
-            latency: LatencyHistogram::new(),
-            of_forms: forms.iter().map(|form| (*form, LatencyHistogram::new())).collect(),
-        }
+        let of_forms = forms.iter().map(|form| (*form, LatencyHistogram::default()));
+        Times { of_forms: of_forms.collect(), ..Times::default() }
     }
 
     /// Adds the times of another process.

@@ -34,8 +34,8 @@ use self::calls::{CallSpool, CallWriter};
 use self::coverage::{Coverage, Survey};
 use self::end_state::EndState;
 use self::executor::{Options, Shared, execute_threads};
-use self::figures::{Times, Totals};
-use self::outcome::{DifferenceGroup, Summary};
+use self::figures::Totals;
+use self::outcome::DifferenceGroup;
 use self::plan::{Commits, Plan};
 use self::processes::ProcessSpec;
 use self::progress::Progress;
@@ -43,11 +43,11 @@ use self::source::Recording;
 use super::common::{add, refuse_single_threaded, set, set_peak_memory};
 use super::declared::Declared;
 use super::preparation::apply_file_settings;
-use crate::drive::parameters::Workers;
+use crate::drive::parameters::{Workers, open_files};
 use crate::error::{Result, TrialError};
 use crate::locks::{locked, unlocked};
 use crate::measure::peak_memory_bytes;
-use crate::parameters::{FilePath, Percent, SqlText};
+use crate::parameters::{FilePath, Percent};
 use crate::platform::allow_open_files;
 use crate::target::sqlite;
 use crate::trial::Trial;
@@ -57,10 +57,6 @@ pub use self::processes::work;
 
 /// The workload `replay`.
 pub(super) struct Replay;
-
-/// File handles of a connection at most, and of the process besides.
-const FILES_PER_CONNECTION: u64 = 6;
-const OTHER_FILES: u64 = 64;
 
 impl Declared for Replay {
     const NAME: &'static str = REPLAY;
@@ -165,7 +161,7 @@ impl PreparedReplay {
         measured: &mut Measured,
     ) -> Result<Totals> {
         let threads = self.plan.threads.len();
-        allow_open_files(FILES_PER_CONNECTION * threads as u64 + OTHER_FILES)?;
+        allow_open_files(open_files(threads as u64))?;
         let progress = (parameters.mode != Mode::Free).then(|| Progress::new(threads));
         let progress = progress.transpose().map_err(TrialError::because)?;
         // A counting trial has no latencies, and so may have very many statements.
@@ -175,7 +171,7 @@ impl PreparedReplay {
             speed: (parameters.mode == Mode::Paced).then_some(parameters.speed as f64 / 100.0),
             timed: timed.map(|(form, _)| *form).collect(),
         };
-        let (summary, times, seconds) = match parameters.workers {
+        let totals = match parameters.workers {
             Workers::Threads => self.execute_by_threads(trial, options, measured)?,
             Workers::Processes => {
                 let specs = self.process_specs(trial, parameters.trace()?, &options);
@@ -187,8 +183,8 @@ impl PreparedReplay {
                 executed?
             }
         };
-        measured.connections.clone_from(&summary.connections);
-        Ok(Totals { times, summary, seconds })
+        measured.connections.clone_from(&totals.summary.connections);
+        Ok(totals)
     }
 
     fn execute_by_threads(
@@ -196,7 +192,7 @@ impl PreparedReplay {
         trial: &Trial<'_>,
         options: Options,
         measured: &mut Measured,
-    ) -> Result<(Summary, Times, f64)> {
+    ) -> Result<Totals> {
         let threads = self.plan.threads.len();
         if threads > 1 {
             refuse_single_threaded(trial)?;
@@ -217,7 +213,7 @@ impl PreparedReplay {
             measured.metrics.extend(counts.finish());
         }
         set_peak_memory(measured);
-        Ok((summary, unlocked(shared.times), elapsed.seconds))
+        Ok(Totals { times: unlocked(shared.times), summary, seconds: elapsed.seconds })
     }
 
     fn process_specs(
@@ -253,7 +249,7 @@ impl PreparedReplay {
 
     /// Compares the databases with the end of the recording.
     fn compare_end(&self, version: &str, parameters: &Parameters) -> Result<EndState> {
-        let changed = parameters.preparation().changes_schema();
+        let changed = parameters.preparation.changes_schema();
         end_state::compare(&self.recording, &self.survey, self.plan.cut, version, changed)
     }
 
@@ -386,7 +382,7 @@ fn prepare_databases(
     for database in &recording.databases {
         if database.path.exists() {
             apply_file_settings(&trial.library, trial.settings, &database.path)?;
-            parameters.preparation().apply(&trial.library, &database.path)?;
+            parameters.preparation.apply(&trial.library, &database.path)?;
         }
         let connection = sqlite::open(trial, &database.path)?;
         connection.query_i64("SELECT count(*) FROM sqlite_master")?;
@@ -428,12 +424,7 @@ parameters! {
     struct Parameters {
         /// Trace of an application, as `pragmark record` writes it.
         trace: Option<FilePath> = None;
-        /// Whether VACUUM rewrites the file before the work, which removes free pages and sorts the others.
-        vacuum: bool = false;
-        /// Whether statistics for the planner are collected before the work (ANALYZE).
-        analyze: bool = false;
-        /// SQL that is executed once before the work and changes the schema, such as CREATE INDEX.
-        schema_change: Option<SqlText> = None;
+        preparation: Preparation;
         /// In which order statements are replayed.
         mode: Mode = Mode::Ordered;
         /// Whether connections are threads of one process, or belong to as many processes as in the recording.
@@ -451,15 +442,6 @@ parameters! {
 }
 
 impl Parameters {
-    /// Returns the changes that are made once to the databases.
-    pub(super) fn preparation(&self) -> Preparation<'_> {
-        Preparation {
-            vacuum: self.vacuum,
-            analyze: self.analyze,
-            schema_change: self.schema_change.as_deref(),
-        }
-    }
-
     /// Returns the path of the trace.
     ///
     /// # Errors

@@ -152,11 +152,7 @@ fn error_words(recorded: i32, done: &CallOutcome) -> String {
     };
     match &done.error {
         None => format!("succeeded, but {was}"),
-        Some(error) => {
-            let message = error.as_sqlite().map(|error| error.message().to_owned());
-            let message = message.unwrap_or_else(|| error.to_string());
-            format!("failed ({message}), but {was}")
-        }
+        Some(error) => format!("failed ({}), but {was}", error.message()),
     }
 }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::calls::CallSpool;
 use super::executor::{Options, Shared, execute_threads};
-use super::figures::Times;
+use super::figures::{Times, Totals};
 use super::outcome::Summary;
 use super::plan::{Plan, PlanIndex};
 use super::progress::Progress;
@@ -90,8 +90,7 @@ struct ProcessReport {
     summary: Summary,
     /// Counts of its file operations and page caches, by metric, in a counting trial.
     counts: Option<BTreeMap<String, f64>>,
-    /// CPU time in user mode and in the kernel, in seconds.
-    cpu: (f64, f64),
+    cpu: CpuTime,
     peak_memory: Option<f64>,
 }
 
@@ -99,10 +98,7 @@ struct ProcessReport {
 ///
 /// # Errors
 /// The first error of a process; the others are ended.
-pub(super) fn execute(
-    specs: &[ProcessSpec],
-    measured: &mut Measured,
-) -> Result<(Summary, Times, f64)> {
+pub(super) fn execute(specs: &[ProcessSpec], measured: &mut Measured) -> Result<Totals> {
     let mut pool = ProcessPool::start(specs)?;
     pool.receive(|response| matches!(response, Response::Ready))?;
     let watch = Stopwatch::start()?;
@@ -111,26 +107,22 @@ pub(super) fn execute(
     let elapsed = watch.stop()?;
     *measured = elapsed.times();
     pool.send(Request::Finish)?;
-    let mut summary = Summary::default();
-    let mut times: Option<Times> = None;
+    let timed = specs.first().map_or(&[][..], |spec| &spec.timed);
+    let (mut summary, mut times) = (Summary::default(), Times::new(timed));
     for response in pool.receive(|response| matches!(response, Response::Finished(_)))? {
         let Response::Finished(report) = response else { continue };
-        add(measured, "cpu_user_s", report.cpu.0);
-        add(measured, "cpu_system_s", report.cpu.1);
+        add(measured, "cpu_user_s", report.cpu.user);
+        add(measured, "cpu_system_s", report.cpu.system);
         if let Some(bytes) = report.peak_memory {
             add(measured, "peak_memory_bytes", bytes);
         }
         for (metric, count) in report.counts.iter().flatten() {
             add(measured, metric, *count);
         }
-        match &mut times {
-            Some(times) => times.add(&report.times),
-            None => times = Some(report.times),
-        }
+        times.add(&report.times);
         summary.add(report.summary);
     }
-    let times = times.ok_or_else(|| TrialError::Measuring("no process took part".to_owned()))?;
-    Ok((summary, times, elapsed.seconds))
+    Ok(Totals { times, summary, seconds: elapsed.seconds })
 }
 
 /// The processes of a replay.
@@ -241,12 +233,12 @@ fn execute_spec(
     let (call_spool, plan) = (CallSpool::open(spec.calls)?, Plan::open(spec.plan)?);
     let progress = spec.progress.as_deref().map(Progress::open).transpose();
     let progress = progress.map_err(|error| TrialError::Measuring(error.to_string()))?;
-    let progress = progress.map(Arc::new);
-    let options = Options { progress: progress.clone(), speed: spec.speed, timed: spec.timed };
+    let options =
+        Options { progress: progress.map(Arc::new), speed: spec.speed, timed: spec.timed };
     let shared = Shared::new(&trial, &recording, &call_spool, &plan, options)?;
     let executed =
         execute_threads(&shared, spec.threads, |gate| coordinate(gate, &shared, channel));
-    if let (Err(_), Some(progress)) = (&executed, progress) {
+    if let (Err(_), Some(progress)) = (&executed, &shared.options.progress) {
         progress.fail();
     }
     let (summary, cpu) = executed?;
@@ -254,7 +246,7 @@ fn execute_spec(
         summary,
         times: unlocked(shared.times),
         counts: unlocked(shared.counts).map(Counts::finish),
-        cpu: (cpu.user, cpu.system),
+        cpu,
         peak_memory: peak_memory_bytes(),
     })
 }

@@ -121,12 +121,7 @@ impl<'c> ScriptClient<'c> {
             saved: variables.clone(),
             variables,
             prng: Prng::new(workload.seed.child("choices").0),
-            retries: Retries::new(
-                parameters.max_retries,
-                parameters.retry_pause,
-                parameters.busy_timeout.0,
-                workload.seed,
-            ),
+            retries: Retries::new(&parameters.retrying, workload.seed),
             last: None,
             chosen: Vec::new(),
             deck: workload.suite.deck(),
@@ -422,7 +417,7 @@ impl Client for ScriptClient<'_> {
         for (script, prepared) in self.workload.suite.scripts.iter().zip(&mut self.scripts) {
             parts.push(PartReport {
                 name: script.name.clone(),
-                latency: std::mem::replace(&mut prepared.latency, LatencyHistogram::new()),
+                latency: std::mem::take(&mut prepared.latency),
                 counters: None,
             });
             let statements = script.statements.iter().zip(&mut prepared.statements);
@@ -443,14 +438,13 @@ impl<'c> PreparedScript<'c> {
         let mut changes_schema = false;
         let mut statements = Vec::new();
         for (index, statement) in script.statements.iter().enumerate() {
-            let gset = suite.gset_of(number, index);
-            let prepared = PreparedStatement::prepare(connection, statement, gset, changes_schema);
-            let prepared = prepared
-                .map(|prepared| prepared.showing(suite.columns_ahead_of_keys(number, index)));
+            let columns = suite.columns_of(number, index);
+            let prepared =
+                PreparedStatement::prepare(connection, statement, columns, changes_schema);
             statements.push(prepared.map_err(|error| error.at(&script.file, statement.line))?);
             changes_schema |= may_change_tables(&statement.sql);
         }
-        Ok(PreparedScript { statements, latency: LatencyHistogram::new() })
+        Ok(PreparedScript { statements, latency: LatencyHistogram::default() })
     }
 }
 

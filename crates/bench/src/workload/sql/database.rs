@@ -57,7 +57,7 @@ pub(super) fn create(
     }
     // The last connection to close writes the log back, so that every trial begins without one.
     connection.close()?;
-    parameters.preparation().apply(&trial.library, &path)?;
+    parameters.preparation.apply(&trial.library, &path)?;
     Ok(TrialDatabase { path, origin })
 }
 

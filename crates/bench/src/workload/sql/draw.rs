@@ -11,6 +11,7 @@ use script::{Draw, Hint, Popularity, Prng, Script, Slot, Variables};
 use serde::{Deserialize, Serialize};
 
 use super::parameters::{Drawing, Parameters};
+use super::statement::store;
 use super::suite::Suite;
 use crate::error::TrialError;
 
@@ -21,24 +22,14 @@ const MOST_VALUES: usize = 10_000;
 const ZIPF: f64 = 1.1;
 
 /// The file in the directory of a trial from which its clients read the values.
-const FILE: &str = "drawn.json";
-
-/// One value of a column.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-enum Drawn {
-    Int(i64),
-    /// The bits of a number with a fraction, which text might change.
-    Real(u64),
-    Text(String),
-    Blob(Vec<u8>),
-}
+const FILE: &str = "drawn.values";
 
 /// The values of one variable.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Pool {
     script: usize,
     slot: usize,
-    values: Vec<Drawn>,
+    values: Vec<Value>,
     /// Parameter of Zipf's law; `None` if all values are equally likely.
     zipf: Option<f64>,
 }
@@ -82,16 +73,15 @@ impl Pools {
     /// Keeps them for clients in other processes.
     pub(super) fn write(&self, directory: &Path) -> Result<(), TrialError> {
         let path = directory.join(FILE);
-        let text =
-            serde_json::to_vec(self).map_err(|error| TrialError::Measuring(error.to_string()))?;
-        std::fs::write(&path, text).map_err(TrialError::io("write", &path))
+        let bytes = postcard::to_stdvec(self).map_err(TrialError::because)?;
+        std::fs::write(&path, bytes).map_err(TrialError::io("write", &path))
     }
 
     /// Reads what [`Pools::write`] kept.
     pub(super) fn read(directory: &Path) -> Result<Pools, TrialError> {
         let path = directory.join(FILE);
-        let text = std::fs::read(&path).map_err(TrialError::io("read", &path))?;
-        serde_json::from_slice(&text).map_err(|error| TrialError::Measuring(error.to_string()))
+        let bytes = std::fs::read(&path).map_err(TrialError::io("read", &path))?;
+        postcard::from_bytes(&bytes).map_err(TrialError::because)
     }
 
     /// Gives the variables of a script new values.
@@ -104,28 +94,7 @@ impl Pools {
                 // Both bounds and the parameter are in range.
                 Some(zipf) => prng.zipfian(0, most as i64, zipf).unwrap_or(0) as usize,
             };
-            pool.values[number].set(Slot(pool.slot), variables);
-        }
-    }
-}
-
-impl Drawn {
-    fn of(value: Value) -> Option<Drawn> {
-        match value {
-            Value::Null => None,
-            Value::Integer(value) => Some(Drawn::Int(value)),
-            Value::Real(value) => Some(Drawn::Real(value.to_bits())),
-            Value::Text(text) => Some(Drawn::Text(text)),
-            Value::Blob(bytes) => Some(Drawn::Blob(bytes)),
-        }
-    }
-
-    fn set(&self, slot: Slot, variables: &mut Variables) {
-        match self {
-            Drawn::Int(value) => variables.set(slot, script::Value::Int(*value)),
-            Drawn::Real(bits) => variables.set(slot, script::Value::Double(f64::from_bits(*bits))),
-            Drawn::Text(text) => variables.set_text(slot, text),
-            Drawn::Blob(bytes) => variables.set_blob(slot, bytes),
+            store(&pool.values[number], Slot(pool.slot), variables);
         }
     }
 }
@@ -176,10 +145,8 @@ fn draws(
 fn refused(script: &Script, line: usize, connection: &Connection) -> Option<(usize, String)> {
     let before = script.statements.iter().filter(|statement| statement.line <= line);
     let statement = before.max_by_key(|statement| statement.line)?;
-    match connection.prepare(&statement.sql).err()? {
-        EngineError::Sqlite(error) => Some((statement.line, error.message().to_owned())),
-        other => Some((statement.line, other.to_string())),
-    }
+    let error = connection.prepare(&statement.sql).err()?;
+    Some((statement.line, error.message()))
 }
 
 /// Tables and views with their columns.
@@ -187,13 +154,10 @@ struct Schema(Vec<(String, Vec<String>)>);
 
 impl Schema {
     fn read(connection: &Connection) -> Result<Schema, TrialError> {
-        let names = connection.query_all(
+        let names = connection.query_rows(
             "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY rowid",
+            |row| Ok(row.column_text(0)?.to_owned()),
         )?;
-        let names = names.into_iter().flatten().filter_map(|name| match name {
-            Value::Text(name) => Some(name),
-            _ => None,
-        });
         let mut tables = Vec::new();
         for name in names {
             let statement = connection.prepare(&format!("SELECT * FROM {}", quoted(&name)));
@@ -234,11 +198,11 @@ impl Schema {
 struct Columns<'c> {
     connection: &'c Connection,
     seed: Seed,
-    known: BTreeMap<(String, String), Vec<Drawn>>,
+    known: BTreeMap<(String, String), Vec<Value>>,
 }
 
 impl Columns<'_> {
-    fn values(&mut self, table: &str, column: &str) -> Result<Vec<Drawn>, String> {
+    fn values(&mut self, table: &str, column: &str) -> Result<Vec<Value>, String> {
         let key = (table.to_owned(), column.to_owned());
         if let Some(values) = self.known.get(&key) {
             return Ok(values.clone());
@@ -252,14 +216,10 @@ impl Columns<'_> {
     }
 
     /// Returns every value of a small table, or values of random rows: the first row at or after a random rowid.
-    fn sample(&self, table: &str, column: &str) -> Result<Vec<Drawn>, String> {
+    fn sample(&self, table: &str, column: &str) -> Result<Vec<Value>, String> {
         let table_sql = quoted(table);
         // With its table, because SQLite takes a quoted name alone for a text unless such a column exists.
         let column_sql = format!("{table_sql}.{}", quoted(column));
-        let words = |error: EngineError| match error {
-            EngineError::Sqlite(error) => error.message().to_owned(),
-            other => other.to_string(),
-        };
         let bounds = format!("SELECT min(rowid), max(rowid) FROM {table_sql}");
         let bounds = self.connection.query_all(&bounds).unwrap_or_default();
         if let Some([Value::Integer(min), Value::Integer(max)]) = bounds.first().map(Vec::as_slice)
@@ -268,18 +228,18 @@ impl Columns<'_> {
             let near = format!(
                 "SELECT {column_sql} FROM {table_sql} WHERE rowid >= ?1 ORDER BY rowid LIMIT 1"
             );
-            return self.near(&near, *min, *max).map_err(words);
+            return self.near(&near, *min, *max).map_err(|error| error.message());
         }
         // Databases that differ only in their indexes get the same values.
         let order = if bounds.is_empty() { "" } else { "ORDER BY rowid" };
         let all = format!(
             "SELECT {column_sql} FROM {table_sql} WHERE {column_sql} IS NOT NULL {order} LIMIT {MOST_VALUES}"
         );
-        let rows = self.connection.query_all(&all).map_err(words)?;
-        Ok(rows.into_iter().flatten().filter_map(Drawn::of).collect())
+        let rows = self.connection.query_all(&all).map_err(|error| error.message())?;
+        Ok(rows.into_iter().flatten().collect())
     }
 
-    fn near(&self, sql: &str, min: i64, max: i64) -> Result<Vec<Drawn>, EngineError> {
+    fn near(&self, sql: &str, min: i64, max: i64) -> Result<Vec<Value>, EngineError> {
         let mut prng = Prng::new(self.seed.0);
         let mut statement = self.connection.prepare(sql)?;
         let mut values = Vec::new();
@@ -287,7 +247,8 @@ impl Columns<'_> {
             let rowid = min.wrapping_add(prng.up_to(max.abs_diff(min)) as i64);
             statement.bind_i64(1, rowid)?;
             statement.step()?;
-            values.extend(Drawn::of(statement.column_value(0)));
+            let value = statement.column_value(0);
+            values.extend((value != Value::Null).then_some(value));
             statement.reset()?;
         }
         Ok(values)

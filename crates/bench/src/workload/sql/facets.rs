@@ -10,6 +10,7 @@ use script::{may_be_open, orders_rows};
 use twox_hash::XxHash3_64;
 
 /// The answers of a statement so far.
+#[derive(Default)]
 pub(super) struct Facets {
     executions: u64,
     rows: u64,
@@ -31,6 +32,7 @@ pub(super) struct Facets {
 }
 
 /// The values of one column.
+#[derive(Default)]
 struct Column {
     name: String,
     /// Whether it is an expression, whose REAL values may have other last digits.
@@ -87,20 +89,11 @@ impl Facets {
     /// Digests no answers yet. The answer of a volatile statement may differ each time. Columns beyond those `shown` are keys.
     pub(super) fn of(sql: &str, volatile: bool, shown: Option<usize>) -> Facets {
         Facets {
-            executions: 0,
-            rows: 0,
             volatile,
             is_ordered: orders_rows(sql),
             by_column: may_be_open(sql),
             shown,
-            names: 0,
-            sum: 0,
-            order: 0,
-            keys: 0,
-            rounded: 0,
-            has_rounded: false,
-            changes: None,
-            columns: Vec::new(),
+            ..Facets::default()
         }
     }
 
@@ -119,9 +112,7 @@ impl Facets {
                     if is_new { name } else { format!("{name} (column {})", column + 1) }
                 },
                 is_expression: statement.column_declared_type(column).is_none(),
-                sum: 0,
-                order: 0,
-                members: 0,
+                ..Column::default()
             })
             .collect();
         let declared = (0..).take(shown).map(|column| statement.column_declared_type(column));

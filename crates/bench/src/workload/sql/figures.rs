@@ -31,7 +31,7 @@ pub(super) fn note(
     }
     set_latency(measured, &latency)?;
     period.note_cpu(measured);
-    period.note_busy(parameters.busy_timeout.0, measured);
+    period.note_busy(parameters.retrying.busy_timeout.0, measured);
     period.note_counts(measured);
     if parameters.is_timed() {
         measured.windows = period.windows();
@@ -47,7 +47,7 @@ pub(super) fn note(
 fn note_parts(period: &Period, transactions: u64, suite: &Suite, measured: &mut Measured) {
     let mut parts: BTreeMap<&str, Part> = BTreeMap::new();
     for report in period.reports.iter().flat_map(|report| &report.parts) {
-        parts.entry(&report.name).or_insert_with(Part::new).add(report);
+        parts.entry(&report.name).or_default().add(report);
     }
     note_typical(&parts, suite, measured);
     let scripts = parts.values().filter(|part| part.counters.is_none()).count();
@@ -82,22 +82,19 @@ fn note_typical(parts: &BTreeMap<&str, Part>, suite: &Suite, measured: &mut Meas
 }
 
 /// A script or a statement on all clients. A script of one statement has the name of the statement, whose report counts.
+#[derive(Default)]
 struct Part {
     latency: LatencyHistogram,
     counters: Option<StatementCounters>,
 }
 
 impl Part {
-    fn new() -> Part {
-        Part { latency: LatencyHistogram::new(), counters: None }
-    }
-
     fn add(&mut self, report: &PartReport) {
         match (self.counters.as_mut(), report.counters) {
             (Some(_), None) => return,
             (Some(sum), Some(counters)) => sum.add(counters),
             (None, Some(counters)) => {
-                *self = Part { counters: Some(counters), ..Part::new() };
+                *self = Part { counters: Some(counters), ..Part::default() };
             }
             (None, None) => {}
         }

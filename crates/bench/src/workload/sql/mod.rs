@@ -61,7 +61,7 @@ impl Declared for Sql {
 
     fn check(parameters: &Parameters, settings: &Settings) -> Result<(), TrialError> {
         parameters.check(settings)?;
-        let change = parameters.schema_change.as_deref().unwrap_or_default();
+        let change = parameters.preparation.schema_change.as_deref().unwrap_or_default();
         refuse_other_files("schema_change", 1, change)?;
         Suite::read(parameters).map(drop)
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lab::level::{Level, Settings};
 use lab::needs::Needs;
 
-use crate::drive::parameters::{BusyTimeout, Workers};
+use crate::drive::parameters::{Retrying, Workers, open_files};
 use crate::error::TrialError;
 use crate::parameters::{DatabasePath, FilePath, Micros, Millis, SqlText, WeightedFilePaths};
 use crate::workload::preparation::Preparation;
@@ -89,10 +89,6 @@ impl Extent {
 /// Clients at most.
 const MOST_CLIENTS: i64 = 1_024;
 
-/// File handles of a connection at most, and of the process besides.
-const FILES_PER_CONNECTION: u64 = 6;
-const OTHER_FILES: u64 = 64;
-
 parameters! {
     /// The parameters of one trial.
     #[derive(Clone, Debug)]
@@ -102,12 +98,7 @@ parameters! {
         database: Option<DatabasePath> = None;
         /// SQL file that is executed on the database of each trial before the work, such as a schema.
         setup: Option<FilePath> = None;
-        /// Whether VACUUM rewrites the file before the work, which removes free pages and sorts the others.
-        vacuum: bool = false;
-        /// Whether statistics for the planner are collected before the work (ANALYZE).
-        analyze: bool = false;
-        /// SQL that is executed once before the work and changes the schema, such as CREATE INDEX.
-        schema_change: Option<SqlText> = None;
+        preparation: Preparation;
         /// Files of SQL to execute, separated by commas, each with its weight after @, such as `read.sql@9,
         /// write.sql`. A file is a script of pgbench, or a list of queries with names (`-- name: find_user`).
         scripts: Option<WeightedFilePaths> = None;
@@ -149,24 +140,11 @@ parameters! {
         /// Executions of each script whose answers are compared with those of the baseline; 0: none. By default at most
         /// 20, and at least one, in a fifth of the time of the work.
         answers: Option<usize> = None, 0..=1_000_000;
-        /// Times that a transaction is retried after SQLITE_BUSY before it is given up.
-        max_retries: usize = 1_000, 0..=1_000_000;
-        /// Pause before a retry, plus or minus half at random.
-        retry_pause as "retry_pause_us": Micros = 1_000, 0..=10_000_000;
-        busy_timeout: BusyTimeout;
+        retrying: Retrying;
     }
 }
 
 impl Parameters {
-    /// Returns the changes that are made once to the database.
-    pub(super) fn preparation(&self) -> Preparation<'_> {
-        Preparation {
-            vacuum: self.vacuum,
-            analyze: self.analyze,
-            schema_change: self.schema_change.as_deref(),
-        }
-    }
-
     /// Checks the rules between parameters.
     pub(super) fn check(&self, settings: &Settings) -> Result<(), TrialError> {
         let locking = settings.get("locking_mode").and_then(Level::as_text);
@@ -214,10 +192,6 @@ impl Parameters {
     /// Returns the needs of a trial from the operating system.
     pub(super) fn needs(&self) -> Needs {
         let clients = u64::from(self.clients);
-        Needs {
-            open_files: FILES_PER_CONNECTION * (clients + 1) + OTHER_FILES,
-            threads: clients + 1,
-            ..Needs::default()
-        }
+        Needs { open_files: open_files(clients + 1), threads: clients + 1, ..Needs::default() }
     }
 }

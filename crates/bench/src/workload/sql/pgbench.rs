@@ -6,8 +6,8 @@ use engine::{Connection, EngineError};
 use super::parameters::Builtin;
 
 /// Rows for each unit of the scale factor.
-const TELLERS: usize = 10;
-const ACCOUNTS: usize = 100_000;
+const TELLERS: i64 = 10;
+const ACCOUNTS: i64 = 100_000;
 
 /// The tables, without their rows.
 pub(crate) const TABLES: &str = "CREATE TABLE pgbench_branches(bid INTEGER NOT NULL PRIMARY KEY, bbalance INTEGER, filler CHAR(88));
@@ -65,43 +65,28 @@ pub(super) fn text(builtin: Builtin) -> &'static str {
 pub(super) fn fill(connection: &Connection, scale: usize) -> Result<(), EngineError> {
     connection.execute(TABLES)?;
     connection.execute("BEGIN")?;
-    fill_table(
-        connection,
-        "INSERT INTO pgbench_branches(bid, bbalance) VALUES (?1, 0)",
-        scale,
-        scale,
-    )?;
-    fill_table(
-        connection,
-        "INSERT INTO pgbench_tellers(tid, bid, tbalance) VALUES (?1, (?1 - 1) / ?2 + 1, 0)",
-        TELLERS * scale,
-        TELLERS,
-    )?;
-    // The filler is blank, as pgbench's is: 84 characters.
-    fill_table(
-        connection,
-        "INSERT INTO pgbench_accounts VALUES (?1, (?1 - 1) / ?2 + 1, 0, printf('%84s', ''))",
-        ACCOUNTS * scale,
-        ACCOUNTS,
-    )?;
-    connection.execute("COMMIT")
-}
-
-/// Executes an insert for the numbers from 1; its second parameter is how many belong together.
-fn fill_table(
-    connection: &Connection,
-    insert: &str,
-    rows: usize,
-    together: usize,
-) -> Result<(), EngineError> {
-    let mut insert = connection.prepare(insert)?;
-    let has_second = insert.parameter_count() > 1;
-    for number in 1..=rows {
-        insert.bind_i64(1, number as i64)?;
-        if has_second {
-            insert.bind_i64(2, together as i64)?;
+    // Each insert with its rows, and how many of them belong together. The filler is blank, as pgbench's is: 84 characters.
+    for (insert, rows, together) in [
+        ("INSERT INTO pgbench_branches(bid, bbalance) VALUES (?1, 0)", 1, 1),
+        (
+            "INSERT INTO pgbench_tellers(tid, bid, tbalance) VALUES (?1, (?1 - 1) / ?2 + 1, 0)",
+            TELLERS,
+            TELLERS,
+        ),
+        (
+            "INSERT INTO pgbench_accounts VALUES (?1, (?1 - 1) / ?2 + 1, 0, printf('%84s', ''))",
+            ACCOUNTS,
+            ACCOUNTS,
+        ),
+    ] {
+        let mut insert = connection.prepare(insert)?;
+        if insert.parameter_count() > 1 {
+            insert.bind_i64(2, together)?;
         }
-        insert.run()?;
+        for number in 1..=rows * scale as i64 {
+            insert.bind_i64(1, number)?;
+            insert.run()?;
+        }
     }
-    Ok(())
+    connection.execute("COMMIT")
 }

@@ -71,8 +71,7 @@ fn part_of(database: &Path, part: &str) -> PathBuf {
 /// # Errors
 /// The file is not a database, or cannot be read.
 pub fn is_in_wal_mode(database: &Path) -> Result<bool, TrialError> {
-    let journal = journal_of(&mut open(database)?, database)?;
-    Ok(matches!(journal, Journal::Log))
+    has_log(&mut open(database)?, database)
 }
 
 /// Copies the user's database to `copy`, without changing it by one byte.
@@ -94,26 +93,17 @@ pub(crate) fn take(
     copy: &Path,
 ) -> Result<State, TrialError> {
     let mut file = open(database)?;
-    let copied = match journal_of(&mut file, database)? {
-        Journal::Log => copy_with_log(&file, database, copy)?,
-        Journal::Rollback => {
-            let before = State::of(database)?;
-            let free = !is_in_use(&file, database)?;
-            free && copy_files(&file, database, copy)? && State::of(database)? == before
-        }
+    let copied = if has_log(&mut file, database)? {
+        copy_with_log(&file, database, copy)?
+    } else {
+        let before = State::of(database)?;
+        let free = !is_in_use(&file, database)?;
+        free && copy_files(&file, database, copy)? && State::of(database)? == before
     };
     if !copied {
         back_up(library, database, copy)?;
     }
     State::of(database)
-}
-
-/// The journal of a database.
-enum Journal {
-    /// A rollback journal.
-    Rollback,
-    /// A write-ahead log.
-    Log,
 }
 
 fn cannot(doing: &str, path: &Path, why: impl std::fmt::Display) -> TrialError {
@@ -131,8 +121,8 @@ fn open(path: &Path) -> Result<File, TrialError> {
     opened.map_err(|error| cannot("read the database", path, error))
 }
 
-/// Reads the header of a database.
-fn journal_of(file: &mut File, path: &Path) -> Result<Journal, TrialError> {
+/// Returns whether a database has a write-ahead log and not a rollback journal, by its header.
+fn has_log(file: &mut File, path: &Path) -> Result<bool, TrialError> {
     const WRITE_VERSION: usize = 18;
     const LOG: u8 = 2;
     let mut header = Vec::new();
@@ -142,8 +132,7 @@ fn journal_of(file: &mut File, path: &Path) -> Result<Journal, TrialError> {
         return Err(cannot("use the database", path, "the file is empty"));
     }
     match (header.starts_with(MAGIC), header.get(WRITE_VERSION)) {
-        (true, Some(&LOG)) => Ok(Journal::Log),
-        (true, Some(_)) => Ok(Journal::Rollback),
+        (true, Some(version)) => Ok(*version == LOG),
         _ => Err(cannot(
             "use the database",
             path,
@@ -230,12 +219,9 @@ fn back_up(library: &Arc<Library>, database: &Path, copy: &Path) -> Result<(), T
     let from = Connection::open(library, database, OpenFlags::READ_ONLY, None).map_err(failed)?;
     from.busy_timeout(PATIENCE).map_err(failed)?;
     let to = Connection::open(library, copy, OpenFlags::default(), None).map_err(failed)?;
-    let said = |error: engine::EngineError| match error.as_sqlite() {
-        // The message around it names the operation.
-        Some(sqlite) => cannot("copy the database", database, sqlite.message()),
-        None => failed(error),
-    };
-    from.copy_to(&to).map_err(said)?;
+    // The message around it names the operation.
+    let said = from.copy_to(&to);
+    said.map_err(|error| cannot("copy the database", database, error.message()))?;
     to.close().map_err(failed)?;
     from.close().map_err(failed)
 }

@@ -8,6 +8,15 @@ use crate::drive::messages::{PartReport, StatementCounters};
 use crate::error::{TrialError, breaks_constraint, is_invalid};
 use crate::measure::LatencyHistogram;
 
+/// What the columns of a statement are for.
+#[derive(Clone, Default)]
+pub(super) struct Columns {
+    /// The variable of each column that `\gset` stores.
+    pub(super) gset: Vec<(i32, Slot)>,
+    /// The number of columns of the user's, if those behind them are the keys of the order.
+    pub(super) shown: Option<usize>,
+}
+
 /// A statement with everything that its execution needs.
 pub(super) struct PreparedStatement<'c> {
     sql: String,
@@ -22,7 +31,6 @@ pub(super) struct PreparedStatement<'c> {
     pub(super) latency: LatencyHistogram,
     counters: StatementCounters,
     pub(super) answers: Facets,
-    volatile: bool,
 }
 
 /// An error of a statement.
@@ -41,10 +49,10 @@ impl StatementError {
         let file = file.to_owned();
         let why = match self {
             StatementError::Engine(error) if !is_invalid(&error) => {
-                let (why, breaks_constraint) = (message(&error), breaks_constraint(&error));
+                let (why, breaks_constraint) = (error.message(), breaks_constraint(&error));
                 return TrialError::Prevented { file, line, why, breaks_constraint };
             }
-            StatementError::Engine(error) => message(&error),
+            StatementError::Engine(error) => error.message(),
             StatementError::Rows(rows) => {
                 format!("\\gset needs one row, but the query returned {rows}")
             }
@@ -54,20 +62,12 @@ impl StatementError {
     }
 }
 
-/// Returns SQLite's own message, without the text of the statement.
-fn message(error: &EngineError) -> String {
-    match error.as_sqlite() {
-        Some(error) => error.message().to_owned(),
-        None => error.to_string(),
-    }
-}
-
 impl<'c> PreparedStatement<'c> {
     /// Prepares a statement. With `later`, a statement that SQLite refuses is prepared when it is executed.
     pub(super) fn prepare(
         connection: &'c Connection,
         statement: &script::Statement,
-        gset: &[(i32, Slot)],
+        columns: Columns,
         later: bool,
     ) -> Result<PreparedStatement<'c>, StatementError> {
         let mut prepared = PreparedStatement {
@@ -75,24 +75,15 @@ impl<'c> PreparedStatement<'c> {
             parameters: statement.parameters.clone(),
             statement: None,
             bindings: None,
-            gset: gset.to_vec(),
-            latency: LatencyHistogram::new(),
+            gset: columns.gset,
+            latency: LatencyHistogram::default(),
             counters: StatementCounters::default(),
-            answers: Facets::of(&statement.sql, statement.volatile, None),
-            volatile: statement.volatile,
+            answers: Facets::of(&statement.sql, statement.volatile, columns.shown),
         };
         match prepared.make(connection) {
             Err(StatementError::Engine(_)) if later => Ok(prepared),
             made => made.map(|()| prepared),
         }
-    }
-
-    /// Takes the first columns, if a number is given, for the answer, and the others for the keys of its order.
-    pub(super) fn showing(mut self, columns: Option<usize>) -> PreparedStatement<'c> {
-        if columns.is_some() {
-            self.answers = Facets::of(&self.sql, self.volatile, columns);
-        }
-        self
     }
 
     /// Prepares the statement and looks its parameters up.
@@ -135,7 +126,7 @@ impl<'c> PreparedStatement<'c> {
                 Err(error) => break Err(error),
             }
             for (column, slot) in &self.gset {
-                store(statement, *column, variables, *slot);
+                store(&statement.column_value(*column), *slot, variables);
             }
             if digests {
                 self.answers.add_row(statement);
@@ -176,7 +167,7 @@ impl<'c> PreparedStatement<'c> {
         self.finalize();
         PartReport {
             name: name.to_owned(),
-            latency: std::mem::replace(&mut self.latency, LatencyHistogram::new()),
+            latency: std::mem::take(&mut self.latency),
             counters: Some(std::mem::take(&mut self.counters)),
         }
     }
@@ -217,13 +208,14 @@ fn value(variables: &Variables, slot: Slot) -> engine::Value {
     }
 }
 
-/// Puts a column into a variable.
-fn store(statement: &Statement<'_, '_>, column: i32, variables: &mut Variables, slot: Slot) {
-    match statement.column_value(column) {
+/// Puts a value into a variable.
+#[inline]
+pub(super) fn store(value: &engine::Value, slot: Slot, variables: &mut Variables) {
+    match value {
         engine::Value::Null => variables.set(slot, Value::Null),
-        engine::Value::Integer(value) => variables.set(slot, Value::Int(value)),
-        engine::Value::Real(value) => variables.set(slot, Value::Double(value)),
-        engine::Value::Text(text) => variables.set_text(slot, &text),
-        engine::Value::Blob(bytes) => variables.set_blob(slot, &bytes),
+        engine::Value::Integer(value) => variables.set(slot, Value::Int(*value)),
+        engine::Value::Real(value) => variables.set(slot, Value::Double(*value)),
+        engine::Value::Text(text) => variables.set_text(slot, text),
+        engine::Value::Blob(bytes) => variables.set_blob(slot, bytes),
     }
 }

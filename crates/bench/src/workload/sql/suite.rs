@@ -10,7 +10,7 @@ use script::{Deck, Form, Names, Script, Slot, parse, weighted, with_keys};
 
 use super::parameters::{Parameters, Unit};
 use super::pgbench;
-use super::statement::StatementError;
+use super::statement::{Columns, StatementError};
 use crate::error::TrialError;
 use crate::parameters::Choice;
 use crate::workload::common::StatementNames;
@@ -22,10 +22,8 @@ pub(super) struct Suite {
     pub(super) names: Names,
     /// Checksum of all texts and weights.
     pub(super) checksum: u64,
-    /// The variable of each column of the statements with `\gset`, by script and statement.
-    gset: BTreeMap<(usize, usize), Vec<(i32, Slot)>>,
-    /// The number of columns of the statements that show the keys of their order behind them, by script and statement.
-    shown: BTreeMap<(usize, usize), usize>,
+    /// The columns of statements, by script and statement.
+    columns: BTreeMap<(usize, usize), Columns>,
 }
 
 /// Refuses SQL that reaches files other than the copies of the trial, because the user's files must not change. `line` is the
@@ -87,8 +85,7 @@ impl Suite {
             weights: Vec::new(),
             names: Names::default(),
             checksum: 0,
-            gset: BTreeMap::new(),
-            shown: BTreeMap::new(),
+            columns: BTreeMap::new(),
         };
         let form = match parameters.unit {
             Unit::File => Form::Transaction,
@@ -184,7 +181,7 @@ impl Suite {
                     let name = format!("{prefix}{}", prepared.column_name(column)?);
                     Some((column, self.names.slot(&name)))
                 });
-                self.gset.insert((number, index), columns.collect());
+                self.columns.entry((number, index)).or_default().gset = columns.collect();
             }
         }
         Ok(())
@@ -207,16 +204,11 @@ impl Suite {
                 let columns =
                     |sql: &str| Some(connection.prepare(sql).ok()?.column_count() as usize);
                 if let Some((shown, _)) = columns(&statement.sql).zip(columns(&sql)) {
-                    self.shown.insert((number, index), shown);
+                    self.columns.entry((number, index)).or_default().shown = Some(shown);
                     statement.sql = sql;
                 }
             }
         }
-    }
-
-    /// Returns the number of columns of a statement that shows keys behind them.
-    pub(super) fn columns_ahead_of_keys(&self, script: usize, statement: usize) -> Option<usize> {
-        self.shown.get(&(script, statement)).copied()
     }
 
     /// Marks statements whose answers depend on chance.
@@ -251,14 +243,14 @@ impl Suite {
         begins_with(&["insert", "update", "delete", "replace"]) && !begins_with(&TRANSACTIONS)
     }
 
-    /// Returns the variables that the columns of a statement set.
-    pub(super) fn gset_of(&self, script: usize, statement: usize) -> &[(i32, Slot)] {
-        self.gset.get(&(script, statement)).map_or(&[], Vec::as_slice)
+    /// Returns what the columns of a statement are for.
+    pub(super) fn columns_of(&self, script: usize, statement: usize) -> Columns {
+        self.columns.get(&(script, statement)).cloned().unwrap_or_default()
     }
 
     /// Returns every variable that a `\gset` sets.
     pub(super) fn set_by_gset(&self) -> Vec<Slot> {
-        self.gset.values().flatten().map(|(_, slot)| *slot).collect()
+        self.columns.values().flat_map(|columns| &columns.gset).map(|(_, slot)| *slot).collect()
     }
 
     /// Returns the numbers of the scripts that are executed, because their weight is not 0.

@@ -8,8 +8,7 @@ use super::survey::{
     Field, Frequency, Survey, is_searchable, is_unspaced, misspelled, prefix, terms, unaccented,
     words,
 };
-use crate::workload::fts::queries::{How, Operator, Query, Shape};
-use crate::workload::fts::truth::Meaning;
+use crate::workload::fts::queries::{Operator, Query};
 use Frequency::{Common, Middling, Rare};
 
 /// Queries of a class.
@@ -18,43 +17,34 @@ const EACH: usize = 3;
 /// Words that may stand between two that are near each other.
 const BETWEEN: usize = 5;
 
-/// The queries of a class, or why there are none.
-type Drawn = Result<Vec<Query>, &'static str>;
+/// A class with its queries, or why there are none.
+type Class = (&'static str, Result<Vec<Query>, &'static str>);
 
 /// Returns every class with the queries drawn for it.
-pub(super) fn draw(survey: &Survey) -> Vec<(&'static str, Drawn)> {
-    let mut drawn = by_frequency(survey);
-    drawn.extend(of_documents(survey));
-    drawn.extend(patterns(survey));
-    drawn
+pub(super) fn draw(survey: &Survey) -> Vec<Class> {
+    [by_frequency(survey), of_documents(survey), patterns(survey)].concat()
 }
 
 /// Single words of the whole sample.
-fn by_frequency(survey: &Survey) -> Vec<(&'static str, Drawn)> {
-    let common = |class, shape| {
-        let words = survey.words(Common);
-        let why = "no word is in two documents and in 1 % of them";
-        (class, each(class, &words, why, |word| word_query(word, shape)))
-    };
-    let of = |class, frequency, why| {
-        (class, each(class, &survey.words(frequency), why, |word| word_query(word, Shape::Rows)))
-    };
+fn by_frequency(survey: &Survey) -> Vec<Class> {
+    let of = |class, frequency, why| each(class, &survey.words(frequency), why, query_of);
+    let common = |class| of(class, Common, "no word is in two documents and in 1 % of them");
     vec![
-        common("common-term", Shape::Rows),
-        common("common-limit", Shape::Limit),
-        common("common-ranked", Shape::Ranked),
-        common("common-snippets", Shape::Snippets),
+        common("common-term"),
+        common("common-limit"),
+        common("common-ranked"),
+        common("common-snippets"),
         of("middling-term", Middling, "every word is either rare or common"),
         of("rare-term", Rare, "no word is rare"),
-        ("stem-term", stems(survey)),
-        ("misspelling", misspellings(survey)),
-        ("accented", accents(survey)),
-        ("cjk", unspaced(survey)),
+        stems(survey),
+        misspellings(survey),
+        accents(survey),
+        unspaced(survey),
     ]
 }
 
 /// Returns words that stand together in a document.
-fn of_documents(survey: &Survey) -> Vec<(&'static str, Drawn)> {
+fn of_documents(survey: &Survey) -> Vec<Class> {
     let fields = &survey.fields;
     let pairs = |gap| -> Vec<(&str, &str)> {
         fields.iter().filter_map(|field| pair(survey, field, gap)).collect()
@@ -65,35 +55,40 @@ fn of_documents(survey: &Survey) -> Vec<(&'static str, Drawn)> {
     let (next, close) = (pairs(1), pairs(3));
     let rare_next: Vec<_> = next.iter().copied().filter(rare).collect();
     let no_pair = "no two words of three letters or more follow each other";
+    let phrase = |(one, other)| query_of(format!("\"{one} {other}\""));
     vec![
-        ("simple-and", together(survey, "simple-and", Middling, 2)),
-        ("rare-terms", together(survey, "rare-terms", Rare, 3)),
-        ("phrase", each("phrase", &next, no_pair, phrase)),
-        ("rare-phrase", each("rare-phrase", &rare_next, no_pair, phrase)),
-        ("near", each("near", &close, "no field has two words near each other", near)),
-        ("prefix", prefixes(survey)),
-        ("initial-token", initial(fields)),
-        ("initial-phrase", initial_phrase(fields)),
-        ("prefix-and-initial", initial_prefix(fields)),
-        ("column-filter", column_filter(survey)),
+        together(survey, "simple-and", Middling, 2),
+        together(survey, "rare-terms", Rare, 3),
+        each("phrase", &next, no_pair, phrase),
+        each("rare-phrase", &rare_next, no_pair, phrase),
+        each("near", &close, "no field has two words near each other", |(one, other)| {
+            query_of(format!("NEAR({one} {other}, {BETWEEN})"))
+        }),
+        prefixes(survey),
+        each("initial-token", &first_words(fields), NO_START, |word| query_of(format!("^{word}"))),
+        initial_phrase(fields),
+        each("prefix-and-initial", &first_words(fields), NO_START, |word| {
+            query_of(format!("^{}*", prefix(word)?))
+        }),
+        column_filter(survey),
     ]
 }
 
-/// Evenly spread queries on some of `items`.
+/// Returns a class with evenly spread queries on some of `items`.
 fn each<T: Copy>(
-    class: &str,
+    class: &'static str,
     items: &[T],
     why: &'static str,
-    query: impl Fn(T) -> Option<(String, How)>,
-) -> Drawn {
-    let usable: Vec<(String, How)> = items.iter().filter_map(|item| query(*item)).collect();
+    query: impl Fn(T) -> Option<Query>,
+) -> Class {
+    let usable: Vec<Query> = items.iter().filter_map(|item| query(*item)).collect();
     let mut queries: Vec<Query> = Vec::new();
-    for (text, how) in spread(&usable, EACH) {
-        if queries.iter().all(|known| known.text != *text) {
-            queries.push(Query::new(class, text, how.clone()));
+    for query in spread(&usable, EACH) {
+        if queries.iter().all(|known| known.text != query.text) {
+            queries.push(Query { class: class.to_owned(), ..query.clone() });
         }
     }
-    if queries.is_empty() { Err(why) } else { Ok(queries) }
+    (class, if queries.is_empty() { Err(why) } else { Ok(queries) })
 }
 
 /// Returns `count` items at equal distances.
@@ -102,16 +97,9 @@ fn spread<T>(items: &[T], count: usize) -> impl Iterator<Item = &T> {
     (0..count).map(move |number| &items[(2 * number + 1) * items.len() / (2 * count)])
 }
 
-fn rows(meaning: Meaning) -> How {
-    How::Match(meaning, Shape::Rows)
-}
-
-fn owned(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_owned()).collect()
-}
-
-fn word_query(word: &str, shape: Shape) -> Option<(String, How)> {
-    Some((word.to_owned(), How::Match(Meaning::Words(owned(&[word])), shape)))
+/// Returns a query whose class is not known yet.
+fn query_of(text: impl Into<String>) -> Option<Query> {
+    Some(Query::new("", text))
 }
 
 /// Returns words of every frequency, starting with the middling frequency.
@@ -120,35 +108,34 @@ fn all_words(survey: &Survey) -> Vec<&str> {
 }
 
 /// Returns words that the sample has with an English ending, too.
-fn stems(survey: &Survey) -> Drawn {
+fn stems(survey: &Survey) -> Class {
     let has_ending =
         |word: &str| ["s", "ed", "ing"].iter().any(|ending| survey.has(&format!("{word}{ending}")));
     let why = "no word occurs with the ending -s, -ed or -ing as well as without";
     each("stem-term", &all_words(survey), why, |word| {
-        let is_stem = word.len() > 3 && has_ending(word);
-        is_stem.then(|| word_query(word, Shape::Rows)).flatten()
+        query_of(word).filter(|_| word.len() > 3 && has_ending(word))
     })
 }
 
-fn misspellings(survey: &Survey) -> Drawn {
+fn misspellings(survey: &Survey) -> Class {
     let why = "no word has five letters and is another with a typing error";
     each("misspelling", &all_words(survey), why, |word| {
         let typed = misspelled(word).filter(|typed| !survey.has(typed))?;
-        Some((typed, rows(Meaning::Intended(word.to_owned()))))
+        Some(Query::intending("", typed, word))
     })
 }
 
-fn accents(survey: &Survey) -> Drawn {
+fn accents(survey: &Survey) -> Class {
     let why = "no word has diacritics and otherwise only ASCII letters";
     each("accented", &all_words(survey), why, |word| {
-        Some((unaccented(word)?, rows(Meaning::Intended(word.to_owned()))))
+        Some(Query::intending("", unaccented(word)?, word))
     })
 }
 
-fn unspaced(survey: &Survey) -> Drawn {
+fn unspaced(survey: &Survey) -> Class {
     let why = "the text is not in a script without spaces between words";
     each("cjk", &all_words(survey), why, |word| {
-        word.chars().all(is_unspaced).then(|| word_query(word, Shape::Rows)).flatten()
+        query_of(word).filter(|_| word.chars().all(is_unspaced))
     })
 }
 
@@ -168,18 +155,8 @@ fn pair<'f>(survey: &Survey, field: &'f Field, gap: usize) -> Option<(&'f str, &
     telling.or(pairs.first()).copied()
 }
 
-fn phrase((one, other): (&str, &str)) -> Option<(String, How)> {
-    let meaning = Meaning::Phrase(owned(&[one, other]));
-    Some((format!("\"{one} {other}\""), rows(meaning)))
-}
-
-fn near((one, other): (&str, &str)) -> Option<(String, How)> {
-    let meaning = Meaning::Near(one.to_owned(), other.to_owned(), BETWEEN);
-    Some((format!("NEAR({one} {other}, {BETWEEN})"), rows(meaning)))
-}
-
 /// Returns words of one document each, starting with this frequency; rare queries need one rare word.
-fn together(survey: &Survey, class: &str, frequency: Frequency, count: usize) -> Drawn {
+fn together(survey: &Survey, class: &'static str, frequency: Frequency, count: usize) -> Class {
     let documents: Vec<usize> = (0..survey.examples).collect();
     let why = "no document has enough different words";
     each(class, &documents, why, |document| {
@@ -188,7 +165,7 @@ fn together(survey: &Survey, class: &str, frequency: Frequency, count: usize) ->
         let is_rare = survey.frequency(found.first()?) == Some(Rare);
         let is_enough = found.len() >= count && (frequency != Rare || is_rare);
         found.truncate(count);
-        is_enough.then(|| (found.join(" "), rows(Meaning::Words(found))))
+        query_of(found.join(" ")).filter(|_| is_enough)
     })
 }
 
@@ -212,12 +189,11 @@ fn one_word_each<'s>(fields: &'s [Field], is_wanted: impl Fn(&str) -> bool) -> V
     fields.iter().filter_map(wanted).collect()
 }
 
-fn prefixes(survey: &Survey) -> Drawn {
+fn prefixes(survey: &Survey) -> Class {
     let is_common = |word: &str| survey.frequency(word) == Some(Common);
     let long = one_word_each(&survey.fields, |word| prefix(word).is_some() && !is_common(word));
     each("prefix", &long, "no word that is not common is longer than four letters", |word| {
-        let prefix = prefix(word)?;
-        Some((format!("{prefix}*"), rows(Meaning::Prefix(prefix.to_owned()))))
+        query_of(format!("{}*", prefix(word)?))
     })
 }
 
@@ -229,50 +205,29 @@ fn first_words(fields: &[Field]) -> Vec<&str> {
 
 const NO_START: &str = "no field begins with words of three letters or more";
 
-fn initial(fields: &[Field]) -> Drawn {
-    each("initial-token", &first_words(fields), NO_START, |word| {
-        let meaning = Meaning::StartsWith(owned(&[word]), false);
-        Some((format!("^{word}"), rows(meaning)))
-    })
-}
-
-fn initial_prefix(fields: &[Field]) -> Drawn {
-    each("prefix-and-initial", &first_words(fields), NO_START, |word| {
-        let prefix = prefix(word)?;
-        let meaning = Meaning::StartsWith(owned(&[prefix]), true);
-        Some((format!("^{prefix}*"), rows(meaning)))
-    })
-}
-
-fn initial_phrase(fields: &[Field]) -> Drawn {
+fn initial_phrase(fields: &[Field]) -> Class {
     let fields: Vec<&Field> = fields.iter().collect();
     each("initial-phrase", &fields, NO_START, |field| {
         let mut words = words(&field.lower);
         let pair = [words.next()?, words.next()?];
-        let meaning = Meaning::StartsWith(owned(&pair), false);
         let is_usable = pair.iter().all(|word| is_searchable(word));
-        is_usable.then(|| (format!("^ \"{} {}\"", pair[0], pair[1]), rows(meaning)))
+        query_of(format!("^ \"{} {}\"", pair[0], pair[1])).filter(|_| is_usable)
     })
 }
 
 /// Returns a word of each column in that column.
-fn column_filter(survey: &Survey) -> Drawn {
-    let of_column = |column: &usize| {
-        let fields = survey.fields.iter().filter(|field| field.column == *column);
-        let word =
-            |field: &Field| Some(words(&field.lower).find(|word| is_searchable(word))?.to_owned());
-        let name = &survey.columns[*column];
-        let word = fields.filter_map(word).next()?;
-        let meaning = Meaning::Column(name.clone(), word.clone());
-        Some((format!("{}: {word}", quoted(name)), rows(meaning)))
-    };
+fn column_filter(survey: &Survey) -> Class {
     let columns: Vec<usize> = (0..survey.columns.len()).collect();
     let why = "no column has a word of three letters or more";
-    each("column-filter", &columns, why, |column| of_column(&column))
+    each("column-filter", &columns, why, |column| {
+        let mut fields = survey.fields.iter().filter(|field| field.column == column);
+        let word = fields.find_map(|field| words(&field.lower).find(|word| is_searchable(word)))?;
+        query_of(format!("{}: {word}", quoted(&survey.columns[column])))
+    })
 }
 
 /// Patterns on the columns that their letters are from.
-fn patterns(survey: &Survey) -> Vec<(&'static str, Drawn)> {
+fn patterns(survey: &Survey) -> Vec<Class> {
     let of = |frequency| -> Vec<(usize, String)> {
         let fields = survey.fields.iter();
         let found =
@@ -285,11 +240,10 @@ fn patterns(survey: &Survey) -> Vec<(&'static str, Drawn)> {
     let pattern =
         |class, operator, words: &[(usize, String)], why, text: fn(&str) -> Option<String>| {
             let words: Vec<&(usize, String)> = words.iter().collect();
-            let query = |(column, word): &(usize, String)| {
-                let column = survey.columns[*column].clone();
-                Some((text(word)?, How::Pattern(operator, column)))
-            };
-            (class, each(class, &words, why, query))
+            each(class, &words, why, |(column, word)| {
+                let pattern = Some((operator, survey.columns[*column].clone()));
+                Some(Query { pattern, ..Query::new("", text(word)?) })
+            })
         };
     let no_word = "no document has a word of three letters or more";
     vec![

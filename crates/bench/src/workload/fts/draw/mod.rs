@@ -16,11 +16,10 @@ mod tests;
 use std::path::Path;
 
 use self::survey::{Sample, Survey};
-use super::truth::{Judge, Sense};
+use super::queries::{OWN, Operator, Query};
+use super::truth::{Judge, Meaning, Sense, column_name};
 use crate::import::{ImportError, TextFile};
 use crate::parameters::Choice;
-use crate::workload::fts::queries::{How, OWN, Operator, Query, Shape};
-use crate::workload::fts::truth::{Meaning, words_of};
 
 /// Queries on a file of documents.
 #[derive(Clone, Debug)]
@@ -143,9 +142,6 @@ fn occurring(
         .collect())
 }
 
-/// Words with a meaning of their own in full-text expressions.
-const KEYWORDS: [&str; 4] = ["AND", "OR", "NOT", "NEAR"];
-
 /// Returns the queries of a text; empty lines and those that start with `#` are ignored. A pattern on a column that
 /// does not exist is an error, which names its line.
 fn own_queries(text: &str, columns: &[String]) -> Result<Vec<Query>, String> {
@@ -155,7 +151,7 @@ fn own_queries(text: &str, columns: &[String]) -> Result<Vec<Query>, String> {
         .map(|(number, line)| {
             let pattern = pattern(line, columns);
             let pattern = pattern.map_err(|why| format!("line {}: {why}", number + 1))?;
-            Ok(pattern.unwrap_or_else(|| expression(line)))
+            Ok(pattern.unwrap_or_else(|| Query::new(OWN, line)))
         })
         .collect()
 }
@@ -169,49 +165,10 @@ fn pattern(line: &str, columns: &[String]) -> Result<Option<Query>, String> {
     match parts {
         None => Ok(None),
         Some((column, operator, pattern)) if columns.contains(&column) => {
-            let how = How::Pattern(operator, column);
-            Ok(Some(Query::new(OWN, pattern, how)))
+            Ok(Some(Query { pattern: Some((operator, column)), ..Query::new(OWN, pattern) }))
         }
         Some((column, ..)) => {
             Err(format!("there is no column `{column}` (the columns are {})", columns.join(", ")))
         }
     }
-}
-
-/// Returns a name, in quotation marks or without, or `None` if it is more than that.
-fn column_name(text: &str) -> Option<String> {
-    let quoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-    match quoted {
-        Some(name) => Some(name.replace("\"\"", "\"")),
-        None => (!text.contains([' ', '"', '(', ':'])).then(|| text.to_owned()),
-    }
-}
-
-fn expression(line: &str) -> Query {
-    Query::new(OWN, line, How::Match(meaning(line), Shape::Rows))
-}
-
-/// Returns the meaning of an expression for a scan: words, one phrase or one prefix, and nothing else.
-fn meaning(line: &str) -> Meaning {
-    let quoted = line.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-    if let Some(phrase) = quoted.filter(|inner| !inner.contains('"')) {
-        return plain_words(phrase).map_or(Meaning::Other, Meaning::Phrase);
-    }
-    let prefix = line.strip_suffix('*').and_then(plain_words);
-    if let Some([word]) = prefix.as_deref() {
-        return Meaning::Prefix(word.clone());
-    }
-    plain_words(line).map_or(Meaning::Other, Meaning::Words)
-}
-
-/// Returns the words of a text in lower case, if there is nothing else between them than spaces.
-fn plain_words(text: &str) -> Option<Vec<String>> {
-    let words = text.split_whitespace().map(|word| {
-        let is_plain = word.chars().all(char::is_alphanumeric) && !KEYWORDS.contains(&word);
-        is_plain.then(|| word.to_lowercase())
-    });
-    let words: Vec<String> = words.collect::<Option<_>>()?;
-    // What is one word here must be one to the scan, too.
-    let is_one = |word: &String| words_of(word).eq([(0, word.len())]);
-    (!words.is_empty() && words.iter().all(is_one)).then_some(words)
 }

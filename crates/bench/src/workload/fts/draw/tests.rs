@@ -251,30 +251,13 @@ fn a_line_is_an_expression_or_a_pattern_on_a_column() {
     let text =
         "# mine\n\ninvoice overdue\nbody LIKE %50 %\n\"my \"\"title\" GLOB *A*\na OR b LIKE x\n";
     let read = own_queries(text, &columns).unwrap();
-    let hows: Vec<How> = read.iter().map(|query| query.how.clone()).collect();
     let words = Meaning::Words(vec!["invoice".to_owned(), "overdue".to_owned()]);
-    assert_eq!(
-        hows,
-        [
-            How::Match(words, Shape::Rows),
-            How::Pattern(Operator::Like, "body".to_owned()),
-            How::Pattern(Operator::Glob, "my \"title".to_owned()),
-            How::Match(Meaning::Other, Shape::Rows),
-        ]
-    );
+    assert_eq!(read[0].meaning(), words);
+    assert_eq!(read[1].pattern, Some((Operator::Like, "body".to_owned())));
+    assert_eq!(read[2].pattern, Some((Operator::Glob, "my \"title".to_owned())));
+    assert_eq!((&read[3].pattern, read[3].meaning()), (&None, Meaning::Other));
     assert_eq!(read[1].text, "%50 %");
     assert!(read.iter().all(|query| query.class == OWN));
     let why = own_queries("a\n\nother LIKE x", &columns).unwrap_err();
     assert!(why.contains("line 3: there is no column `other`"), "{why}");
-}
-
-#[test]
-fn only_plain_expressions_have_a_meaning() {
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    assert_eq!(meaning("Data Base"), Meaning::Words(words(&["data", "base"])));
-    assert_eq!(meaning("\"data base\""), Meaning::Phrase(words(&["data", "base"])));
-    assert_eq!(meaning("dat*"), Meaning::Prefix("dat".to_owned()));
-    for other in ["a OR b", "^a", "a: b", "\"a\" \"b\"", "NEAR(a b)", "*", "a*b", "a b*"] {
-        assert_eq!(meaning(other), Meaning::Other, "{other}");
-    }
 }

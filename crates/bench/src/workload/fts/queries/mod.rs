@@ -4,8 +4,6 @@
 //! are planted, and never run on a file of the user's: queries of such a file come with the settings of the
 //! trial ([`Query::list`]). [`sql`] turns a query into statements.
 //!
-//! The published queries by class.
-//!
 //! The first classes are those that the article runs on a hundred thousand rows, word for word. Of its
 //! queries on all rows, most texts are lost, but not how many rows each returned: the other classes stand
 //! for them, except the last two, which show how tokenizers differ on what is not English.
@@ -16,14 +14,11 @@ use lab::catalogue::Accepts;
 use lab::level::Level;
 use serde::{Deserialize, Serialize};
 
-use self::How::Pattern;
 use self::Operator::{Glob, Like, Regexp};
-use self::Shape::{Limit, Ranked, Snippets};
 use super::source::Source;
 use super::truth::Meaning;
 use crate::error::{Result, TrialError};
 use crate::parameters::{Bounds, SqlText};
-use crate::workload::fts::truth::Meaning::{Column, Intended, Near, Other, Prefix};
 
 pub(super) use sql::Sql;
 
@@ -34,8 +29,7 @@ const LIMIT: usize = 50;
 const PATTERN_COLUMN: &str = "text";
 
 /// Result of a query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// Every row with all its columns.
     Rows,
@@ -71,24 +65,19 @@ choice! {
     }
 }
 
-/// How rows are found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum How {
-    /// An expression of the full-text index, and what it means.
-    Match(Meaning, Shape),
-    /// A pattern, and the column that it is matched against.
-    Pattern(Operator, String),
-}
-
 /// One question.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Query {
     /// Its class.
     pub(super) class: String,
     /// The full-text expression or the pattern.
     pub(super) text: String,
-    pub(super) how: How,
+    /// The word that is meant by a text that spells it otherwise: without its accents, or with a typing error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) intended: Option<String>,
+    /// The operator of a pattern, and the column that is compared with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) pattern: Option<(Operator, String)>,
 }
 
 /// The class of a query of the user's.
@@ -102,13 +91,34 @@ const SETS: [&str; 4] = ["all", "published", "sayable", "large"];
 
 /// Returns the published queries of a set.
 fn published_set(set: &str) -> Vec<Query> {
-    let lists = match set {
-        "published" => vec![sayable(), unsayable()],
-        "sayable" => vec![sayable()],
-        "large" => vec![large()],
-        _ => vec![sayable(), unsayable(), large()],
+    let listed = |list: &[(&str, &str)]| -> Vec<Query> {
+        list.iter().map(|(class, text)| Query::new(class, *text)).collect()
     };
-    lists.concat()
+    let (sayable, unsayable) = (listed(&SAYABLE), listed(&UNSAYABLE));
+    match set {
+        "published" => [sayable, unsayable].concat(),
+        "sayable" => sayable,
+        "large" => [listed(&LARGE), beyond_words()].concat(),
+        _ => [sayable, unsayable, listed(&LARGE), beyond_words()].concat(),
+    }
+}
+
+/// Returns the queries on all rows by patterns, with accents, and in a script without spaces.
+fn beyond_words() -> Vec<Query> {
+    let pattern = |class: &str, text: &str, operator| Query {
+        pattern: Some((operator, PATTERN_COLUMN.to_owned())),
+        ..Query::new(class, text)
+    };
+    vec![
+        pattern("like-rare", "%xylogr%", Like),
+        pattern("glob-medium", "*PostgreSQL*", Glob),
+        pattern("regexp", r"[a-z](ing|ed) the\b", Regexp),
+        // A letter with one diacritic, and one with two, which `remove_diacritics 1` leaves as it is.
+        Query::intending("accented", "muller", "müller"),
+        Query::intending("accented", "nguyen", "nguyễn"),
+        // The engine in 検索エンジン, a search engine: scripts without spaces make one word of both.
+        Query::new("cjk", "エンジン"),
+    ]
 }
 
 /// Returns every class, each once.
@@ -158,7 +168,7 @@ impl TextQueries {
     /// name.
     pub(super) fn chosen(&self, choice: &str, own: &str, source: &Source) -> Result<Vec<Query>> {
         let queries = match &self.text_queries {
-            _ if choice == OWN && !own.is_empty() => vec![Query::own(own)],
+            _ if choice == OWN && !own.is_empty() => vec![Query::new(OWN, own)],
             _ if source.is_generated() => published_queries(choice),
             Some(list) => Query::of_file(list, choice)?,
             None => {
@@ -198,13 +208,13 @@ fn is_of(class: &str, choice: &str) -> bool {
 }
 
 impl Query {
-    pub(super) fn new(class: &str, text: &str, how: How) -> Query {
-        Query { class: class.to_owned(), text: text.to_owned(), how }
+    pub(super) fn new(class: &str, text: impl Into<String>) -> Query {
+        Query { class: class.to_owned(), text: text.into(), ..Query::default() }
     }
 
-    /// Returns the user's expression, whose meaning is unknown.
-    fn own(text: &str) -> Query {
-        Query::new(OWN, text, How::Match(Meaning::Other, Shape::Rows))
+    /// Returns a query that means a word which its text spells otherwise.
+    pub(super) fn intending(class: &str, text: impl Into<String>, word: &str) -> Query {
+        Query { intended: Some(word.to_owned()), ..Query::new(class, text) }
     }
 
     /// Returns queries as one text, for the settings of a trial.
@@ -229,24 +239,22 @@ impl Query {
         Ok(queries)
     }
 
-    /// Returns how many of the rows that are found it gives.
-    pub(super) fn rows_given(&self, found: usize) -> usize {
-        match &self.how {
-            How::Match(_, shape) => shape.of(found),
-            How::Pattern(..) => found,
+    /// Returns its result, which its class decides.
+    pub(super) fn shape(&self) -> Shape {
+        match self.class.as_str() {
+            "common-limit" => Shape::Limit,
+            "common-ranked" => Shape::Ranked,
+            "common-snippets" => Shape::Snippets,
+            _ => Shape::Rows,
         }
-    }
-
-    /// Returns whether it gives every row that is found.
-    pub(super) fn gives_all(&self) -> bool {
-        !matches!(self.how, How::Match(_, shape) if shape != Shape::Rows)
     }
 
     /// Returns its meaning for a scan of the documents.
     pub(super) fn meaning(&self) -> Meaning {
-        match &self.how {
-            How::Match(meaning, _) => meaning.clone(),
-            How::Pattern(operator, column) => pattern_meaning(*operator, column, &self.text),
+        match (&self.pattern, &self.intended) {
+            (Some((operator, column)), _) => pattern_meaning(*operator, column, &self.text),
+            (None, Some(word)) => Meaning::Intended(word.clone()),
+            (None, None) => Meaning::of(&self.text),
         }
     }
 }
@@ -269,102 +277,49 @@ fn pattern_meaning(operator: Operator, column: &str, pattern: &str) -> Meaning {
     }
 }
 
-/// Lists of queries: `class: text => how;`.
-macro_rules! queries {
-    ($($(#[$about:meta])* $list:ident {$($class:literal: $text:literal => $how:expr;)*})*) => {$(
-        $(#[$about])*
-        pub(super) fn $list() -> Vec<Query> {
-            vec![$(Query::new($class, $text, $how)),*]
-        }
-    )*};
-}
+/// The queries that the article runs on a hundred thousand rows, as far as LIKE can express something like them.
+const SAYABLE: [(&str, &str); 16] = [
+    ("simple-and", "easy simple"),
+    ("simple-and", "database performance optimization"),
+    ("simple-and", "for some reason really long and"),
+    ("phrase", "\"machine learning\""),
+    ("phrase", "ai + shit"),
+    ("phrase", "\"data science\""),
+    ("prefix", "python*"),
+    ("prefix", "data*"),
+    ("prefix", "web*"),
+    ("initial-token", "^python"),
+    ("initial-token", "^data"),
+    ("initial-token", "^web"),
+    ("column-filter", "title: python"),
+    ("column-filter", "text: database"),
+    ("column-filter", "by: dawg"),
+    ("prefix-and-initial", "^python*"),
+];
 
-queries! {
-    /// The queries that the article runs on a hundred thousand rows, as far as LIKE can express
-    /// something like them.
-    sayable {
-        "simple-and": "easy simple" => rows(words(&["easy", "simple"]));
-        "simple-and": "database performance optimization" => rows(words(&["database", "performance", "optimization"]));
-        "simple-and": "for some reason really long and" => rows(words(&["for", "some", "reason", "really", "long", "and"]));
-        "phrase": "\"machine learning\"" => rows(phrase(&["machine", "learning"]));
-        "phrase": "ai + shit" => rows(phrase(&["ai", "shit"]));
-        "phrase": "\"data science\"" => rows(phrase(&["data", "science"]));
-        "prefix": "python*" => rows(Prefix("python".to_owned()));
-        "prefix": "data*" => rows(Prefix("data".to_owned()));
-        "prefix": "web*" => rows(Prefix("web".to_owned()));
-        "initial-token": "^python" => rows(starts(&["python"], false));
-        "initial-token": "^data" => rows(starts(&["data"], false));
-        "initial-token": "^web" => rows(starts(&["web"], false));
-        "column-filter": "title: python" => rows(column("title", "python"));
-        "column-filter": "text: database" => rows(column("text", "database"));
-        "column-filter": "by: dawg" => rows(column("by", "dawg"));
-        "prefix-and-initial": "^python*" => rows(starts(&["python"], true));
-    }
+/// The rest of them.
+const UNSAYABLE: [(&str, &str); 5] = [
+    ("near", "NEAR(rust sqlite, 5)"),
+    ("near", "NEAR(react htmx, 3)"),
+    ("near", "NEAR(ml shit, 2)"),
+    ("complex", "NEAR(rust python, 5) performance*"),
+    ("complex", "^performance NEAR(rust python, 3)"),
+];
 
-    /// The rest of them.
-    unsayable {
-        "near": "NEAR(rust sqlite, 5)" => rows(near("rust", "sqlite", 5));
-        "near": "NEAR(react htmx, 3)" => rows(near("react", "htmx", 3));
-        "near": "NEAR(ml shit, 2)" => rows(near("ml", "shit", 2));
-        "complex": "NEAR(rust python, 5) performance*" => rows(Other);
-        "complex": "^performance NEAR(rust python, 3)" => rows(Other);
-    }
-
-    /// Queries like those that the article runs on all rows.
-    large {
-        "common-term": "test" => rows(words(&["test"]));
-        "common-limit": "test" => How::Match(words(&["test"]), Limit);
-        "common-ranked": "test" => How::Match(words(&["test"]), Ranked);
-        "common-snippets": "test" => How::Match(words(&["test"]), Snippets);
-        "stem-term": "connection" => rows(words(&["connection"]));
-        // Every three letters of the last word are common; the word does not exist.
-        "no-hit": "interesting wherefores" => rows(words(&["interesting", "wherefores"]));
-        "rare-phrase": "\"crypto scam\"" => rows(phrase(&["crypto", "scam"]));
-        "initial-phrase": "^crypto + scam" => rows(starts(&["crypto", "scam"], false));
-        "rare-terms": "airbnb ruins everything" => rows(words(&["airbnb", "ruins", "everything"]));
-        "medium-complex": "\"machine learning\" OR NEAR(rust performance, 5)" => rows(Other);
-        "like-rare": "%xylogr%" => pattern(Like);
-        "glob-medium": "*PostgreSQL*" => pattern(Glob);
-        "regexp": r"[a-z](ing|ed) the\b" => pattern(Regexp);
-        // A letter with one diacritic, and one with two, which `remove_diacritics 1` leaves as it is.
-        "accented": "muller" => rows(Intended("müller".to_owned()));
-        "accented": "nguyen" => rows(Intended("nguyễn".to_owned()));
-        // The engine in 検索エンジン, a search engine: scripts without spaces make one word of both.
-        "cjk": "エンジン" => rows(words(&["エンジン"]));
-    }
-}
-
-fn owned(terms: &[&str]) -> Vec<String> {
-    terms.iter().map(|term| (*term).to_owned()).collect()
-}
-
-fn rows(meaning: Meaning) -> How {
-    How::Match(meaning, Shape::Rows)
-}
-
-fn pattern(operator: Operator) -> How {
-    Pattern(operator, PATTERN_COLUMN.to_owned())
-}
-
-fn words(terms: &[&str]) -> Meaning {
-    Meaning::Words(owned(terms))
-}
-
-fn phrase(terms: &[&str]) -> Meaning {
-    Meaning::Phrase(owned(terms))
-}
-
-fn starts(terms: &[&str], prefix: bool) -> Meaning {
-    Meaning::StartsWith(owned(terms), prefix)
-}
-
-fn column(name: &str, term: &str) -> Meaning {
-    Column(name.to_owned(), term.to_owned())
-}
-
-fn near(first: &str, second: &str, between: usize) -> Meaning {
-    Near(first.to_owned(), second.to_owned(), between)
-}
+/// Queries like those that the article runs on all rows.
+const LARGE: [(&str, &str); 10] = [
+    ("common-term", "test"),
+    ("common-limit", "test"),
+    ("common-ranked", "test"),
+    ("common-snippets", "test"),
+    ("stem-term", "connection"),
+    // Every three letters of the last word are common; the word does not exist.
+    ("no-hit", "interesting wherefores"),
+    ("rare-phrase", "\"crypto scam\""),
+    ("initial-phrase", "^crypto + scam"),
+    ("rare-terms", "airbnb ruins everything"),
+    ("medium-complex", "\"machine learning\" OR NEAR(rust performance, 5)"),
+];
 
 #[cfg(test)]
 mod tests {
@@ -390,7 +345,7 @@ mod tests {
 
     #[test]
     fn queries_of_a_file_are_chosen_by_set_and_class() {
-        let query = |class: &str| Query::new(class, "x", Query::own("x").how);
+        let query = |class: &str| Query::new(class, "x");
         let all = ["phrase", "rare-term", "common-limit", OWN].map(query);
         let list = Query::list(&all).unwrap();
         let chosen = |choice: &str| -> Vec<String> {
@@ -402,9 +357,7 @@ mod tests {
         assert_eq!(chosen("large"), ["rare-term", "common-limit", OWN]);
         assert_eq!(chosen("rare-term"), ["rare-term"]);
         assert!(chosen("near").is_empty());
-        for wrong in
-            ["what", "[{\"class\":\"none\",\"text\":\"\",\"how\":{\"pattern\":[\"like\",\"a\"]}}]"]
-        {
+        for wrong in ["what", "[{\"class\":\"none\",\"text\":\"\",\"pattern\":[\"like\",\"a\"]}]"] {
             let error = Query::of_file(wrong, "all").unwrap_err().to_string();
             assert!(error.contains("`text_queries`"), "{error}");
         }

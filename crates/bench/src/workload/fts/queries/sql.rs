@@ -2,7 +2,7 @@
 
 use script::effect::{literal, quoted};
 
-use super::{How, LIMIT, Operator, Query, Shape};
+use super::{LIMIT, Operator, Query, Shape};
 use crate::parameters::Choice;
 use crate::workload::fts::table::{Kind, TABLE, TableOptions};
 use crate::workload::fts::truth::Meaning::{self, Column, Phrase, Prefix, StartsWith, Words};
@@ -20,20 +20,16 @@ pub(crate) struct Sql {
 impl Query {
     /// Returns the query in SQL, or why this table cannot answer it.
     pub(crate) fn sql(&self, options: &TableOptions, columns: &[String]) -> Result<Sql, String> {
-        match (&self.how, options.kind) {
-            (How::Pattern(operator, column), _) => {
-                self.pattern_sql(*operator, column, options, columns)
-            }
-            (How::Match(_, shape), Kind::Fts5) => Ok(self.match_sql(*shape, options)),
-            (How::Match(meaning, shape), Kind::Plain | Kind::Indexed) => {
-                like_sql(meaning, *shape, columns)
-            }
+        match (&self.pattern, options.kind) {
+            (Some((operator, column)), _) => self.pattern_sql(*operator, column, options, columns),
+            (None, Kind::Fts5) => Ok(self.match_sql(options)),
+            (None, Kind::Plain | Kind::Indexed) => like_sql(&self.meaning(), self.shape(), columns),
         }
     }
 
-    fn match_sql(&self, shape: Shape, options: &TableOptions) -> Sql {
+    fn match_sql(&self, options: &TableOptions) -> Sql {
         let columns = if options.keeps_texts() { "*" } else { "rowid" };
-        let (columns, tail) = match shape {
+        let (columns, tail) = match self.shape() {
             Shape::Rows => (columns.to_owned(), String::new()),
             Shape::Limit => (columns.to_owned(), format!(" LIMIT {LIMIT}")),
             Shape::Ranked => (columns.to_owned(), format!(" ORDER BY rank LIMIT {LIMIT}")),

@@ -13,7 +13,7 @@ use lab::level::Settings;
 use lab::trial::Measured;
 
 use self::changes::{Changes, Kind, Model};
-use super::execute::{Cache, Effort, Executor, add_regexp, can_answer};
+use super::execute::{Cache, Executor, add_regexp, answered_once};
 use super::load::{BATCH, make_and_fill};
 use super::queries::{self, Query, QueryChoice, Sql};
 use super::source::{GeneratorParameters, Source};
@@ -102,8 +102,8 @@ impl Declared for FtsUpdate {
         parameters.fill(trial, &connection, &source, &mut measured)?;
 
         (trial.phase)("change");
-        let effort = Effort { repeat: parameters.repeat, limit: None };
-        let executor = Executor::new(trial, options, &path, Cache::Warm, effort);
+        let (cache, repeat, limit) = (Cache::Warm, parameters.repeat, None);
+        let executor = Executor { trial, options, path: &path, cache, repeat, limit };
         let probe = Probe::prepare(&executor, &connection, options, &source, &queries)?;
         let model = parameters.change(trial, &probe, &source, &mut measured)?;
         finish(&probe, options.finish, &mut measured)?;
@@ -154,7 +154,7 @@ impl Parameters {
         let mut model = Model::new(source.rows, self.kind, trial.seed);
         let begin = sqlite::begin_statement(trial.settings);
         let mut changes = Changes::prepare(probe.connection, &self.options, source, begin)?;
-        let mut work = Work::new();
+        let mut work = Work::default();
         probe.run(&query_phase(0), measured)?;
         let mut done = 0;
         for part in 1..=PARTS {
@@ -178,6 +178,7 @@ impl Parameters {
 }
 
 /// Result of the changes, without the queries among them.
+#[derive(Default)]
 struct Work {
     active: Duration,
     cpu: CpuTime,
@@ -186,10 +187,6 @@ struct Work {
 }
 
 impl Work {
-    fn new() -> Work {
-        Work { active: Duration::ZERO, cpu: CpuTime::default(), histogram: LatencyHistogram::new() }
-    }
-
     fn add(&mut self, (time, cpu): (Duration, CpuTime)) {
         self.active += time;
         self.cpu = self.cpu.plus(cpu);
@@ -232,7 +229,7 @@ impl<'a, 't, 'p> Probe<'a, 't, 'p> {
         for query in all {
             // Queries that this kind of table cannot answer are left out in every phase.
             if let Ok(sql) = query.sql(options, &source.columns)
-                && can_answer(connection, &sql)?
+                && answered_once(connection, &sql)?.is_some()
             {
                 queries.push((query, sql));
             }

@@ -165,7 +165,7 @@ fn load(
     parameters: &Parameters,
     data: &mut [i64],
 ) -> Result<Loaded> {
-    let mut histogram = LatencyHistogram::new();
+    let mut histogram = LatencyHistogram::default();
     let piece = parameters.rows_per_statement();
     let mut windows = Windows::new(data.len(), piece, parameters.stop_after);
     let begin = sqlite::begin_statement(settings);

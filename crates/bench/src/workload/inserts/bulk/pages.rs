@@ -108,7 +108,7 @@ pub(super) fn load_pages(
 ) -> Result<Loaded> {
     let request = request(parameters, trial.settings, path);
     let mut source = BatchSource::new("the rows", &schema(), batches.into_iter());
-    let histogram = LatencyHistogram::new();
+    let histogram = LatencyHistogram::default();
     let mut windows = Windows::new(parameters.rows, parameters.rows, None);
     let cpu_before = CpuTime::now()?;
     let start = Instant::now();

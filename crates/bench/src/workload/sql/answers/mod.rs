@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use engine::{Connection, Step, Value};
+use engine::{Connection, Step};
 use lab::trial::{Answer, Facet, StatementRecord};
 use script::effect::{depends_on_chance, names, quoted, written};
 use script::may_be_open;
@@ -140,7 +140,7 @@ fn mark_open(answers: &mut Vec<Answer>, others: [Option<&Vec<Answer>>; 2]) {
 fn workload(trial: &Trial<'_>, connection: &Connection) -> Result<Workload, TrialError> {
     let seed = trial.seed.child("answers");
     let mut workload = Workload::read(connection, trial.settings, trial.directory, seed, 0)?;
-    let by_chance = columns_by_chance(connection)?;
+    let by_chance = columns_by_chance(connection);
     let of_suite = || workload.suite.statements().flat_map(|statement| written(&statement.sql));
     let written: BTreeSet<String> = of_suite().collect();
     workload.suite.mark_volatile(|statement| {
@@ -156,20 +156,16 @@ fn workload(trial: &Trial<'_>, connection: &Connection) -> Result<Workload, Tria
 }
 
 /// Returns the columns whose default depends on chance or the present time, with their tables.
-fn columns_by_chance(connection: &Connection) -> Result<Vec<(String, String)>, TrialError> {
+fn columns_by_chance(connection: &Connection) -> Vec<(String, String)> {
     let sql = "SELECT m.name, c.name, c.dflt_value FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table' AND c.dflt_value IS NOT NULL";
-    let mut found = Vec::new();
     // Old versions have no table-valued PRAGMAs.
-    for row in
-        connection.query_all(&sql.replace("sqlite_schema", "sqlite_master")).unwrap_or_default()
-    {
-        if let [Value::Text(table), Value::Text(column), Value::Text(default)] = &row[..]
-            && depends_on_chance(default)
-        {
-            found.push((table.clone(), column.clone()));
-        }
-    }
-    Ok(found)
+    let sql = sql.replace("sqlite_schema", "sqlite_master");
+    let columns = connection.query_rows(&sql, |row| {
+        let default = depends_on_chance(row.column_text(2)?);
+        Ok((row.column_text(0)?.to_owned(), row.column_text(1)?.to_owned(), default))
+    });
+    let columns = columns.unwrap_or_default().into_iter().filter(|(.., by_chance)| *by_chance);
+    columns.map(|(table, column, _)| (table, column)).collect()
 }
 
 /// Executes the scripts on a database with the rows of its tables in an order.
@@ -212,42 +208,32 @@ fn pass(
 /// Returns the tables that the statements of a workload write, by their text and by SQLite's bytecode, which knows of triggers and
 /// foreign keys; with whether chance decides the contents.
 fn written_tables(connection: &Connection, workload: &Workload) -> BTreeMap<String, bool> {
-    let query = |sql: &str| connection.query_all(sql).unwrap_or_default();
-    let roots: BTreeMap<i64, String> = query("SELECT rootpage, tbl_name FROM sqlite_master")
-        .into_iter()
-        .filter_map(|row| match &row[..] {
-            [Value::Integer(root), Value::Text(table)] if *root > 0 => Some((*root, table.clone())),
-            _ => None,
+    let roots = connection
+        .query_rows("SELECT rootpage, tbl_name FROM sqlite_master WHERE rootpage > 0", |row| {
+            Ok((row.column_i64(0), row.column_text(1)?.to_owned()))
+        });
+    let roots: BTreeMap<i64, String> = roots.unwrap_or_default().into_iter().collect();
+    let triggers = connection
+        .query_rows("SELECT sql FROM sqlite_master WHERE type = 'trigger'", |row| {
+            Ok(row.column_text(0)?.to_owned())
         })
-        .collect();
-    let triggers = query("SELECT sql FROM sqlite_master WHERE type = 'trigger'");
-    let by_trigger: BTreeSet<String> = triggers
-        .iter()
-        .filter_map(|row| match &row[..] {
-            [Value::Text(sql)] if depends_on_chance(sql) => Some(written(sql)),
-            _ => None,
-        })
-        .flatten()
-        .collect();
+        .unwrap_or_default();
+    let by_trigger = triggers.iter().filter(|sql| depends_on_chance(sql));
+    let by_trigger: BTreeSet<String> = by_trigger.flat_map(|sql| written(sql)).collect();
     let mut tables = BTreeMap::new();
     for statement in workload.suite.statements() {
         let mut own = written(&statement.sql);
-        for row in query(&format!("EXPLAIN {}", statement.sql)) {
-            let root = match &row[..] {
-                [_, Value::Text(name), _, Value::Integer(root), Value::Integer(0), ..]
-                    if name == "OpenWrite" =>
-                {
-                    root
-                }
-                [_, Value::Text(name), Value::Integer(root), Value::Integer(0), ..]
-                    if name == "Clear" =>
-                {
-                    root
-                }
-                _ => continue,
-            };
-            own.extend(roots.get(root).map(|table| table.to_lowercase()));
-        }
+        let explain = format!("EXPLAIN {}", statement.sql);
+        // The operation, and its first three operands. The last one named here is the number of the database.
+        let program = connection.query_rows(&explain, |row| {
+            let operands = [2, 3, 4].map(|column| row.column_i64(column));
+            Ok(match (row.column_text(1)?, operands) {
+                ("OpenWrite", [_, root, 0]) | ("Clear", [root, 0, _]) => roots.get(&root),
+                _ => None,
+            })
+        });
+        let written = program.unwrap_or_default().into_iter().flatten();
+        own.extend(written.map(|table| table.to_lowercase()));
         for table in own {
             let by_chance = statement.volatile || by_trigger.contains(&table);
             *tables.entry(table).or_default() |= by_chance;
@@ -269,11 +255,11 @@ fn hide_tables(
     if rows == Rows::Backwards {
         connection.execute("PRAGMA reverse_unordered_selects = 1")?;
     }
-    let all = connection.query_all(
+    let all = connection.query_rows(
         "SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' AND sql NOT LIKE 'CREATE VIRTUAL%'",
+        |row| Ok([0, 1, 2].map(|column| row.column_value(column).to_string())),
     )?;
-    for row in all {
-        let [Value::Text(name), Value::Text(kind), Value::Text(sql)] = &row[..] else { continue };
+    for [name, kind, sql] in all {
         if written.contains_key(&name.to_lowercase()) {
             continue;
         }
@@ -282,9 +268,11 @@ fn hide_tables(
             let _ = connection.execute(&format!("CREATE TEMP{}", &sql["CREATE".len()..]));
             continue;
         }
-        let key: Vec<String> =
-            key_of(connection, name).iter().map(|column| format!("{column} {direction}")).collect();
-        let name = quoted(name);
+        let key: Vec<String> = key_of(connection, &name)
+            .iter()
+            .map(|column| format!("{column} {direction}"))
+            .collect();
+        let name = quoted(&name);
         let view = format!(
             "CREATE TEMP VIEW {name} AS SELECT * FROM main.{name} ORDER BY {} LIMIT -1",
             key.join(", ")
@@ -306,12 +294,11 @@ fn key_of(connection: &Connection, table: &str) -> Vec<String> {
     if connection.prepare(&format!("SELECT rowid FROM main.{}", quoted(table))).is_ok() {
         return vec!["rowid".to_owned()];
     }
-    let info = connection.query_all(&format!("PRAGMA main.table_info({})", quoted(table)));
-    let columns = info.unwrap_or_default().into_iter().filter_map(|row| match &row[..] {
-        [_, Value::Text(name), _, _, _, Value::Integer(1..)] => Some(quoted(name)),
-        _ => None,
+    let info = format!("PRAGMA main.table_info({})", quoted(table));
+    let columns = connection.query_rows(&info, |row| {
+        Ok((row.column_i64(5) > 0).then_some(quoted(row.column_text(1)?)))
     });
-    columns.collect()
+    columns.unwrap_or_default().into_iter().flatten().collect()
 }
 
 /// Digests the rows of tables with their rowids; columns whose default depends on chance are left out. A table that is too large
@@ -321,18 +308,15 @@ fn contents(
     tables: &BTreeMap<String, bool>,
 ) -> Result<Answers, TrialError> {
     connection.limit_steps(STEPS)?;
-    let by_chance = columns_by_chance(connection)?;
+    let by_chance = columns_by_chance(connection);
     let mut contents = Answers::new();
     for (table, is_by_chance) in tables {
-        let info = connection.query_all(&format!("PRAGMA main.table_info({})", quoted(table)))?;
-        let columns = info.into_iter().filter_map(|row| match row.into_iter().nth(1) {
-            Some(Value::Text(name)) => Some(name),
-            _ => None,
-        });
-        let is_fixed = |column: &String| {
+        let info = format!("PRAGMA main.table_info({})", quoted(table));
+        let mut columns = connection.query_rows(&info, |row| Ok(row.column_text(1)?.to_owned()))?;
+        columns.retain(|column| {
             !by_chance.iter().any(|(of, name)| of.eq_ignore_ascii_case(table) && name == column)
-        };
-        let columns: Vec<String> = columns.filter(is_fixed).map(|name| quoted(&name)).collect();
+        });
+        let columns: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
         let (key, name) = (key_of(connection, table), quoted(table));
         if columns.is_empty() || key.is_empty() {
             continue;
