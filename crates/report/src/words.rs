@@ -8,7 +8,7 @@ use lab::claims::Verdict;
 use lab::metric;
 use lab::tier::{Accident, Class, Loss, RareLoss, Tier};
 
-use crate::document::{Count, Tone};
+use crate::document::{Cell, Column, Count, Sign, Tone};
 use crate::figures;
 
 /// Stands for a missing measurement.
@@ -23,7 +23,7 @@ pub(crate) const UPPER_BOUND: &str = "upper bound";
 pub(crate) const UPPER_BOUND_SIGN: &str = "□";
 
 /// The sign of a verdict and what it means.
-pub(crate) fn verdict_mark(verdict: Verdict) -> (&'static str, Tone) {
+pub(crate) fn verdict_mark(verdict: Verdict) -> Sign {
     match verdict {
         Verdict::Confirmed => ("✓", Tone::Good),
         Verdict::Refuted => ("✗", Tone::Bad),
@@ -43,7 +43,7 @@ pub(crate) fn verdict_counts(count: impl Fn(Verdict) -> usize) -> Vec<Count> {
 }
 
 /// The sign of a standing and what it means.
-pub(crate) fn mark(standing: ComparisonResult) -> (&'static str, Tone) {
+pub(crate) fn mark(standing: ComparisonResult) -> Sign {
     match standing {
         ComparisonResult::Baseline => ("◆", Tone::Baseline),
         ComparisonResult::Better => ("▲", Tone::Better),
@@ -68,7 +68,7 @@ pub(crate) fn standing_words(standing: ComparisonResult) -> &'static str {
 }
 
 /// The sign of a loss: a circle, the emptier the more is lost, and a cross for corruption.
-pub(crate) fn loss_mark(loss: Option<Loss>) -> (&'static str, Tone) {
+pub(crate) fn loss_mark(loss: Option<Loss>) -> Sign {
     match loss {
         Some(Loss::Nothing) => ("●", Tone::Good),
         Some(Loss::LastTransaction) => ("◕", Tone::Middle),
@@ -158,6 +158,16 @@ pub(crate) fn metric_heading(name: &str) -> String {
         Some((_, phase)) if metric.is_some() => format!("{heading}, {phase}"),
         _ => heading.to_owned(),
     }
+}
+
+/// A column of figures of a metric.
+pub(crate) fn metric_column(name: &str) -> Column {
+    Column { about: Some(name.to_owned()), ..Column::right(metric_heading(name)) }
+}
+
+/// A cell with a figure of a metric.
+pub(crate) fn metric_cell(value: Option<f64>, name: &str) -> Cell {
+    Cell::figure(value, |value| figures::figure(value, name))
 }
 
 /// The metric as the heading of an axis: `Rows a second, higher is better`.

@@ -393,8 +393,8 @@ fn count(value: Option<i64>, base: Option<i64>) -> Cell {
     let (Some(value), Some(base)) = (value, base) else { return cell };
     let change = (value - base) as f64 / base.max(1) as f64;
     match change {
-        change if change > CHANGE => cell.signed("▲", Tone::Worse),
-        change if change < -CHANGE => cell.signed("▼", Tone::Better),
+        change if change > CHANGE => cell.signed(("▲", Tone::Worse)),
+        change if change < -CHANGE => cell.signed(("▼", Tone::Better)),
         _ => cell,
     }
 }

@@ -389,6 +389,16 @@ impl VariantAnalysis {
         self.trials.failed + self.trials.timed_out == 0
     }
 
+    /// Returns its median over trials in this metric; `None` if no trial has it.
+    pub fn median(&self, metric: &str) -> Option<f64> {
+        Some(self.summaries.get(metric)?.median)
+    }
+
+    /// Returns the comparison with the baseline in the metric of its experiment; `None` if the rounds are too few for one.
+    pub fn estimate(&self) -> Option<&Estimate> {
+        Some(&self.effect.as_ref()?.estimate)
+    }
+
     /// Returns whether it was not measured.
     pub fn unmeasured(&self) -> bool {
         self.trials.measured == 0

@@ -2,14 +2,14 @@
 
 use lab::comparison::{Change, Count, Figure, Ratio};
 
-use crate::document::{Cell, Tone};
+use crate::document::{Cell, Column, Sign, Tone};
 use crate::figures::{self, figure, percent, ratio_without_interval};
 
 /// The smallest relative change that three digits of a ratio show.
 const VISIBLE: f64 = 0.005;
 
 /// Returns the sign of a change and its tone.
-pub(super) fn mark(change: Change) -> (&'static str, Tone) {
+pub(super) fn mark(change: Change) -> Sign {
     match change {
         Change::Same => ("=", Tone::Same),
         Change::Better => ("▲", Tone::Better),
@@ -37,6 +37,11 @@ pub(super) fn count(count: Count, metric: &str) -> String {
     }
 }
 
+/// Returns the columns of the cells of a counter.
+pub(super) fn columns() -> [Column; 3] {
+    [Column::right("base"), Column::right("new"), Column::left("new / base")]
+}
+
 /// Returns the cells of a counter of the base, of the new side, and of its ratio.
 pub(super) fn counter(figure: &Figure) -> [Cell; 3] {
     let [base, new] =
@@ -59,7 +64,6 @@ pub(super) fn both(figure: Option<&Figure>) -> Cell {
 
 /// Returns the new value divided by that of the base, or the reason for no verdict.
 fn ratio(figure: &Figure) -> Cell {
-    let (sign, tone) = mark(figure.change);
     let text = match (figure.change, figure.ratio()) {
         (Change::NotExact, _) => "does not repeat".to_owned(),
         (Change::Missing, _) => "–".to_owned(),
@@ -68,7 +72,7 @@ fn ratio(figure: &Figure) -> Cell {
         (_, Some(0.0)) => "none left".to_owned(),
         _ => "new".to_owned(),
     };
-    Cell { value: figure.ratio(), ..Cell::new(text).signed(sign, tone) }
+    Cell { value: figure.ratio(), ..Cell::new(text).signed(mark(figure.change)) }
 }
 
 /// Returns the cells of a counter of a single counting pass, which is a fact and no verdict.
@@ -80,7 +84,7 @@ pub(super) fn counter_of_a_pass(figure: &Figure) -> [Cell; 3] {
         }
         _ => "counted once".to_owned(),
     };
-    [base, new, Cell::new(how_much).signed("?", Tone::Doubt)]
+    [base, new, Cell::new(how_much).signed(("?", Tone::Doubt))]
 }
 
 /// Writes a ratio of exact counters that is not 1, however near to it: `×1.25`, `0.2 % more`.

@@ -7,10 +7,11 @@ use lab::comparison::{
 
 use super::{add_qualified, cells, sections, unmatched};
 use crate::document::{
-    Abridge, Block, Cell, Column, Document, Item, Row, Section, Sentence, Table, Tone, joined,
+    Abridge, Block, Cell, Column, Document, Item, Row, Section, Sentence, Sign, Table, Tone,
+    joined, led,
 };
 use crate::figures::count;
-use crate::words::metric_heading;
+use crate::words::{metric_column, metric_heading};
 
 /// Most characters of a statement that a table quotes.
 const QUOTED: usize = 70;
@@ -25,14 +26,15 @@ const NAMED: usize = 5;
 
 /// Returns the changes from the base to each other side.
 pub fn exact(comparisons: &[ExactComparison]) -> Document {
-    let mut document =
-        Document { title: "What changed, by counters".to_owned(), ..Document::default() };
     let several = comparisons.len() > 1;
-    document.about.extend(comparisons.first().map(|comparison| side("base", &comparison.base)));
-    document.about.extend(comparisons.iter().map(|comparison| side("new", &comparison.new)));
-    document.about.push(
-        "Counters, plans and answers are the same on every machine; no time is measured.".into(),
-    );
+    let base = comparisons.first().map(|comparison| side("base", &comparison.base));
+    let new = comparisons.iter().map(|comparison| side("new", &comparison.new));
+    let how = "Counters, plans and answers are the same on every machine; no time is measured.";
+    let mut document = Document {
+        title: "What changed, by counters".to_owned(),
+        about: base.into_iter().chain(new).chain([how.into()]).collect(),
+        ..Document::default()
+    };
     for (number, comparison) in comparisons.iter().enumerate() {
         let name = several.then_some(comparison.new.name.as_str());
         let suffix = if number > 0 { format!("-{}", number + 1) } else { String::new() };
@@ -75,30 +77,28 @@ fn summary(comparison: &ExactComparison) -> Vec<Block> {
     let items = all.map(|severity| statements_of(comparison, severity));
     let tables = comparison.written.iter().filter_map(|(name, change)| {
         let words = format!(" has other contents afterwards: {}.", change.difference()?);
-        let (sign, tone, _) = severity_words(Severity::Answer);
         let text = Sentence::from("The table ").and_code(name).words(words);
-        Some(Item { sign: Some(sign), tone, ..Item::new(text) })
+        Some(Item::signed(severity_words(Severity::Answer).0, text))
     });
     let items = tables.chain(items.into_iter().chain([whole(comparison)]).flatten());
     Block::list(items).into_iter().collect()
 }
 
 /// Returns the sign of a severity, its tone, and the words for statements that have it.
-fn severity_words(severity: Severity) -> (&'static str, Tone, &'static str) {
-    match severity {
-        Severity::Answer => ("✗", Tone::Bad, "answered differently"),
-        Severity::Scan => (
-            "▼",
-            Tone::Worse,
-            "read a table whole that was searched before, and need more VM steps",
-        ),
-        Severity::More => ("▼", Tone::Worse, "need more work"),
-        Severity::Less => ("▲", Tone::Better, "need less work"),
-        Severity::Mixed => {
-            ("≠", Tone::Neutral, "have another plan, or counters that changed in both directions")
+fn severity_words(severity: Severity) -> (Sign, &'static str) {
+    let (change, words) = match severity {
+        Severity::Answer => return (("✗", Tone::Bad), "answered differently"),
+        Severity::Scan => {
+            (Change::Worse, "read a table whole that was searched before, and need more VM steps")
         }
-        Severity::Same => ("=", Tone::Same, "have the same plan and no counter that changed"),
-    }
+        Severity::More => (Change::Worse, "need more work"),
+        Severity::Less => (Change::Better, "need less work"),
+        Severity::Mixed => {
+            (Change::Other, "have another plan, or counters that changed in both directions")
+        }
+        Severity::Same => (Change::Same, "have the same plan and no counter that changed"),
+    };
+    (cells::mark(change), words)
 }
 
 /// Counts the statements of this severity and names the first of them.
@@ -108,7 +108,7 @@ fn statements_of(comparison: &ExactComparison, severity: Severity) -> Option<Ite
     if severity == Severity::Less {
         names.reverse();
     }
-    let (sign, tone, words) = severity_words(severity);
+    let (sign, words) = severity_words(severity);
     let (number, all) = (count(names.len()), count(comparison.statements.len()));
     let mut text = Sentence::from(format!("{number} of {all} statements {words}"));
     if severity != Severity::Same {
@@ -118,7 +118,7 @@ fn statements_of(comparison: &ExactComparison, severity: Severity) -> Option<Ite
             text = text.words(format!(" and {} others", count(names.len() - NAMED)));
         }
     }
-    (!names.is_empty()).then(|| Item { sign: Some(sign), tone, ..Item::new(text.words(".")) })
+    (!names.is_empty()).then(|| Item::signed(sign, text.words(".")))
 }
 
 /// Names the counters of the whole work that changed.
@@ -143,12 +143,8 @@ fn statements(comparison: &ExactComparison) -> Vec<Block> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let counters = OF_STATEMENT.map(|metric| Column {
-        about: Some(metric.to_owned()),
-        ..Column::right(metric_heading(metric))
-    });
     let first = [Column::left("statement"), Column::left("change")];
-    let columns = first.into_iter().chain(counters);
+    let columns = first.into_iter().chain(OF_STATEMENT.map(metric_column));
     let table = Table::new("statements that changed", columns, rows)
         .sortable()
         .dense()
@@ -182,8 +178,10 @@ fn change(statement: &StatementComparison) -> Cell {
         _ => String::new(),
     };
     let severity = statement.severity();
-    let (sign, tone, _) = severity_words(severity);
-    let (sign, tone) = if severity == Severity::Same { ("?", Tone::Doubt) } else { (sign, tone) };
+    let sign = match severity {
+        Severity::Same => cells::mark(Change::NotExact),
+        _ => severity_words(severity).0,
+    };
     let words = match (severity, &statement.plan) {
         (Severity::Answer, _) => statement.answer.difference().unwrap_or_default(),
         (Severity::Scan, plan) => {
@@ -197,7 +195,7 @@ fn change(statement: &StatementComparison) -> Cell {
         (Severity::Same, _) => "does not repeat".to_owned(),
     };
     let rewritten = statement.new_sql.as_ref().map_or("", |_| "the text changed, too");
-    Cell::new(format!("{words}{steps}")).signed(sign, tone).with_below(rewritten)
+    Cell::new(format!("{words}{steps}")).signed(sign).with_below(rewritten)
 }
 
 /// Returns the plans of both sides, next to each other.
@@ -228,23 +226,17 @@ fn plans(comparison: &ExactComparison) -> Vec<Block> {
 
 fn totals(comparison: &ExactComparison) -> Vec<Block> {
     let is_zero = |count: Count| count.exact() == Some(0.0);
-    let counted = comparison.totals.iter();
-    let counted = counted.filter(|figure| !(is_zero(figure.base) && is_zero(figure.new)));
-    let counted = counted.filter(|figure| figure.change != Change::Missing);
+    let counted = comparison.totals.iter().filter(|figure| {
+        !(is_zero(figure.base) && is_zero(figure.new)) && figure.change != Change::Missing
+    });
     let row = |figure: &Figure| {
-        let name = Cell::new(metric_heading(&figure.metric));
-        Row::led(name, cells::counter(figure))
+        Row::led(Cell::new(metric_heading(&figure.metric)), cells::counter(figure))
     };
     let rows: Vec<Row> = counted.map(row).collect();
-    let columns = [
-        Column::left("counter"),
-        Column::right("base"),
-        Column::right("new"),
-        Column::left("new / base"),
-    ];
     if rows.is_empty() {
         return Vec::new();
     }
+    let columns = led(Column::left("counter"), cells::columns());
     vec![Block::table(Table::new("counters of the whole work", columns, rows))]
 }
 

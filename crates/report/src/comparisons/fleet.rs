@@ -13,10 +13,10 @@ use lab::stats::Interval;
 use super::cells::{mark, measured};
 use crate::document::{
     Abridge, Block, Cell, Chart, Column, Document, Fold, Forest, ForestRow, Item, Kind, Map,
-    MapCell, MapRow, Mark, Marks, Plot, Row, Scale, Section, Sentence, Table, Tone, led,
+    MapCell, MapRow, Mark, Marks, Plot, Row, Scale, Section, Sentence, Table, Tone, blocks, led,
 };
 use crate::figures::{ratio_alone, significant, with_unit};
-use crate::words::{verdict_counts, verdict_mark};
+use crate::words::{plural, verdict_counts, verdict_mark};
 
 /// Machines that a plot shows one by one; of more, the most extreme ones.
 const DRAWN: usize = 40;
@@ -29,32 +29,24 @@ machines. Different kinds of disks are never averaged, and unknown ones have no 
 /// Returns the report of a fleet; `pages` are the page of each group by its name.
 pub fn fleet(analysis: &FleetAnalysis, run: &str, pages: &[(String, String)]) -> Document {
     let experiments = analysis.experiments.iter().enumerate();
-    let mut sections = vec![Section::new(
-        "agreement",
-        Kind::Highlights,
-        "What holds everywhere, and what depends on the machine",
-        highlights(analysis),
-    )];
-    sections.extend(experiments.map(|(index, experiment)| {
-        let anchor = format!("experiment-{}", index + 1);
-        let mut section =
-            Section::new(&anchor, Kind::Chapter, "", of_experiment(experiment, analysis));
-        section.title = Sentence::marked(&experiment.question);
-        section.eyebrow = Sentence::code(&experiment.key);
-        section
+    let title = "What holds everywhere, and what depends on the machine";
+    let agreement = Section::new("agreement", Kind::Highlights, title, highlights(analysis));
+    let mut sections = vec![agreement];
+    sections.extend(experiments.map(|(index, experiment)| Section {
+        anchor: format!("experiment-{}", index + 1),
+        title: Sentence::marked(&experiment.question),
+        eyebrow: Sentence::code(&experiment.key),
+        blocks: of_experiment(experiment, analysis),
+        ..Section::default()
     }));
-    sections.push(Section::new(
-        "machines",
-        Kind::Chapter,
-        "The machines",
-        machines(analysis, pages),
-    ));
+    let machines = machines(analysis, pages);
+    sections.push(Section::new("machines", Kind::Chapter, "The machines", machines));
     Document {
         title: "A run over a fleet".to_owned(),
         on: Some(format!(
             "{} in {}",
             counted(analysis.machines.len(), "machine"),
-            counted(analysis.classes.len(), "class")
+            plural(analysis.classes.len(), "class", "classes")
         )),
         about: vec![Sentence::from("run: ").and_code(run)],
         sections,
@@ -63,36 +55,24 @@ pub fn fleet(analysis: &FleetAnalysis, run: &str, pages: &[(String, String)]) ->
 }
 
 fn counted(count: usize, what: &str) -> String {
-    match (count, what) {
-        (1, _) => format!("1 {what}"),
-        (_, "class") => format!("{count} classes"),
-        _ => format!("{count} {what}s"),
-    }
+    plural(count, what, &format!("{what}s"))
 }
 
 /// Returns missing answers and disagreements first, then the effects that all machines share.
 fn highlights(analysis: &FleetAnalysis) -> Vec<Block> {
+    let experiments = || analysis.experiments.iter();
+    let variants = || experiments().flat_map(|it| it.variants.iter().map(move |own| (it, own)));
+    let (disagreeing, agreeing): (Vec<_>, Vec<_>) =
+        variants().partition(|(_, variant)| variant.disagrees());
     let mut items: Vec<Item> = analysis.unanswered.iter().map(unanswered).collect();
-    for experiment in &analysis.experiments {
-        let disagreeing = experiment.variants.iter().filter(|variant| variant.disagrees());
-        items
-            .extend(disagreeing.map(|disagreeing| disagreement(experiment, disagreeing, analysis)));
-    }
+    items.extend(disagreeing.into_iter().map(|(of, variant)| disagreement(of, variant, analysis)));
     items.extend(apart(analysis));
-    for experiment in &analysis.experiments {
-        let claims = experiment.claims.iter().filter(|claim| claim.overall == Agreement::Differ);
-        items.extend(claims.map(|claim| divided(experiment, claim)));
-    }
-    for experiment in &analysis.experiments {
-        for variant in experiment.variants.iter().filter(|variant| !variant.disagrees()) {
-            items.extend(
-                variant
-                    .summaries
-                    .iter()
-                    .filter_map(|summary| everywhere(experiment, variant, summary)),
-            );
-        }
-    }
+    let claims = experiments().flat_map(|it| it.claims.iter().map(move |claim| (it, claim)));
+    let differing = claims.filter(|(_, claim)| claim.overall == Agreement::Differ);
+    items.extend(differing.map(|(experiment, claim)| divided(experiment, claim)));
+    items.extend(agreeing.into_iter().flat_map(|(of, variant)| {
+        variant.summaries.iter().filter_map(move |summary| everywhere(of, variant, summary))
+    }));
     if items.is_empty() {
         items.push(Item::new(nothing_found(analysis)));
     }
@@ -153,17 +133,16 @@ fn disagreement(
     analysis: &FleetAnalysis,
 ) -> Item {
     let names = |indices: &[usize]| {
-        let shown = indices.iter().take(3).map(|index| analysis.machines[*index].agent.clone());
+        let shown = indices.iter().take(3).map(|index| analysis.machines[*index].agent.as_str());
         let shown = shown.collect::<Vec<_>>().join(", ");
         match indices.len().saturating_sub(3) {
             0 => shown,
             more => format!("{shown} and {more} more"),
         }
     };
+    let (above, below) = (names(&variant.above), names(&variant.below));
     let text = named(experiment, variant).words(format!(
-        ": the machines disagree. The ratio is above 1 on {} and below 1 on {}.",
-        names(&variant.above),
-        names(&variant.below)
+        ": the machines disagree. The ratio is above 1 on {above} and below 1 on {below}."
     ));
     Item {
         below: variant.explained.iter().map(|one| Sentence::from(explained(one))).collect(),
@@ -215,34 +194,25 @@ fn between(interval: Interval) -> String {
 }
 
 fn of_experiment(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Vec<Block> {
-    let mut blocks = vec![
-        Block::small(format!(
-            "{LEAD} The baseline is {}, the metric {}.",
-            experiment.baseline, experiment.metric
-        )),
-        summaries(experiment),
-    ];
-    blocks.extend(by_class(experiment, analysis));
-    blocks.extend(claims(experiment, analysis));
-    blocks.extend(map_block(experiment, analysis));
-    for variant in &experiment.variants {
-        blocks.extend(forest(experiment, variant, analysis));
+    let (baseline, metric) = (&experiment.baseline, &experiment.metric);
+    let of_variant = |variant: &FleetVariant| {
         let attributes = variant.explained.iter().map(|one| Item::new(explained(one)));
-        blocks.extend(Block::list(attributes));
-    }
-    blocks
+        blocks![forest(experiment, variant, analysis), Block::list(attributes)]
+    };
+    blocks![
+        Block::small(format!("{LEAD} The baseline is {baseline}, the metric {metric}.")),
+        summaries(experiment),
+        by_class(experiment, analysis),
+        claims(experiment, analysis),
+        map_block(experiment, analysis),
+        experiment.variants.iter().flat_map(of_variant),
+    ]
 }
 
 /// Returns the summaries, a row for each variant and kind of disk.
 fn summaries(experiment: &FleetExperiment) -> Block {
-    let columns = [
-        Column::left("variant"),
-        Column::left("disks"),
-        Column::right("machines"),
-        Column::right("mean ratio"),
-        Column::right("on another machine"),
-        Column::right("I²"),
-    ];
+    let figures = ["machines", "mean ratio", "on another machine", "I²"].map(Column::right);
+    let columns = ["variant", "disks"].map(Column::left).into_iter().chain(figures);
     let rows = experiment.variants.iter().flat_map(|variant| {
         let rows = variant.summaries.iter().map(|summary| summary_row(variant, summary));
         let rows: Vec<Row> = rows.collect();
@@ -276,14 +246,12 @@ fn by_class(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Option<Bl
     if experiment.variants.iter().all(|variant| variant.classes.is_empty()) {
         return None;
     }
-    let classes = analysis.classes.iter();
-    let columns = led(Column::left("variant"), classes.map(|class| Column::right(class.as_str())));
+    let classes = || analysis.classes.iter();
+    let columns =
+        led(Column::left("variant"), classes().map(|class| Column::right(class.as_str())));
     let row = |variant: &FleetVariant| {
-        let classes = analysis
-            .classes
-            .iter()
-            .map(|class| Cell::number(variant.classes.get(class).map(|ratio| measured(*ratio))));
-        Row::led(Cell::code(&variant.name), classes)
+        let ratio = |class| variant.classes.get(class).map(|ratio| measured(*ratio));
+        Row::led(Cell::code(&variant.name), classes().map(|class| Cell::number(ratio(class))))
     };
     let rows = experiment.variants.iter().map(row);
     let table = Table::new("ratio by class", columns, rows);
@@ -317,7 +285,7 @@ fn verdict_of_class(claim: &FleetClaim, class: &str) -> Cell {
         (Some(all), Some(agreement @ (Agreement::Differ | Agreement::Undecided))) => {
             let sign = if agreement == Agreement::Differ { "≠" } else { "?" };
             let without = claim.without_verdict.get(class).copied();
-            Cell::new(counted_verdicts(all, without.unwrap_or(0))).signed(sign, Tone::Doubt)
+            Cell::new(counted_verdicts(all, without.unwrap_or(0))).signed((sign, Tone::Doubt))
         }
         (_, Some(agreement)) => agreement_cell(agreement),
         (_, None) => Cell::number(None),
@@ -333,12 +301,9 @@ fn counted_verdicts(all: &[Verdict], without: usize) -> String {
 
 fn agreement_cell(agreement: Agreement) -> Cell {
     match agreement {
-        Agreement::Differ => Cell::new("differs").signed("≠", Tone::Doubt),
-        Agreement::Undecided => Cell::new("not decided everywhere").signed("?", Tone::Doubt),
-        Agreement::All(verdict) => {
-            let (sign, tone) = verdict_mark(verdict);
-            Cell::new(verdict.to_string()).signed(sign, tone)
-        }
+        Agreement::Differ => Cell::new("differs").signed(("≠", Tone::Doubt)),
+        Agreement::Undecided => Cell::new("not decided everywhere").signed(("?", Tone::Doubt)),
+        Agreement::All(verdict) => Cell::new(verdict.to_string()).signed(verdict_mark(verdict)),
     }
 }
 
@@ -515,21 +480,15 @@ fn machines(analysis: &FleetAnalysis, pages: &[(String, String)]) -> Vec<Block> 
         Item::new(Sentence::from(format!("{group}: the whole report is in ")).and_code(page))
     };
     let list = Block::list(pages.iter().map(page));
+    let groups = pages.len();
     let list = list.map(|list| {
-        if pages.len() > DRAWN {
-            Block::Depth {
-                brief: vec![Block::small(format!(
-                    "The reports of the {} groups are in groups.",
-                    pages.len()
-                ))],
-                full: vec![Block::fold(
-                    format!("The reports of {} groups", pages.len()),
-                    vec![list],
-                )],
-            }
+        if groups > DRAWN {
+            let brief = format!("The reports of the {groups} groups are in groups.");
+            let full = Block::fold(format!("The reports of {groups} groups"), vec![list]);
+            Block::Depth { brief: vec![Block::small(brief)], full: vec![full] }
         } else {
             list
         }
     });
-    [listed].into_iter().chain(list).collect()
+    blocks![listed, list]
 }

@@ -5,7 +5,9 @@ use lab::guard::{Check, Gate, Status};
 use lab::metric;
 
 use super::{cells, exact};
-use crate::document::{Block, Cell, Column, Document, Item, Kind, Section, Sentence, Table, Tone};
+use crate::document::{
+    Block, Cell, Column, Document, Item, Kind, Section, Sentence, Sign, Table, Tone, blocks,
+};
 use crate::figures::{figure, figure_with_interval, percent, ratio};
 use crate::words::metric_heading;
 
@@ -18,12 +20,7 @@ pub fn guarded(gate: &Gate, comparison: &ExactComparison) -> Document {
         // No time is measured, the last line says; checks may be of time.
         document.about.pop();
     }
-    document.title = match gate.status() {
-        Status::Passed => "Guard: passed",
-        Status::Failed => "Guard: failed",
-        Status::Undecided => "Guard: undecided",
-    }
-    .to_owned();
+    document.title = format!("Guard: {}", mark(gate.status()).1);
     let section = Section::new("gate", Kind::Highlights, "Checks", blocks(gate));
     document.sections.insert(0, section);
     document
@@ -40,26 +37,23 @@ fn blocks(gate: &Gate) -> Vec<Block> {
             (Column::left("allowed"), &|check| Cell::new(check.allowed.as_str())),
             (Column::left("measured"), &|check| Cell::number(measured(check))),
             (Column::left("result"), &|check| {
-                let (sign, tone, word) = mark(check.status);
-                Cell::new(word).signed(sign, tone)
+                let (sign, word) = mark(check.status);
+                Cell::new(word).signed(sign)
             }),
             (Column::left("what happened").prose(), &|check| Cell::new(happened(check))),
         ],
     );
-    list.into_iter().chain([Block::table(table)]).collect()
+    blocks![list, Block::table(table)]
 }
 
 fn item(check: &Check) -> Item {
-    let (sign, tone, _) = mark(check.status);
     let is_bounded = metric::find(&check.subject).is_some();
-    let text = match measured(check).filter(|_| is_bounded) {
-        Some(measured) => {
-            let allowed = format!("{measured}, allowed is {}", check.allowed);
-            subject(check).words(format!(": {allowed} ({})", happened(check)))
-        }
-        None => subject(check).words(format!(": {}", happened(check))),
+    let happened = happened(check);
+    let words = match measured(check).filter(|_| is_bounded) {
+        Some(measured) => format!(": {measured}, allowed is {} ({happened}).", check.allowed),
+        None => format!(": {happened}."),
     };
-    Item { sign: Some(sign), tone, ..Item::new(text.words(".")) }
+    Item::signed(mark(check.status).0, subject(check).words(words))
 }
 
 /// Returns the result of a check, with the difference that an undecided one would have detected.
@@ -97,11 +91,11 @@ fn measured(check: &Check) -> Option<String> {
     }
 }
 
-fn mark(status: Status) -> (&'static str, Tone, &'static str) {
+fn mark(status: Status) -> (Sign, &'static str) {
     match status {
-        Status::Passed => ("✓", Tone::Good, "passed"),
-        Status::Failed => ("✗", Tone::Bad, "failed"),
-        Status::Undecided => ("?", Tone::Doubt, "undecided"),
+        Status::Passed => (("✓", Tone::Good), "passed"),
+        Status::Failed => (("✗", Tone::Bad), "failed"),
+        Status::Undecided => (("?", Tone::Doubt), "undecided"),
     }
 }
 

@@ -9,10 +9,10 @@ use lab::comparison::{Change, Difference, History, LevelChange, Run, Series};
 use super::{cells, not_read, sections};
 use crate::document::{
     Abridge, Block, Cell, Chart, Column, Course, CourseLevel, CourseMark, CoursePoint, Document,
-    Item, Piece, Plot, Row, Scale, Sentence, Table, joined,
+    Item, Piece, Plot, Scale, Sentence, Table, blocks, joined,
 };
 use crate::figures::{count, figure, range, ratio_without_interval};
-use crate::words::metric_heading;
+use crate::words::{metric_cell, metric_heading};
 
 /// Most variants that an item names.
 const NAMED: usize = 3;
@@ -128,7 +128,6 @@ fn changes(history: &History, moves: &[Move<'_>]) -> Vec<Block> {
 
 fn item(history: &History, group: &[&Move<'_>]) -> Item {
     let (first, level) = (group[0], group[0].level);
-    let (sign, tone) = cells::mark(level.change(&first.series.metric));
     let start = Sentence::from(format!("{}: ", first.series.experiment));
     let text = match group {
         [only] => of_one(start, only),
@@ -144,7 +143,7 @@ fn item(history: &History, group: &[&Move<'_>]) -> Item {
         } else {
             "."
         });
-    Item { sign: Some(sign), tone, ..Item::new(text) }
+    Item::signed(cells::mark(level.change(&first.series.metric)), text)
 }
 
 /// Adds a variant with the levels before and after.
@@ -195,9 +194,9 @@ fn every_move(history: &History, moves: &[Move<'_>]) -> Vec<Block> {
             (Column::right("before"), &|one| value(one, 0)),
             (Column::right("after"), &|one| value(one, 1)),
             (Column::left("after / before"), &|one| {
-                let (sign, tone) = cells::mark(one.level.change(&one.series.metric));
                 let ratio = one.level.ratio();
-                let cell = Cell::new(ratio_without_interval(ratio)).signed(sign, tone);
+                let cell = Cell::new(ratio_without_interval(ratio));
+                let cell = cell.signed(cells::mark(one.level.change(&one.series.metric)));
                 Cell { value: Some(ratio), ..cell }
             }),
         ],
@@ -243,7 +242,7 @@ fn charts(history: &History) -> Vec<Block> {
              dotted line: machine, engine, plan or settings of the experiment changed. A dashed line: the level changed.",
         )
     });
-    legend.into_iter().chain(drawn).chain(rest).collect()
+    blocks![legend, drawn, rest]
 }
 
 fn chart((series, course): &(&Series, Course)) -> Block {
@@ -319,7 +318,7 @@ fn series(history: &History) -> Vec<Block> {
     let first = |series: &Series| Some(series.points.first()?.figure.summary);
     let last = |series: &Series| Some(series.points.last()?.figure.summary);
     let median = |series: &Series, summary: Option<Summary>| {
-        Cell::figure(summary.map(|it| it.median), |value| figure(value, &series.metric))
+        metric_cell(summary.map(|it| it.median), &series.metric)
     };
     let ratio = |series| Some(last(series)?.median / first(series)?.median);
     let table = Table::of(
@@ -348,24 +347,22 @@ fn runs(history: &History) -> Vec<Block> {
     if history.runs.is_empty() {
         return Vec::new();
     }
-    let row = |run: &Run| {
-        let cells = [
-            Cell::code(&run.id),
-            Cell::new(run.created.as_str()),
-            Cell::new(run.version.as_str()),
-            Cell::new(difference_words(&run.differences)),
-        ];
-        Row { anchor: Some(anchor(run)), ..Row::new(cells) }
-    };
-    let columns = [
-        Column::left("run"),
-        Column::left("planned"),
-        Column::left("SQLite"),
-        Column::left("what changed since the runs before").prose(),
-    ];
-    vec![Block::table(
-        Table::new("runs", columns, history.runs.iter().map(row)).abridged(Abridge::Middle),
-    )]
+    let mut table = Table::of(
+        "runs",
+        &history.runs,
+        &[
+            (Column::left("run"), &|run| Cell::code(&run.id)),
+            (Column::left("planned"), &|run| Cell::new(run.created.as_str())),
+            (Column::left("SQLite"), &|run| Cell::new(run.version.as_str())),
+            (Column::left("what changed since the runs before").prose(), &|run| {
+                Cell::new(difference_words(&run.differences))
+            }),
+        ],
+    );
+    for (row, run) in table.rows.iter_mut().zip(&history.runs) {
+        row.anchor = Some(anchor(run));
+    }
+    vec![Block::table(table.abridged(Abridge::Middle))]
 }
 
 fn difference_words(all: &[Difference]) -> String {

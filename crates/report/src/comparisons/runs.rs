@@ -1,6 +1,6 @@
 //! Runs compared with a base: their circumstances, ratios to each run's own baseline, and counters.
 
-use lab::analysis::Summary;
+use lab::analysis::{ComparisonResult, Summary};
 use lab::comparison::{
     Change, Count, Doubt, ExperimentComparison, Figure, Incomparable, RunComparison, Severity,
     StatementComparison, VariantComparison,
@@ -9,10 +9,10 @@ use lab::metric;
 
 use super::{add_qualified, cells, differences, not_read, side, unmatched};
 use crate::document::{
-    Block, Cell, Code, Column, Document, Item, Kind, Row, Section, Sentence, Table, Tone,
+    Block, Cell, Column, Document, Item, Kind, Row, Section, Sentence, Table, blocks,
 };
-use crate::figures::{figure, percent};
-use crate::words::metric_heading;
+use crate::figures::percent;
+use crate::words::{mark, metric_cell, metric_heading};
 
 /// Returns the changes from the base to each other run. `settle` are commands that measure both sides together,
 /// `unreadable` are runs that could not be read, with the reason.
@@ -21,9 +21,13 @@ pub fn runs(
     settle: &[String],
     unreadable: &[(String, String)],
 ) -> Document {
-    let mut document = Document { title: "Runs compared".to_owned(), ..Document::default() };
-    document.about.extend(comparisons.first().map(|comparison| side("base", &comparison.base)));
-    document.about.extend(comparisons.iter().map(|comparison| side("new", &comparison.new)));
+    let base = comparisons.first().map(|comparison| side("base", &comparison.base));
+    let new = comparisons.iter().map(|comparison| side("new", &comparison.new));
+    let mut document = Document {
+        title: "Runs compared".to_owned(),
+        about: base.into_iter().chain(new).collect(),
+        ..Document::default()
+    };
     for (number, comparison) in (1..).zip(comparisons) {
         let name = (comparisons.len() > 1).then_some(comparison.new.as_str());
         let own = sections(comparison, number);
@@ -38,13 +42,9 @@ fn sections(comparison: &RunComparison, number: usize) -> Vec<Section> {
     let section = |name: &str, kind, title: &str, blocks| {
         Section::new(&format!("{name}-{number}"), kind, title, blocks)
     };
+    let differing = "What differs in the circumstances";
     let mut sections = vec![
-        section(
-            "circumstances",
-            Kind::Highlights,
-            "What differs in the circumstances",
-            circumstances(comparison),
-        ),
+        section("circumstances", Kind::Highlights, differing, circumstances(comparison)),
         section("changes", Kind::Highlights, "What changed", summary(comparison)),
     ];
     for (index, experiment) in (1..).zip(&comparison.experiments) {
@@ -113,14 +113,10 @@ fn nothing_changed(experiments: &[ExperimentComparison]) -> String {
 
 fn change_item(start: &Sentence, variant: &VariantComparison) -> Option<Item> {
     let change = variant.change.filter(|change| change.verdict != Change::NotDetectable)?;
-    let (sign, tone) = cells::mark(change.verdict);
     let words = if change.verdict == Change::Better { "better" } else { "worse" };
-    let text = start
-        .clone()
-        .words(format!(" is {words} compared with the baseline than in the base: "))
-        .figure(cells::measured(change.ratio))
-        .words(".");
-    Some(Item { sign: Some(sign), tone, ..Item::new(text) })
+    let words = format!(" is {words} compared with the baseline than in the base: ");
+    let text = start.clone().words(words).figure(cells::measured(change.ratio)).words(".");
+    Some(Item::signed(cells::mark(change.verdict), text))
 }
 
 fn statement_items(start: &Sentence, variant: &VariantComparison) -> Vec<Item> {
@@ -170,21 +166,19 @@ fn circumstances(comparison: &RunComparison) -> Vec<Block> {
     let trials_alone = |doubt: &Doubt| matches!(doubt, Doubt::TrialsAlone { .. });
     let what_differs = if !comparison.differences.is_empty() {
         differences(&comparison.differences)
-    } else if doubts.clone().any(trials_alone) {
-        Block::paragraph(
-            "Not known: a table of trials says nothing of machine, engines and settings.",
-        )
     } else {
-        Block::paragraph(
-            "Machine, system, engines, version of pragmark, scale and seed are the same.",
-        )
+        Block::paragraph(if doubts.clone().any(trials_alone) {
+            "Not known: a table of trials says nothing of machine, engines and settings."
+        } else {
+            "Machine, system, engines, version of pragmark, scale and seed are the same."
+        })
     };
     let how = Block::small(
         "Machines drift, so absolute times of two runs are facts and no verdict. Ratios to the baseline were measured \
          within each run in the same blocks; their intervals hold together with 95 % confidence.",
     );
     let doubts = Block::list(doubts.map(|doubt| Item::doubt(None, doubt_words(doubt))));
-    std::iter::once(what_differs).chain(doubts).chain([how]).collect()
+    blocks![what_differs, doubts, how]
 }
 
 fn experiment_blocks(experiment: &ExperimentComparison) -> Vec<Block> {
@@ -195,9 +189,7 @@ fn experiment_blocks(experiment: &ExperimentComparison) -> Vec<Block> {
     }
     let heading = metric_heading(&experiment.metric);
     let median = |summary: Option<&Summary>| {
-        Cell::figure(summary.map(|summary| summary.median), |value| {
-            figure(value, &experiment.metric)
-        })
+        metric_cell(summary.map(|summary| summary.median), &experiment.metric)
     };
     blocks.push(Block::table(Table::of(
         "variants",
@@ -213,13 +205,7 @@ fn experiment_blocks(experiment: &ExperimentComparison) -> Vec<Block> {
         ],
     )));
     let counters: Vec<Row> = experiment.variants.iter().flat_map(counter_rows).collect();
-    let columns = [
-        Column::left("variant"),
-        Column::left("counter"),
-        Column::right("base"),
-        Column::right("new"),
-        Column::left("new / base"),
-    ];
+    let columns = ["variant", "counter"].map(Column::left).into_iter().chain(cells::columns());
     if !counters.is_empty() {
         blocks.push(Block::small("Counters that differ:"));
         blocks.push(Block::table(Table::new("counters that changed", columns, counters)));
@@ -230,15 +216,16 @@ fn experiment_blocks(experiment: &ExperimentComparison) -> Vec<Block> {
 fn verdict(variant: &VariantComparison) -> Cell {
     let Some(change) = variant.change else {
         let why = match variant.incomparable {
-            _ if variant.baseline => return Cell::new("baseline").signed("◆", Tone::Baseline),
+            _ if variant.baseline => {
+                return Cell::new("baseline").signed(mark(ComparisonResult::Baseline));
+            }
             Some(Incomparable::OtherBaseline) => "another baseline",
             Some(Incomparable::Unmeasured) => "not measured in both",
             Some(Incomparable::BaselineUnmeasured) => "baseline not measured in both",
             Some(Incomparable::FewRounds) | None => "too few rounds",
         };
-        return Cell::new(why).signed("–", Tone::Missing);
+        return Cell::new(why).signed(mark(ComparisonResult::Unmeasured));
     };
-    let (sign, tone) = cells::mark(change.verdict);
     let words = match change.verdict {
         Change::Better => "better".to_owned(),
         Change::Worse => "worse".to_owned(),
@@ -247,7 +234,7 @@ fn verdict(variant: &VariantComparison) -> Cell {
             format!("no detectable change (smallest detectable: {detectable})")
         }
     };
-    Cell::new(words).signed(sign, tone)
+    Cell::new(words).signed(cells::mark(change.verdict))
 }
 
 /// Returns the counters that changed: exact ones are verdicts, counts of a single pass are facts.
@@ -264,11 +251,8 @@ fn counter_rows(variant: &VariantComparison) -> Vec<Row> {
     let known = all.filter(|(_, figure)| metric::find(&figure.metric).is_some());
     let row = |(statement, figure): (Option<&str>, &Figure)| {
         let heading = metric_heading(&figure.metric);
-        let heading = match statement {
-            Some(name) => format!("{heading} of {name}"),
-            None => heading,
-        };
-        let first = [Cell::code(&variant.label), Cell::new(heading)];
+        let of = statement.map_or(String::new(), |name| format!(" of {name}"));
+        let first = [Cell::code(&variant.label), Cell::new(heading + &of)];
         let counter = match figure.base {
             Count::Once(_) => cells::counter_of_a_pass(figure),
             _ => cells::counter(figure),
@@ -283,7 +267,7 @@ fn settling(commands: &[String]) -> Option<Section> {
         Block::paragraph(
             "Only measuring both sides in turns, in one run on one machine, says which is faster:",
         ),
-        Block::Code(Code { language: "sh", text: commands.join("\n") }),
+        Block::code("sh", commands.join("\n")),
     ];
     (!commands.is_empty())
         .then(|| Section::new("settle", Kind::Chapter, "What would settle it", blocks))

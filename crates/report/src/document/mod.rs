@@ -195,6 +195,9 @@ pub enum Tone {
     Neutral,
 }
 
+/// One sign, and its meaning.
+pub type Sign = (&'static str, Tone);
+
 /// How many of what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Count {
@@ -232,7 +235,42 @@ pub struct Fold {
     pub blocks: Vec<Block>,
 }
 
+/// Makes the blocks of parts that stand one below the other: each a block, one that may be missing, or several.
+macro_rules! blocks {
+    ($($part:expr),* $(,)?) => {{
+        let mut blocks: Vec<$crate::document::Block> = Vec::new();
+        $(blocks.extend($part);)*
+        blocks
+    }};
+}
+pub(crate) use blocks;
+
+/// A block by itself can be chained with others.
+impl IntoIterator for Block {
+    type Item = Block;
+    type IntoIter = std::iter::Once<Block>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        std::iter::once(self)
+    }
+}
+
 impl Block {
+    /// A heading within a section.
+    pub fn heading(text: impl Into<String>) -> Block {
+        Block::Heading(text.into())
+    }
+
+    /// A heading with a table below it, and how to read that.
+    pub fn explained(heading: &str, table: Table, how: impl Into<Sentence>) -> Vec<Block> {
+        vec![Block::heading(heading), Block::table(table), Block::small(how)]
+    }
+
+    /// Text to paste.
+    pub fn code(language: &'static str, text: impl Into<String>) -> Block {
+        Block::Code(Code { language, text: text.into() })
+    }
+
     /// A paragraph.
     pub fn paragraph(text: impl Into<Sentence>) -> Block {
         Block::Paragraph(text.into(), Role::Body)
@@ -296,13 +334,13 @@ impl Item {
         Item { text: text.into(), ..Item::default() }
     }
 
+    /// An item with a sign before it.
+    pub fn signed((sign, tone): Sign, text: impl Into<Sentence>) -> Item {
+        Item { sign: Some(sign), tone, ..Item::new(text) }
+    }
+
     /// An item that weakens a conclusion: a word for it, and why.
     pub fn doubt(badge: Option<&str>, text: impl Into<Sentence>) -> Item {
-        Item {
-            sign: Some("!"),
-            badge: badge.map(str::to_owned),
-            tone: Tone::Doubt,
-            ..Item::new(text)
-        }
+        Item { badge: badge.map(str::to_owned), ..Item::signed(("!", Tone::Doubt), text) }
     }
 }

@@ -2,7 +2,7 @@
 
 use lab::stats::Interval;
 
-use super::{Sentence, Tone};
+use super::{Sentence, Sign, Tone};
 
 /// Rows and columns.
 #[derive(Clone, Debug, Default)]
@@ -208,7 +208,7 @@ impl Cell {
 
     /// The cell with a sign.
     #[must_use]
-    pub fn signed(self, sign: &'static str, tone: Tone) -> Cell {
+    pub fn signed(self, (sign, tone): Sign) -> Cell {
         Cell { sign: Some(sign), tone, ..self }
     }
 

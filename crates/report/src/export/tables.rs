@@ -1,11 +1,15 @@
 //! A run as tables for databases and notebooks: one row for each thing, with every digit and the texts as they are.
 //!
-//! Figures are in the base unit of their metric. `docs/lists/tables.md` describes the columns; a test compares both.
+//! Figures are in the base unit of their metric. A column has its name next to its cell. `docs/lists/tables.md` describes the
+//! columns; a test compares both.
 
-use lab::analysis::{ExperimentAnalysis, VariantAnalysis};
+use std::sync::LazyLock;
+
+use lab::analysis::{ExperimentAnalysis, Summary, VariantAnalysis};
 use lab::claims::Judged;
 use lab::comparison::RunDigest;
 use lab::record::TrialRecord;
+use lab::stats::Estimate;
 use lab::text::word;
 use lab::trial::Outcome;
 use tuning::Analysis;
@@ -39,12 +43,12 @@ pub enum Datum {
 }
 
 /// A table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct TableForm {
     /// Its name.
     pub name: &'static str,
     /// The names and kinds of its columns.
-    pub columns: &'static [(&'static str, Kind)],
+    pub columns: Vec<(&'static str, Kind)>,
 }
 
 /// A row of the table with this index among [`TABLES`].
@@ -60,108 +64,169 @@ const CLAIM: usize = 6;
 
 use Kind::{Boolean, Integer, Real, Text};
 
+/// A column of a table with rows `R`: its name, its kind, and the cell of a row.
+type Column<R> = (&'static str, Kind, fn(&R) -> Datum);
+
 /// All tables.
-pub const TABLES: [TableForm; 7] = [
-    TableForm {
-        name: "run",
-        columns: &[
-            ("run", Text),
-            ("created", Text),
-            ("pragmark", Text),
-            ("scale", Text),
-            ("seed", Text),
-            ("engine", Text),
-            ("complete", Boolean),
-        ],
-    },
-    TableForm { name: "environment", columns: &[("run", Text), ("name", Text), ("value", Text)] },
-    TableForm {
-        name: "experiment",
-        columns: &[
-            ("run", Text),
-            ("experiment", Text),
-            ("question", Text),
-            ("workload", Text),
-            ("directory", Text),
-            ("metric", Text),
-            ("rounds", Integer),
-            ("dropped_blocks", Integer),
-            ("preliminary", Boolean),
-        ],
-    },
-    TableForm {
-        name: "trial",
-        columns: &[
-            ("run", Text),
-            ("trial", Integer),
-            ("experiment", Text),
-            ("purpose", Text),
-            ("round", Integer),
-            ("block", Integer),
-            ("position", Integer),
-            ("variant", Text),
-            ("role", Text),
-            ("started", Text),
-            ("wall_s", Real),
-            ("disturbed", Boolean),
-            ("outcome", Text),
-            ("problem", Text),
-        ],
-    },
-    TableForm {
-        name: "figure",
-        columns: &[("run", Text), ("trial", Integer), ("metric", Text), ("value", Real)],
-    },
-    TableForm {
-        name: "estimate",
-        columns: &[
-            ("run", Text),
-            ("experiment", Text),
-            ("variant", Text),
-            ("metric", Text),
-            ("baseline", Boolean),
-            ("median", Real),
-            ("min", Real),
-            ("max", Real),
-            ("sd", Real),
-            ("trials", Integer),
-            ("ratio", Real),
-            ("low", Real),
-            ("high", Real),
-            ("level", Real),
-            ("detectable", Real),
-            ("preliminary", Boolean),
-            ("groups", Text),
-        ],
-    },
-    TableForm {
-        name: "claim",
-        columns: &[
-            ("run", Text),
-            ("experiment", Text),
-            ("claim", Text),
-            ("says", Text),
-            ("verdict", Text),
-            ("figure", Real),
-            ("low", Real),
-            ("high", Real),
-            ("bound_low", Real),
-            ("bound_high", Real),
-            ("published", Real),
-            ("why", Text),
-        ],
-    },
-];
+pub static TABLES: LazyLock<[TableForm; 7]> = LazyLock::new(|| {
+    [
+        form("run", &run_columns()),
+        form("environment", &environment_columns()),
+        form("experiment", &experiment_columns()),
+        form("trial", &trial_columns()),
+        form("figure", &figure_columns()),
+        form("estimate", &estimate_columns()),
+        form("claim", &claim_columns()),
+    ]
+});
+
+fn form<R>(name: &'static str, columns: &[Column<R>]) -> TableForm {
+    TableForm { name, columns: columns.iter().map(|(name, kind, _)| (*name, *kind)).collect() }
+}
+
+fn row<R>(table: usize, columns: &[Column<R>], row: &R) -> TableRow {
+    (table, columns.iter().map(|(_, _, cell)| cell(row)).collect())
+}
+
+fn run_columns() -> [Column<Analysis>; 7] {
+    [
+        ("run", Text, |run| run.plan.id.as_str().into()),
+        ("created", Text, |run| run.plan.created.as_str().into()),
+        ("pragmark", Text, |run| run.plan.pragmark.as_str().into()),
+        ("scale", Text, |run| run.plan.scale.to_string().as_str().into()),
+        ("seed", Text, |run| run.plan.seed.0.to_string().as_str().into()),
+        ("engine", Text, |run| run.plan.engine.as_str().into()),
+        ("complete", Boolean, |run| run.is_complete().into()),
+    ]
+}
+
+/// The run, and a fact with its name.
+type Fact<'a> = (&'a str, (String, String));
+
+fn environment_columns<'a>() -> [Column<Fact<'a>>; 3] {
+    [
+        ("run", Text, |(run, _)| (*run).into()),
+        ("name", Text, |(_, (name, _))| name.as_str().into()),
+        ("value", Text, |(_, (_, value))| value.as_str().into()),
+    ]
+}
+
+/// The run, and one of its experiments.
+type Experiment<'a> = (&'a str, &'a ExperimentAnalysis);
+
+fn experiment_columns<'a>() -> [Column<Experiment<'a>>; 9] {
+    [
+        ("run", Text, |(run, _)| (*run).into()),
+        ("experiment", Text, |(_, of)| of.key.as_str().into()),
+        ("question", Text, |(_, of)| of.question.as_str().into()),
+        ("workload", Text, |(_, of)| of.workload.as_str().into()),
+        ("directory", Text, |(_, of)| of.directory.to_string_lossy().as_ref().into()),
+        ("metric", Text, |(_, of)| of.metric.as_str().into()),
+        ("rounds", Integer, |(_, of)| integer(of.rounds)),
+        ("dropped_blocks", Integer, |(_, of)| integer(of.dropped_blocks)),
+        ("preliminary", Boolean, |(_, of)| of.preliminary.into()),
+    ]
+}
+
+/// The run, the number of one of its trials, and the trial.
+type Trial<'a> = (&'a str, u64, &'a TrialRecord);
+
+fn trial_columns<'a>() -> [Column<Trial<'a>>; 14] {
+    [
+        ("run", Text, |(run, ..)| (*run).into()),
+        ("trial", Integer, |(_, number, _)| integer(*number)),
+        ("experiment", Text, |(.., trial)| trial.experiment.as_str().into()),
+        ("purpose", Text, |(.., trial)| word(trial.purpose).as_str().into()),
+        ("round", Integer, |(.., trial)| integer(trial.round)),
+        ("block", Integer, |(.., trial)| integer(trial.block)),
+        ("position", Integer, |(.., trial)| integer(trial.position)),
+        ("variant", Text, |(.., trial)| trial.variant.as_str().into()),
+        ("role", Text, |(.., trial)| word(trial.role).as_str().into()),
+        ("started", Text, |(.., trial)| trial.started.as_str().into()),
+        ("wall_s", Real, |(.., trial)| trial.wall_s.into()),
+        ("disturbed", Boolean, |(.., trial)| trial.covariates.disturbance().is_some().into()),
+        ("outcome", Text, |(.., trial)| ended(&trial.outcome).0.into()),
+        ("problem", Text, |(.., trial)| optional(&ended(&trial.outcome).1)),
+    ]
+}
+
+/// The run, the number of a trial, a metric, and its figure.
+type Figure<'a> = (&'a str, u64, &'a str, f64);
+
+fn figure_columns<'a>() -> [Column<Figure<'a>>; 4] {
+    [
+        ("run", Text, |(run, ..)| (*run).into()),
+        ("trial", Integer, |(_, number, ..)| integer(*number)),
+        ("metric", Text, |(_, _, metric, _)| (*metric).into()),
+        ("value", Real, |(.., value)| (*value).into()),
+    ]
+}
+
+/// The figures of a variant in one metric. Only the experiment's own metric has a ratio to the baseline.
+struct OfVariant<'a> {
+    run: &'a str,
+    experiment: &'a ExperimentAnalysis,
+    variant: &'a VariantAnalysis,
+    metric: &'a str,
+    summary: &'a Summary,
+}
+
+impl OfVariant<'_> {
+    fn is_own(&self) -> bool {
+        self.metric == self.experiment.metric
+    }
+
+    fn estimate(&self) -> Option<&Estimate> {
+        let effect = self.variant.effect.as_ref().filter(|_| self.is_own());
+        effect.map(|effect| &effect.estimate)
+    }
+}
+
+fn estimate_columns<'a>() -> [Column<OfVariant<'a>>; 17] {
+    [
+        ("run", Text, |of| of.run.into()),
+        ("experiment", Text, |of| of.experiment.key.as_str().into()),
+        ("variant", Text, |of| of.variant.label.as_str().into()),
+        ("metric", Text, |of| of.metric.into()),
+        ("baseline", Boolean, |of| of.variant.baseline.into()),
+        ("median", Real, |of| of.summary.median.into()),
+        ("min", Real, |of| of.summary.range.low.into()),
+        ("max", Real, |of| of.summary.range.high.into()),
+        ("sd", Real, |of| of.summary.sd.into()),
+        ("trials", Integer, |of| integer(of.summary.n)),
+        ("ratio", Real, |of| of.estimate().map(|estimate| estimate.centre).into()),
+        ("low", Real, |of| finite(of.estimate().map(|estimate| estimate.interval.low))),
+        ("high", Real, |of| finite(of.estimate().map(|estimate| estimate.interval.high))),
+        ("level", Real, |of| of.estimate().map(|estimate| estimate.level).into()),
+        ("detectable", Real, |of| of.estimate().map(|estimate| estimate.detectable).into()),
+        ("preliminary", Boolean, |of| of.estimate().map(|estimate| estimate.preliminary).into()),
+        ("groups", Text, |of| optional(if of.is_own() { &of.variant.groups } else { "" })),
+    ]
+}
+
+/// The run, one of its experiments, and a claim of it.
+type Claim<'a> = (&'a str, &'a ExperimentAnalysis, &'a Judged);
+
+fn claim_columns<'a>() -> [Column<Claim<'a>>; 12] {
+    [
+        ("run", Text, |(run, ..)| (*run).into()),
+        ("experiment", Text, |(_, experiment, _)| experiment.key.as_str().into()),
+        ("claim", Text, |(.., judged)| judged.claim.id.as_str().into()),
+        ("says", Text, |(.., judged)| judged.claim.says.as_str().into()),
+        ("verdict", Text, |(.., judged)| judged.verdict.to_string().as_str().into()),
+        ("figure", Real, |(.., judged)| judged.figure.into()),
+        ("low", Real, |(.., judged)| finite(judged.interval.map(|interval| interval.low))),
+        ("high", Real, |(.., judged)| finite(judged.interval.map(|interval| interval.high))),
+        ("bound_low", Real, |(.., judged)| judged.bounds.low.into()),
+        ("bound_high", Real, |(.., judged)| judged.bounds.high.into()),
+        ("published", Real, |(.., judged)| judged.claim.published.into()),
+        ("why", Text, |(.., judged)| optional(judged.why.as_deref().unwrap_or_default())),
+    ]
+}
 
 impl From<&str> for Datum {
     fn from(text: &str) -> Datum {
         Datum::Text(text.to_owned())
-    }
-}
-
-impl From<&String> for Datum {
-    fn from(text: &String) -> Datum {
-        Datum::Text(text.clone())
     }
 }
 
@@ -171,9 +236,15 @@ impl From<bool> for Datum {
     }
 }
 
-impl From<Option<f64>> for Datum {
-    fn from(value: Option<f64>) -> Datum {
-        value.map_or(Datum::None, Datum::Real)
+impl From<f64> for Datum {
+    fn from(value: f64) -> Datum {
+        Datum::Real(value)
+    }
+}
+
+impl<T: Into<Datum>> From<Option<T>> for Datum {
+    fn from(value: Option<T>) -> Datum {
+        value.map_or(Datum::None, Into::into)
     }
 }
 
@@ -182,35 +253,21 @@ fn integer(value: impl TryInto<i64>) -> Datum {
 }
 
 fn optional(text: &str) -> Datum {
-    if text.is_empty() { Datum::None } else { text.into() }
+    Some(text).filter(|text| !text.is_empty()).into()
+}
+
+/// Returns the end of an interval; none if it is not bounded.
+fn finite(end: Option<f64>) -> Datum {
+    end.filter(|end| end.is_finite()).into()
 }
 
 /// Returns the rows of a trial, the `number`th of its run, from 0.
 pub fn trial_rows(run: &str, number: u64, record: &TrialRecord) -> Vec<TableRow> {
-    let (outcome, problem) = ended(&record.outcome);
-    let trial = [
-        ("run", run.into()),
-        ("trial", integer(number)),
-        ("experiment", (&record.experiment).into()),
-        ("purpose", word(record.purpose).as_str().into()),
-        ("round", integer(record.round)),
-        ("block", integer(record.block)),
-        ("position", integer(record.position)),
-        ("variant", (&record.variant).into()),
-        ("role", word(record.role).as_str().into()),
-        ("started", (&record.started).into()),
-        ("wall_s", Datum::Real(record.wall_s)),
-        ("disturbed", record.covariates.disturbance().is_some().into()),
-        ("outcome", outcome.into()),
-        ("problem", optional(&problem)),
-    ];
-    let mut rows = vec![row(TRIAL, trial)];
+    let mut rows = vec![row(TRIAL, &trial_columns(), &(run, number, record))];
     if let Outcome::Measured(measured) = &record.outcome {
-        rows.extend(measured.metrics.iter().map(|(metric, value)| {
-            let value = Datum::Real(*value);
-            let trial = integer(number);
-            let (run, metric) = (run.into(), metric.into());
-            row(FIGURE, [("run", run), ("trial", trial), ("metric", metric), ("value", value)])
+        let figures = measured.metrics.iter();
+        rows.extend(figures.map(|(metric, value)| {
+            row(FIGURE, &figure_columns(), &(run, number, metric.as_str(), *value))
         }));
     }
     rows
@@ -218,106 +275,22 @@ pub fn trial_rows(run: &str, number: u64, record: &TrialRecord) -> Vec<TableRow>
 
 /// Returns the rows of a run without its trials.
 pub fn run_rows(analysis: &Analysis) -> Vec<TableRow> {
-    let (plan, run) = (&analysis.plan, analysis.plan.id.as_str());
-    let of_run = [
-        ("run", run.into()),
-        ("created", (&plan.created).into()),
-        ("pragmark", (&plan.pragmark).into()),
-        ("scale", plan.scale.to_string().as_str().into()),
-        ("seed", plan.seed.0.to_string().as_str().into()),
-        ("engine", (&plan.engine).into()),
-        ("complete", analysis.is_complete().into()),
-    ];
-    let mut rows = vec![row(RUN, of_run)];
-    rows.extend(RunDigest::from(analysis.clone()).facts().into_iter().map(|(name, value)| {
-        let (name, value) = (Datum::Text(name), Datum::Text(value));
-        row(ENVIRONMENT, [("run", run.into()), ("name", name), ("value", value)])
-    }));
+    let run = analysis.plan.id.as_str();
+    let mut rows = vec![row(RUN, &run_columns(), analysis)];
+    let facts = RunDigest::from(analysis.clone()).facts().into_iter();
+    rows.extend(facts.map(|fact| row(ENVIRONMENT, &environment_columns(), &(run, fact))));
     for experiment in &analysis.experiments {
-        let of_experiment = [
-            ("run", run.into()),
-            ("experiment", (&experiment.key).into()),
-            ("question", (&experiment.question).into()),
-            ("workload", (&experiment.workload).into()),
-            ("directory", experiment.directory.to_string_lossy().as_ref().into()),
-            ("metric", (&experiment.metric).into()),
-            ("rounds", integer(experiment.rounds)),
-            ("dropped_blocks", integer(experiment.dropped_blocks)),
-            ("preliminary", experiment.preliminary.into()),
-        ];
-        rows.push(row(EXPERIMENT, of_experiment));
+        rows.push(row(EXPERIMENT, &experiment_columns(), &(run, experiment)));
         for variant in &experiment.variants {
-            rows.extend(estimate_rows(run, experiment, variant));
+            rows.extend(variant.summaries.iter().map(|(metric, summary)| {
+                let of_variant = OfVariant { run, experiment, variant, metric, summary };
+                row(ESTIMATE, &estimate_columns(), &of_variant)
+            }));
         }
-        rows.extend(experiment.claims.iter().map(|judged| claim_row(run, experiment, judged)));
+        let claims = experiment.claims.iter();
+        rows.extend(claims.map(|judged| row(CLAIM, &claim_columns(), &(run, experiment, judged))));
     }
     rows
-}
-
-/// Returns a row for each metric; only the experiment's own metric has a ratio to the baseline.
-fn estimate_rows(
-    run: &str,
-    experiment: &ExperimentAnalysis,
-    variant: &VariantAnalysis,
-) -> Vec<TableRow> {
-    let rows = variant.summaries.iter().map(|(metric, summary)| {
-        let is_own = *metric == experiment.metric;
-        let effect = variant.effect.as_ref().filter(|_| is_own);
-        let estimate = effect.map(|effect| &effect.estimate);
-        let interval = estimate.map(|estimate| estimate.interval);
-        let preliminary = estimate.map(|estimate| estimate.preliminary);
-        let row_of_metric = [
-            ("run", run.into()),
-            ("experiment", (&experiment.key).into()),
-            ("variant", (&variant.label).into()),
-            ("metric", metric.into()),
-            ("baseline", variant.baseline.into()),
-            ("median", Datum::Real(summary.median)),
-            ("min", Datum::Real(summary.range.low)),
-            ("max", Datum::Real(summary.range.high)),
-            ("sd", summary.sd.into()),
-            ("trials", integer(summary.n)),
-            ("ratio", estimate.map(|estimate| estimate.centre).into()),
-            ("low", finite(interval.map(|interval| interval.low))),
-            ("high", finite(interval.map(|interval| interval.high))),
-            ("level", estimate.map(|estimate| estimate.level).into()),
-            ("detectable", estimate.map(|estimate| estimate.detectable).into()),
-            ("preliminary", preliminary.map_or(Datum::None, Datum::from)),
-            ("groups", optional(if is_own { &variant.groups } else { "" })),
-        ];
-        row(ESTIMATE, row_of_metric)
-    });
-    rows.collect()
-}
-
-fn claim_row(run: &str, experiment: &ExperimentAnalysis, judged: &Judged) -> TableRow {
-    let of_claim = [
-        ("run", run.into()),
-        ("experiment", (&experiment.key).into()),
-        ("claim", (&judged.claim.id).into()),
-        ("says", (&judged.claim.says).into()),
-        ("verdict", judged.verdict.to_string().as_str().into()),
-        ("figure", judged.figure.into()),
-        ("low", finite(judged.interval.map(|interval| interval.low))),
-        ("high", finite(judged.interval.map(|interval| interval.high))),
-        ("bound_low", judged.bounds.low.into()),
-        ("bound_high", judged.bounds.high.into()),
-        ("published", judged.claim.published.into()),
-        ("why", optional(judged.why.as_deref().unwrap_or_default())),
-    ];
-    row(CLAIM, of_claim)
-}
-
-/// Makes a row of cells with the names of their columns, which must be the columns of the table in its order.
-fn row<const N: usize>(table: usize, cells: [(&str, Datum); N]) -> TableRow {
-    let names = TABLES[table].columns.iter().map(|(name, _)| *name);
-    debug_assert!(names.eq(cells.iter().map(|(name, _)| *name)), "{}", TABLES[table].name);
-    (table, cells.map(|(_, datum)| datum).into())
-}
-
-/// Returns the end of an interval; none if it is not bounded.
-fn finite(end: Option<f64>) -> Datum {
-    end.filter(|end| end.is_finite()).into()
 }
 
 #[cfg(test)]
@@ -327,7 +300,7 @@ mod tests {
     #[test]
     fn the_documentation_has_every_column_of_every_table() {
         let text = include_str!("../../../../docs/lists/tables.md");
-        for table in TABLES {
+        for table in &*TABLES {
             let heading = format!("| **{}** |", table.name);
             let start = text.find(&heading).unwrap_or_else(|| panic!("{heading}"));
             let rest = &text[start + heading.len()..];

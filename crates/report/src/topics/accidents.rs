@@ -9,7 +9,7 @@ use lab::tier::Schedules;
 use super::storage_models::model_words;
 use super::subject::Subject;
 use super::versions;
-use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table};
+use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table, blocks};
 use crate::words::count;
 
 /// Artifacts that are named at most; the folder of the run holds all.
@@ -27,14 +27,12 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     } else {
         differences(experiment)
     };
-    let mut blocks: Vec<Block> = Block::list(differences).into_iter().collect();
-    match experiment.measures() {
-        Measures::Kills => blocks.extend(kills(subject)),
-        Measures::Schedules => blocks.extend(schedules(experiment)),
-        _ => {}
-    }
-    blocks.extend(Block::list(artifacts(subject)));
-    blocks
+    let found = match experiment.measures() {
+        Measures::Kills => kills(subject),
+        Measures::Schedules => schedules(experiment),
+        _ => Vec::new(),
+    };
+    blocks![Block::list(differences), found, Block::list(artifacts(subject))]
 }
 
 /// Where engines were found to be safe in different degrees; nothing where one engine was tested.
@@ -68,7 +66,7 @@ fn difference(difference: &EngineDifference) -> Item {
 }
 
 /// A row for every variant whose processes were killed.
-fn kills(subject: &Subject<'_>) -> [Block; 2] {
+fn kills(subject: &Subject<'_>) -> Vec<Block> {
     const COUNTS: [(&str, &str); 4] = [
         ("kills", "kills"),
         ("unfinished_kills", "unfinished"),
@@ -90,7 +88,7 @@ fn kills(subject: &Subject<'_>) -> [Block; 2] {
         subject.experiment.variants.iter().enumerate().map(row),
     );
     let how = "Unfinished: kills that left a journal or log to recover. Checked: databases that were opened and compared; the others were passed to the next process first. A killed process leaves its writes to the system, so this says nothing about power failures.";
-    [Block::table(table), Block::small(how)]
+    vec![Block::table(table), Block::small(how)]
 }
 
 fn kill_result(variant: &VariantAnalysis) -> String {
@@ -100,15 +98,13 @@ fn kill_result(variant: &VariantAnalysis) -> String {
     let losing: u64 = counts().map(|counts| counts.losing).sum();
     let witness = models().find_map(|model| model.witness.as_ref());
     let witness = witness.map_or(String::new(), |witness| format!(": {witness}"));
-    let losing_words = format!("{} without acknowledged transactions", count(losing));
+    let (damaged, without) = (count(corrupt), "without acknowledged transactions");
     match (&variant.problem, corrupt, losing) {
         (Some(problem), ..) => problem.clone(),
         (None, 0, 0) => "no violation".to_owned(),
-        (None, 0, _) => {
-            format!("{} databases without acknowledged transactions{witness}", count(losing))
-        }
-        (None, some, 0) => format!("{} damaged databases{witness}", count(some)),
-        (None, some, _) => format!("{} damaged databases, {losing_words}{witness}", count(some)),
+        (None, 0, _) => format!("{} databases {without}{witness}", count(losing)),
+        (None, _, 0) => format!("{damaged} damaged databases{witness}"),
+        _ => format!("{damaged} damaged databases, {} {without}{witness}", count(losing)),
     }
 }
 
@@ -134,7 +130,7 @@ fn schedules(experiment: &ExperimentAnalysis) -> Vec<Block> {
     if let Some(again) = repeat {
         summary = summary.words(" To see one call by call: ").and_code(again);
     }
-    Block::list(rows.filter_map(scenario)).into_iter().chain([Block::paragraph(summary)]).collect()
+    blocks![Block::list(rows.filter_map(scenario)), Block::paragraph(summary)]
 }
 
 /// The files that show damage, the first by name.

@@ -5,10 +5,10 @@ use lab::design::MANY;
 use lab::tier::{Accident, Class};
 
 use super::findings::{better_still, sentence};
-use super::hints::{finer, longer, more_rounds};
+use super::hints::{finer, longer, more_rounds, too_noisy};
 use super::statements;
 use super::subject::Subject;
-use crate::document::{Block, Item, Role, Sentence, joined};
+use crate::document::{Block, Item, Role, Sentence, blocks, joined};
 use crate::figures;
 use crate::glossary::explained;
 use crate::words::{UNCRASHED, grouped, loss_short, plural, tier_words};
@@ -21,22 +21,14 @@ pub(super) fn answer(subject: &Subject<'_>) -> Vec<Block> {
     let experiment = subject.experiment;
     let doubts = doubts(subject).into_iter();
     let doubts = doubts.map(|(badge, why)| Item::doubt(Some(badge), explained(&why)));
-    let details = subject
-        .finding
-        .into_iter()
-        .flat_map(|finding| details(subject, finding))
-        .chain(statements::in_the_mix(subject));
+    let details = subject.finding.map(|finding| details(subject, finding)).unwrap_or_default();
+    let details = details.into_iter().chain(statements::in_the_mix(subject));
     let note = experiment.note.as_deref().map(Sentence::marked);
-    let note = note.map(|note| Block::Paragraph(note, Role::Quote));
+    let note = note.map(|note| Block::full(vec![Block::Paragraph(note, Role::Quote)]));
     // What is lost with the current settings is an answer already.
     let is_open = subject.current().is_none_or(|index| experiment.variants[index].safety.is_none());
     let words = is_open.then(|| Block::Paragraph(answer_words(subject), Role::Answer));
-    words
-        .into_iter()
-        .chain(Block::list(details.map(Item::new)))
-        .chain(Block::list(doubts))
-        .chain(note.map(|note| Block::full(vec![note])))
-        .collect()
+    blocks![words, Block::list(details.map(Item::new)), Block::list(doubts), note]
 }
 
 /// The answer in words.
@@ -44,10 +36,7 @@ pub(super) fn answer_words(subject: &Subject<'_>) -> Sentence {
     let names = &subject.names;
     match subject.experiment.answer(subject.finding) {
         Answer::Tiers(classes) => tiers(subject, &classes),
-        Answer::Schedules {
-            corrupting,
-            variants,
-        } => schedules(corrupting, variants),
+        Answer::Schedules { corrupting, variants } => schedules(corrupting, variants),
         Answer::Finding(finding) => sentence(subject, finding),
         Answer::Range { best, worst } => range(subject, best, worst),
         Answer::NoBaseline(Some(why)) => {
@@ -60,12 +49,9 @@ pub(super) fn answer_words(subject: &Subject<'_>) -> Sentence {
                 .words(".")
                 .and(longer(subject))
         }
-        Answer::Unresolved(tied) => Sentence::from(format!(
-            "No answer yet: the measurements are too noisy to choose between {}; more rounds may decide",
-            plural(tied, "variant", "variants")
-        ))
-        .and(more_rounds(subject.experiment))
-        .words("."),
+        Answer::Unresolved(tied) => Sentence::from(format!("No answer yet: {}", too_noisy(tied)))
+            .and(more_rounds(subject.experiment))
+            .words("."),
         Answer::OnlyBaseline => only(subject),
         Answer::Unconfirmed(variant) => unconfirmed(subject, variant),
         Answer::BreaksConstraints(variant) => breaks_constraints(subject, variant),
@@ -258,26 +244,19 @@ fn choice(finding: &Finding) -> String {
 
 /// The tiers with their counts.
 fn safety_detail(finding: &Finding) -> Option<Sentence> {
-    let sentence = match (finding.safety_change(), &finding.tiers) {
-        (SafetyChange::None, _) => return None,
+    match (finding.safety_change(), &finding.tiers) {
+        (SafetyChange::None, _) => None,
         (SafetyChange::NotMeasured(why), _) => {
             let why = why.map_or(String::new(), |why| format!(" ({why})"));
-            return Some(
-                Sentence::from("What a crash can destroy with this ")
-                    .and_code(finding.crash_relevant.join(", "))
-                    .words(format!(" was not measured{why}.")),
-            );
+            let lead = Sentence::from("What a crash can destroy with this ");
+            let settings = lead.and_code(finding.crash_relevant.join(", "));
+            Some(settings.words(format!(" was not measured{why}.")))
         }
-        (_, Some(tiers)) => {
-            format!(
-                "Lost in these images: {}. The baseline: {}.",
-                tier_words(&tiers.own),
-                tier_words(&tiers.baseline)
-            )
-        }
-        (_, None) => return None,
-    };
-    Some(sentence.into())
+        (_, tiers) => tiers.as_ref().map(|tiers| {
+            let [own, baseline] = [&tiers.own, &tiers.baseline].map(tier_words);
+            format!("Lost in these images: {own}. The baseline: {baseline}.").into()
+        }),
+    }
 }
 
 /// The same with the counts of its tier.
@@ -304,12 +283,8 @@ fn doubts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
             format!("the baseline differs from itself ({ratio}), so do not trust small effects"),
         )
     });
-    [unfinished, preliminary, alarm, disturbed(experiment)]
-        .into_iter()
-        .flatten()
-        .chain(broken(subject))
-        .chain(growing(subject))
-        .collect()
+    let doubts = [unfinished, preliminary, alarm, disturbed(experiment)].into_iter().flatten();
+    doubts.chain(broken(subject)).chain(growing(subject)).collect()
 }
 
 /// That what a search recommends does not keep a constraint, as its rounds show.
@@ -347,12 +322,9 @@ fn growing(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
     let growing = variants.filter_map(|variant| Some((variant, variant.memory_growth?)));
     let memory = |bytes| figures::figure(bytes, "peak_memory_bytes");
     let words = growing.map(|(variant, (first, last))| {
-        let (first, last) = (memory(first), memory(last));
-        let name = variant.name_or_label();
-        let grows = format!(
-            "the peak memory of `{name}` grew from each trial to the next, from {first} to {last}"
-        );
-        ("growing memory", grows)
+        let (name, first, last) = (variant.name_or_label(), memory(first), memory(last));
+        let grew = "grew from each trial to the next";
+        ("growing memory", format!("the peak memory of `{name}` {grew}, from {first} to {last}"))
     });
     words.take(NAMED).collect()
 }

@@ -6,7 +6,7 @@ use lab::metric::Unit;
 use lab::stats::Interval;
 
 use super::subject::Subject;
-use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table, led};
+use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table, blocks, led};
 use crate::figures::with_unit;
 
 /// Most parts of a table here: experiments with more have tables of their own.
@@ -34,18 +34,15 @@ pub(super) fn compared(experiment: &ExperimentAnalysis) -> Option<&Bindings> {
 /// Whether a binding costs anything at all, what it costs, and which defaults it has.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let Some(bindings) = compared(subject.experiment) else { return Vec::new() };
-    let sentences = sentences(bindings).into_iter();
-    let heading = Block::Heading("What a call through each binding costs".to_owned());
-    let defaults = (!bindings.defaults.is_empty()).then(|| defaults(bindings));
-    [heading]
-        .into_iter()
-        .chain(Block::list(sentences.map(Item::new)))
-        .chain([Block::Depth {
+    blocks![
+        Block::heading("What a call through each binding costs"),
+        Block::list(sentences(bindings).into_iter().map(Item::new)),
+        Block::Depth {
             brief: vec![Block::table(costs(bindings, short))],
             full: vec![Block::table(costs(bindings, cell)), Block::small(HOW)],
-        }])
-        .chain(defaults)
-        .collect()
+        },
+        (!bindings.defaults.is_empty()).then(|| defaults(bindings)),
+    ]
 }
 
 fn costs(bindings: &Bindings, cell: fn(Option<Cost>) -> Cell) -> Table {

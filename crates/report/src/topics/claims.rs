@@ -3,23 +3,18 @@
 use lab::claims::{Judged, Precondition};
 
 use super::subject::Subject;
-use crate::document::{Block, Cell, Column, Item, Row, Sentence, Strip, Table, Tone};
+use crate::document::{Block, Cell, Column, Item, Row, Sentence, Strip, Table, Tone, blocks};
 use crate::figures;
 use crate::words::verdict_mark;
 
 /// A list, or a table where there is room.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let claims = &subject.experiment.claims;
-    let judged = (!claims.is_empty()).then(|| {
-        [
-            Block::Heading("Claims".to_owned()),
-            Block::Depth {
-                brief: Block::list(claims.iter().map(item)).into_iter().collect(),
-                full: vec![Block::table(table(claims))],
-            },
-        ]
+    let judged = Block::list(claims.iter().map(item)).map(|list| {
+        let full = vec![Block::table(table(claims))];
+        blocks![Block::heading("Claims"), Block::Depth { brief: vec![list], full }]
     });
-    judged.into_iter().flatten().chain(fsync(subject)).chain(checks(subject)).collect()
+    blocks![judged.unwrap_or_default(), fsync(subject), checks(subject)]
 }
 
 fn table(claims: &[Judged]) -> Table {
@@ -60,7 +55,6 @@ fn measured(judged: &Judged) -> Option<String> {
 }
 
 fn item(judged: &Judged) -> Item {
-    let (sign, tone) = verdict_mark(judged.verdict);
     let head = format!("{} ({}): {}", judged.verdict, judged.claim.id, judged.claim.says);
     let parts = [
         measured(judged).map(|figure| format!("measured {figure}")),
@@ -70,7 +64,8 @@ fn item(judged: &Judged) -> Item {
         why(judged),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    Item { sign: Some(sign), tone, below: vec![parts.join("; ").into()], ..Item::new(head) }
+    let below = vec![parts.join("; ").into()];
+    Item { below, ..Item::signed(verdict_mark(judged.verdict), head) }
 }
 
 /// The published figure, or the one that is expected.
@@ -89,8 +84,8 @@ fn why(judged: &Judged) -> Option<String> {
 }
 
 fn row(judged: &Judged) -> Row {
-    let (sign, tone) = verdict_mark(judged.verdict);
-    let verdict = Cell::new(judged.verdict.to_string()).signed(sign, tone);
+    let sign = verdict_mark(judged.verdict);
+    let verdict = Cell::new(judged.verdict.to_string()).signed(sign);
     let preliminary = if judged.preliminary { "preliminary" } else { "" };
     let id = format!("{} ({})", judged.claim.says, judged.claim.id);
     let why = why(judged).unwrap_or_default();
@@ -98,7 +93,7 @@ fn row(judged: &Judged) -> Row {
     let interval = figures::claim_interval(judged);
     let exact = (judged.claim.exact && interval.is_none()).then(|| "in every round".to_owned());
     let level = figures::percent(1.0 - judged.alpha);
-    let strip = strip(judged, tone);
+    let strip = strip(judged, sign.1);
     Row::new([
         verdict.with_below(preliminary),
         Cell { title: Some(judged.measure.clone()), ..Cell::new(id) }.with_below(why),

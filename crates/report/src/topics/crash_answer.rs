@@ -2,11 +2,11 @@
 
 use lab::analysis::VariantAnalysis;
 use lab::level::{Level, distinct};
-use lab::tier::{Accident, Class, Loss, Promise, Safety};
+use lab::tier::{Accident, Class, Loss, ModelSafety, Promise, Safety};
 
 use super::subject::Subject;
 use super::{storage_models, tiers};
-use crate::document::{Block, Cell, Code, Column, Item, Row, Sentence, Table};
+use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table, blocks};
 use crate::words::{capital, class_words, count};
 
 /// The settings that a crash is tried with, and an application can vary.
@@ -32,26 +32,24 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         .and(subject.names.detail(number))
         .words(format!(": {words}."));
     let others = (variants.len() > 1).then(|| Block::table(table(subject)));
-    [Block::paragraph(answer)]
-        .into_iter()
-        .chain(Block::list(losing(safety)))
-        .chain(others)
-        .chain(next(subject).into_iter().flatten())
-        .chain([Block::brief(vec![Block::small(Sentence::marked(WHOLE))])])
-        .collect()
+    blocks![
+        Block::paragraph(answer),
+        Block::list(losing(safety)),
+        others,
+        next(subject).into_iter().flatten(),
+        Block::brief(vec![Block::small(Sentence::marked(WHOLE))]),
+    ]
 }
 
 /// Returns the losses with the current settings under each storage model within SQLite's assumptions.
 fn losing(safety: &Safety) -> Vec<Item> {
     let models = safety.models.iter().filter(|model| model.assumed);
     let losing = models.filter(|model| model.worst() > Some(Loss::Nothing));
-    let words = |model| Sentence::from(capital(&storage_models::model_words(model)));
-    losing
-        .map(|model| {
-            let words = Sentence::from(format!("Under {}: ", model.model)).and(words(model));
-            Item::new(words.words("."))
-        })
-        .collect()
+    let item = |model: &ModelSafety| {
+        let words = capital(&storage_models::model_words(model));
+        Item::new(format!("Under {}: {words}.", model.model))
+    };
+    losing.map(item).collect()
 }
 
 /// The sets of settings by what they lose, the safest first.
@@ -114,8 +112,7 @@ fn next(subject: &Subject<'_>) -> Option<[Block; 2]> {
     let command =
         format!("pragmark measure{}{} --combine", workload(safest.first()?), vary.concat());
     let words = "Crash tests measure no speed. How fast the current settings and those that lose least are:";
-    let command = Block::Code(Code { language: "sh", text: command });
-    (safest.len() > 1).then(|| [Block::paragraph(words), command])
+    (safest.len() > 1).then(|| [Block::paragraph(words), Block::code("sh", command)])
 }
 
 /// Whether these are scripts with weights, `a.sql@9,b.sql`: `measure` compares several files with one another.

@@ -6,7 +6,7 @@ use lab::stats::Interval;
 use lab::stats::curve::{CacheKnee, VolumeCost};
 
 use super::subject::Subject;
-use crate::document::{Bend, Block, Chart, Item, Line, Plot, Point, Sentence, joined};
+use crate::document::{Bend, Block, Chart, Item, Line, Plot, Point, Sentence, blocks, joined};
 use crate::figures;
 use crate::names::listed;
 use crate::words::metric_axis;
@@ -27,7 +27,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let bends = Block::list(bends.map(Item::new));
     // Of hundreds of lines, the few that can be drawn say nothing.
     let chart = (!subject.has_effects_first()).then(|| Block::full(vec![chart(subject, curve)]));
-    chart.into_iter().chain(bends).collect()
+    blocks![chart, bends]
 }
 
 /// Whether every variant is on a curve that is drawn.

@@ -44,7 +44,9 @@ fn blocks(analysis: &Analysis, side_by_side: &SideBySide) -> Vec<Block> {
         Row::led(first.names.cell(variant), cells)
     };
     let heading = Column::left(metric_heading(first.metric()).to_lowercase());
-    let ratios = side_by_side.to_first.iter().map(|first| to_first(first.as_ref()));
+    let ratio = |estimate: &Estimate| figures::ratio(estimate.centre, estimate.interval);
+    let ratios = side_by_side.to_first.iter();
+    let ratios = ratios.map(|first| Cell::number(first.as_ref().map(ratio)));
     let table = Table {
         foot: vec![Row::led(Cell::new("all variants, to the first"), ratios)],
         sortable: true,
@@ -55,11 +57,7 @@ fn blocks(analysis: &Analysis, side_by_side: &SideBySide) -> Vec<Block> {
             by_rank(first.experiment).into_iter().map(row),
         )
     };
-    vec![Block::Heading(question), Block::table(table)]
-}
-
-fn to_first(estimate: Option<&Estimate>) -> Cell {
-    Cell::number(estimate.map(|estimate| figures::ratio(estimate.centre, estimate.interval)))
+    vec![Block::heading(question), Block::table(table)]
 }
 
 fn column(analysis: &Analysis, experiment: &ExperimentAnalysis) -> Column {
@@ -73,13 +71,10 @@ fn column(analysis: &Analysis, experiment: &ExperimentAnalysis) -> Column {
 fn cell(experiment: &ExperimentAnalysis, index: usize) -> Cell {
     let variant = &experiment.variants[index];
     let metric = &experiment.metric;
-    let median = variant.summaries.get(metric).map(|summary| summary.median);
+    let median = variant.median(metric);
     let (sign, tone) = mark(variant.compared(metric));
-    let estimate = variant.effect.as_ref().filter(|_| !variant.baseline);
-    let ratio = estimate.map(|effect| {
-        let estimate = &effect.estimate;
-        figures::ratio_alone(estimate.centre, estimate.interval)
-    });
+    let estimate = variant.estimate().filter(|_| !variant.baseline);
+    let ratio = estimate.map(|estimate| figures::ratio_alone(estimate.centre, estimate.interval));
     let figure = median.map_or("–".to_owned(), |median| figures::figure(median, metric));
     let ratio = format!(" {sign} {}", ratio.unwrap_or_default());
     Cell {

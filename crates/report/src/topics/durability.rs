@@ -29,8 +29,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         ],
         classes.iter().map(|class| row(subject, class)),
     );
-    let heading = Block::Heading("By what survives of an acknowledged change".to_owned());
-    vec![heading, Block::table(table)]
+    vec![Block::heading("By what survives of an acknowledged change"), Block::table(table)]
 }
 
 /// The class that all variants have.

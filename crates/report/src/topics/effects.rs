@@ -15,7 +15,7 @@ use lab::metric::higher_is_better;
 use super::subject::{Subject, Wording, ratio_cell};
 use crate::document::{
     Abridge, Bar, Bars, Block, Cell, Chart, Column, Forest, ForestRow, Item, Map, MapCell, MapRow,
-    Mark, Marks, Plot, Row, Scale, Sentence, Table, Tone, joined, led,
+    Mark, Marks, Plot, Row, Scale, Sentence, Table, Tone, blocks, joined,
 };
 use crate::figures;
 use crate::words::{TOO_FEW_ROUNDS, gain_words, mark, metric_axis, plural, standing_words};
@@ -23,19 +23,16 @@ use crate::words::{TOO_FEW_ROUNDS, gain_words, mark, metric_axis, plural, standi
 /// Smaller shares of the differences are not named.
 const LEAST_SHARE: f64 = 0.005;
 
-/// The heading of the topic.
-const HEADING: &str = "What each setting does";
-
 /// Returns the conclusions, the chart, and the sources of the differences.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let Some(effects) = &subject.experiment.effects else { return Vec::new() };
-    let list = Block::list(sentences(subject, effects).into_iter().map(Item::new));
-    let chart = Block::chart(chart(subject, effects));
-    let shares = shares(effects);
-    let how = Block::small(how(effects));
-    let heading = Block::Heading(HEADING.to_owned());
-    let blocks = led(heading, list);
-    blocks.chain([chart]).chain(shares).chain([how]).collect()
+    blocks![
+        Block::heading("What each setting does"),
+        Block::list(sentences(subject, effects).into_iter().map(Item::new)),
+        Block::chart(chart(subject, effects)),
+        shares(effects),
+        Block::small(how(effects)),
+    ]
 }
 
 /// Returns the explanation of all figures of the effects.
@@ -139,8 +136,8 @@ fn table(effects: &Effects, of: Wording<'_>) -> Table {
             }),
             (Column::left("ratio"), &|effect| {
                 let contrast = &effect.contrast;
-                let (sign, tone) = mark(contrast.compared(of.metric));
-                let cell = Cell::new(ratio_of(contrast)).signed(sign, tone);
+                let cell = Cell::new(ratio_of(contrast));
+                let cell = cell.signed(mark(contrast.compared(of.metric)));
                 Cell { value: Some(contrast.ratio), ..cell }
             }),
             (Column::left("smallest to largest").full_only(), &|effect| {
@@ -337,27 +334,13 @@ fn joint_table(effects: &Effects, of: Wording<'_>) -> Option<Table> {
     let found = effects.interactions();
     let rows = found.iter().map(|(pair, interaction)| {
         let contrast = &interaction.contrast;
-        let (sign, tone) = mark(contrast.compared(of.metric));
-        let [one, other] =
-            [0, 1].map(|side| of.setting(&pair.factors[side], &interaction.levels[side]));
-        Row::new([
-            Cell::new(one),
-            Cell::new(other),
-            Cell::new(ratio_cell(contrast.ratio, contrast.interval)).signed(sign, tone),
-        ])
+        let both = [0, 1].map(|side| of.setting(&pair.factors[side], &interaction.levels[side]));
+        let ratio = Cell::new(ratio_cell(contrast.ratio, contrast.interval));
+        let ratio = ratio.signed(mark(contrast.compared(of.metric)));
+        Row::new(both.map(Cell::new).into_iter().chain([ratio]))
     });
-    (!found.is_empty()).then(|| {
-        Table::new(
-            "Interactions",
-            [
-                Column::left("together"),
-                Column::left("with"),
-                Column::left("ratio to the product of both alone"),
-            ],
-            rows,
-        )
-        .abridged(Abridge::End)
-    })
+    let columns = ["together", "with", "ratio to the product of both alone"].map(Column::left);
+    (!found.is_empty()).then(|| Table::new("Interactions", columns, rows).abridged(Abridge::End))
 }
 
 /// Returns a map of the strongest interaction of each two factors; none for a single pair.

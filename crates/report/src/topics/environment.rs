@@ -8,7 +8,7 @@ use lab::record::{EngineRecord, ProvenanceRecord};
 use tuning::Analysis;
 
 use super::pragmas;
-use crate::document::{Block, Cell, Column, Fold, Kind, Section, Sentence, Table};
+use crate::document::{Block, Cell, Column, Fold, Kind, Section, Sentence, Table, blocks};
 use crate::figures::{percent, significant, with_unit};
 
 /// A fact by its name.
@@ -21,14 +21,9 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
     let machine = facts(machine(&environment.machine).into_iter().chain(noise));
     let volumes = volumes(&environment.machine.volumes);
     let mut engines = environment.engines.iter().flat_map(engine).peekable();
-    let heading = engines.peek().map(|_| Block::Heading("SQLite libraries".to_owned()));
-    let blocks = [machine].into_iter().chain(volumes).chain(heading).chain(engines);
-    vec![Section::new(
-        "environment",
-        Kind::Folded,
-        "The machine and SQLite",
-        blocks.chain([pragmas::of_run(analysis)]).collect(),
-    )]
+    let heading = engines.peek().map(|_| Block::heading("SQLite libraries"));
+    let blocks = blocks![machine, volumes, heading, engines, pragmas::of_run(analysis)];
+    vec![Section::new("environment", Kind::Folded, "The machine and SQLite", blocks)]
 }
 
 fn facts(facts: impl IntoIterator<Item = Fact>) -> Block {
@@ -150,7 +145,7 @@ fn volumes(volumes: &[Volume]) -> Vec<Block> {
             (Column::right("free"), &|volume| Cell::number(Some(size(volume.free_bytes)))),
         ],
     );
-    vec![Block::Heading("Volumes".to_owned()), Block::table(table)]
+    vec![Block::heading("Volumes"), Block::table(table)]
 }
 
 /// Returns the finding of the fsync probe in words.
@@ -214,8 +209,7 @@ fn engine(engine: &EngineRecord) -> Vec<Block> {
     let arguments =
         provenance.map(|made| made.arguments.join(" ")).filter(|arguments| !arguments.is_empty());
     let arguments = arguments.map(|argument| Block::small(Sentence::code(argument)));
-    let entries = Block::Entries(options.collect());
-    let blocks = [entries].into_iter().chain(arguments).collect();
+    let blocks = blocks![Block::Entries(options.collect()), arguments];
     let fold = Fold::new(format!("{} compile options", engine.compile_options.len()), blocks);
     vec![Block::Facts(facts.collect()), Block::Fold(fold)]
 }

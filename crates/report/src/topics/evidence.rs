@@ -16,10 +16,10 @@ use lab::trial::DataTable;
 use super::bindings::compared;
 use super::statements;
 use super::subject::Subject;
-use crate::document::{Abridge, Block, Cell, Column, Row, Sentence, Table, joined, led};
+use crate::document::{Abridge, Block, Cell, Column, Row, Sentence, Table, blocks, joined, led};
 use crate::figures;
 use crate::names::listed;
-use crate::words::{by_rank, file_kind, grouped, metric_heading};
+use crate::words::{by_rank, file_kind, grouped, metric_cell, metric_column, metric_heading};
 
 /// Parts of a metric from which on they have a table of their own: more columns cannot be read.
 const CLASSES_FROM: usize = 6;
@@ -41,13 +41,11 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     if measures == Measures::Schedules {
         let metrics: Vec<String> = every_metric(subject.experiment).into_iter().cloned().collect();
         let table = Block::table(medians(subject, &metrics, "What happened"));
-        let heading = Block::Heading("What happened".to_owned());
-        return [heading, table].into_iter().chain(data(subject)).collect();
+        return blocks![Block::heading("What happened"), table, data(subject)];
     }
-    let metrics = other_metrics(subject, &classes).into_iter();
     let by_class = classes.iter().map(|(base, parts)| class_table(subject, base, parts));
-    let folds = metrics.chain(by_class).chain(work(subject)).chain(data(subject));
-    vec![Block::full(folds.collect())]
+    let metrics = other_metrics(subject, &classes);
+    vec![Block::full(blocks![metrics, by_class, work(subject), data(subject)])]
 }
 
 fn every_metric(experiment: &ExperimentAnalysis) -> BTreeSet<&String> {
@@ -92,12 +90,8 @@ fn class_table(subject: &Subject<'_>, base: &str, parts: &[&String]) -> Block {
     let columns = measured.iter().map(|variant| Column::right(subject.names.sentence(*variant)));
     let row = |metric: &&String| {
         let part = metric.split_once('.').map_or("", |(_, part)| part);
-        let cells = measured.iter().map(|variant| {
-            let summary = variants[*variant].summaries.get(*metric);
-            Cell::figure(summary.map(|summary| summary.median), |value| {
-                figures::figure(value, metric)
-            })
-        });
+        let cells = measured.iter();
+        let cells = cells.map(|variant| metric_cell(variants[*variant].median(metric), metric));
         Row::led(Cell::new(part), cells)
     };
     let title = format!("{} by class, medians", metric_heading(base));
@@ -127,12 +121,12 @@ fn work(subject: &Subject<'_>) -> Option<Block> {
         });
         Row::led(subject.names.cell(variant), cells)
     });
-    let headings = columns.iter().map(|name| Column {
-        about: Some((*name).to_owned()),
-        ..Column::right(match only_kind(experiment, name) {
-            Some(kind) => format!("{}, {} only", metric_heading(name), file_kind(kind)),
-            None => metric_heading(name),
-        })
+    let headings = columns.iter().map(|name| match only_kind(experiment, name) {
+        Some(kind) => Column {
+            heading: format!("{}, {} only", metric_heading(name), file_kind(kind)).into(),
+            ..metric_column(name)
+        },
+        None => metric_column(name),
     });
     let table = Table::new("What the work did", led(Column::left("variant"), headings), rows)
         .sortable()
@@ -239,9 +233,9 @@ pub(super) fn secondary(subject: &Subject<'_>) -> Vec<Block> {
     let missing = (!missing.is_empty()).then(|| {
         Block::small(missing.words(": no trial has this metric").and(longer(subject)).words("."))
     });
-    let heading = Block::Heading("Secondary metrics, medians".to_owned());
-    let blocks: Vec<Block> = table.into_iter().chain(missing).collect();
-    if blocks.is_empty() { blocks } else { led(heading, blocks).collect() }
+    let heading = (table.is_some() || missing.is_some())
+        .then(|| Block::heading("Secondary metrics, medians"));
+    blocks![heading, table, missing]
 }
 
 /// How trials have more operations, where an option does it.
@@ -281,25 +275,15 @@ pub(super) fn medians(subject: &Subject<'_>, metrics: &[String], label: &str) ->
     let variants = &subject.experiment.variants;
     let cell = |variant: usize, metric: &String| {
         let variant = &variants[variant];
-        let median = variant.summaries.get(metric).map(|summary| summary.median);
         // Counted in one trial of the variant.
-        let figure = median.or_else(|| variant.counts.get(metric).copied());
-        Cell::figure(figure, |value| figures::figure(value, metric))
+        let counted = || variant.counts.get(metric).copied();
+        metric_cell(variant.median(metric).or_else(counted), metric)
     };
     let measured = by_rank(subject.experiment).into_iter();
     let rows = measured.filter(|variant| !variants[*variant].unmeasured()).map(|variant| {
         let cells = metrics.iter().map(|metric| cell(variant, metric));
         Row::led(subject.names.cell(variant), cells)
     });
-    Table::new(label, headed("variant", metrics), rows).sortable().dense()
-}
-
-/// A first column, and one for each metric.
-pub(super) fn headed(first: &str, metrics: &[String]) -> Vec<Column> {
-    let column = |metric: &String| Column {
-        about: Some(metric.clone()),
-        ..Column::right(metric_heading(metric))
-    };
-    let metrics = metrics.iter().map(column);
-    led(Column::left(first), metrics).collect()
+    let columns = metrics.iter().map(|metric| metric_column(metric));
+    Table::new(label, led(Column::left("variant"), columns), rows).sortable().dense()
 }

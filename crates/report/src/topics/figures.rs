@@ -15,13 +15,13 @@ use super::subject::{ALL_UP_TO, Subject, ratio_cell};
 use super::{curve, map, statements, tiers};
 use crate::document::{
     Abridge, Block, Cell, Chart, Column, Forest, ForestRow, Item, Mark, Marks, Plot, Row, Scale,
-    Sentence, Table, Tone, joined,
+    Sentence, Table, Tone, blocks, joined,
 };
 use crate::figures;
 use crate::glossary::explained;
 use crate::words::{
-    UPPER_BOUND, UPPER_BOUND_SIGN, by_rank, grouped, mark, metric_axis, metric_heading,
-    standing_words, upper_bound_problem,
+    UPPER_BOUND, UPPER_BOUND_SIGN, by_rank, grouped, mark, metric_axis, metric_cell,
+    metric_heading, standing_words, upper_bound_problem,
 };
 
 /// Number of the best variants that are drawn of more.
@@ -63,11 +63,11 @@ fn chart(subject: &Subject<'_>) -> Vec<Block> {
         notes: notes(subject),
         ..Chart::new(metric_axis(subject.metric()), plot)
     });
-    let bounds = subject.experiment.upper_bounds.iter();
-    let bounds =
-        bounds.filter_map(|bound| Some(format!("{}: {}", bound.name, upper_bound_problem(bound)?)));
-    let bounds = Block::list(bounds.map(Item::new)).map(|list| Block::brief(vec![list]));
-    let blocks: Vec<Block> = [chart].into_iter().chain(bounds).chain(left_out).collect();
+    let bounds = subject.experiment.upper_bounds.iter().filter_map(|bound| {
+        Some(Item::new(format!("{}: {}", bound.name, upper_bound_problem(bound)?)))
+    });
+    let bounds = Block::list(bounds).map(|list| Block::brief(vec![list]));
+    let blocks = blocks![chart, bounds, left_out];
     // Curve and map have every variant at a glance.
     if curve::has_everything(subject) || map::has_everything(subject) {
         vec![Block::Depth {
@@ -91,9 +91,7 @@ fn drawn(ranked: &[usize], is_baseline: impl Fn(usize) -> bool) -> Vec<usize> {
 fn forest(subject: &Subject<'_>, drawn: &[usize]) -> Forest {
     let experiment = subject.experiment;
     let metric = subject.metric();
-    let baseline = experiment.variants.first();
-    let baseline = baseline.and_then(|baseline| baseline.summaries.get(metric));
-    let baseline = baseline.map(|summary| summary.median);
+    let baseline = experiment.variants.first().and_then(|baseline| baseline.median(metric));
     let rows = drawn.iter().map(|variant| forest_row(subject, *variant, baseline));
     let bounds = experiment.upper_bounds.iter();
     Forest {
@@ -140,14 +138,13 @@ fn forest_row(subject: &Subject<'_>, index: usize, baseline: Option<f64>) -> For
 
 /// The interval of the variant's ratio laid on the baseline's median.
 fn laid(variant: &VariantAnalysis, baseline: Option<f64>) -> Option<Interval> {
-    let (effect, baseline) = (variant.effect.as_ref()?, baseline?);
-    Some(effect.estimate.interval.map_increasing(|ratio| ratio * baseline))
+    let (estimate, baseline) = (variant.estimate()?, baseline?);
+    Some(estimate.interval.map_increasing(|ratio| ratio * baseline))
 }
 
 /// The ratio to the baseline with its interval, or words.
 fn compared(variant: &VariantAnalysis, standing: ComparisonResult) -> String {
-    let estimate = variant.effect.as_ref().map(|effect| &effect.estimate);
-    match estimate.filter(|_| !variant.baseline) {
+    match variant.estimate().filter(|_| !variant.baseline) {
         Some(estimate) => figures::ratio(estimate.centre, estimate.interval),
         None => standing_words(standing).to_owned(),
     }
@@ -211,28 +208,24 @@ fn row(subject: &Subject<'_>, index: usize, has_tiers: bool) -> Row {
     let variant = &subject.experiment.variants[index];
     let metric = subject.metric();
     let standing = variant.compared(metric);
-    let (sign, tone) = mark(standing);
     let summary = variant.summaries.get(metric);
-    let estimate = variant.effect.as_ref().map(|effect| &effect.estimate);
+    let estimate = variant.estimate();
     let ratio = estimate.filter(|_| !variant.baseline).map_or_else(
         || standing_words(standing).into(),
         |estimate| ratio_cell(estimate.centre, estimate.interval),
     );
+    let measured = variant.trials.measured;
     let cells = [
         subject.names.cell(index),
-        Cell::figure(summary.map(|summary| summary.median), |summary| {
-            figures::figure(summary, metric)
-        }),
+        metric_cell(variant.median(metric), metric),
         Cell {
             value: summary.map(|summary| summary.range.low),
             ..Cell::number(summary.map(|summary| figures::range(summary.range, metric)))
         },
-        Cell::figure(Some(variant.trials.measured as f64), |_| {
-            figures::count(variant.trials.measured)
-        }),
+        Cell::figure(Some(measured as f64), |_| figures::count(measured)),
         Cell {
             value: estimate.map(|estimate| estimate.centre),
-            ..Cell::new(ratio).signed(sign, tone)
+            ..Cell::new(ratio).signed(mark(standing))
         },
         Cell::figure(estimate.map(|estimate| estimate.detectable), figures::percent),
     ];
@@ -271,20 +264,20 @@ fn bound_cells(bound: &UpperBoundAnalysis, metric: &str) -> Row {
         Cell::number(summary.map(|summary| figures::figure(summary.median, metric))),
         Cell::number(summary.map(|summary| figures::range(summary.range, metric))),
         Cell::number(summary.map(|summary| figures::count(summary.n))),
-        Cell::new(UPPER_BOUND).signed(UPPER_BOUND_SIGN, Tone::Bound),
+        Cell::new(UPPER_BOUND).signed((UPPER_BOUND_SIGN, Tone::Bound)),
     ];
     Row::new(cells)
 }
 
 /// Returns caveats on the figures of variants, grouped by caveat.
 fn notes(subject: &Subject<'_>) -> Vec<Sentence> {
-    let others = undetected(subject)
-        .into_iter()
-        .chain(lost_in_correction(subject))
-        .chain(exceeded(subject))
-        .chain(unsteady(subject))
-        .chain(not_of_medians(subject));
-    problems(subject).into_iter().chain(others).collect()
+    let mut notes = problems(subject);
+    notes.extend(undetected(subject));
+    notes.extend(lost_in_correction(subject));
+    notes.extend(exceeded(subject));
+    notes.extend(unsteady(subject));
+    notes.extend(not_of_medians(subject));
+    notes
 }
 
 /// The variants whose intervals exclude no difference, but not after the correction.
@@ -379,7 +372,7 @@ fn undetected(subject: &Subject<'_>) -> Option<Sentence> {
     }
     let note = |index: usize| {
         let variant = &experiment.variants[index];
-        let detectable = figures::percent(variant.effect.as_ref()?.estimate.detectable);
+        let detectable = figures::percent(variant.estimate()?.detectable);
         let same = variant.compared(subject.metric()) == ComparisonResult::Same
             && !variant.is_lost_in_correction();
         let name = subject.names.sentence(index);
@@ -394,12 +387,11 @@ fn undetected(subject: &Subject<'_>) -> Option<Sentence> {
 /// Explains why ratios differ from ratios of the medians, if they do.
 fn not_of_medians(subject: &Subject<'_>) -> Option<Sentence> {
     let experiment = subject.experiment;
-    let median = |variant: &VariantAnalysis| Some(variant.summaries.get(subject.metric())?.median);
+    let median = |variant: &VariantAnalysis| variant.median(subject.metric());
     let baseline = experiment.variants.first().and_then(median)?;
     let differs = |variant: &VariantAnalysis| {
-        let interval = variant.effect.as_ref().map(|effect| effect.estimate.interval);
-        let ratio = median(variant).map(|median| median / baseline);
-        ratio.zip(interval).is_some_and(|(ratio, interval)| !interval.contains(ratio))
+        let both = median(variant).zip(variant.estimate());
+        both.is_some_and(|(median, estimate)| !estimate.interval.contains(median / baseline))
     };
     experiment.variants.iter().any(differs).then(|| {
         "ratios compare trials of the same block, so they can differ from the ratio of the medians"

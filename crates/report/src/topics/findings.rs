@@ -224,9 +224,8 @@ fn recall(subject: &Subject<'_>, losses: &[RecallLoss]) -> String {
     let own = subject.finding.map_or(0, |finding| finding.variant);
     let loss = |loss: &RecallLoss| {
         let of = |variant: usize| {
-            let summary = variants[variant].summaries.get(&loss.metric);
-            summary
-                .map_or("–".to_owned(), |summary| figures::figure(summary.median, &loss.metric))
+            let median = variants[variant].median(&loss.metric);
+            median.map_or("–".to_owned(), |median| figures::figure(median, &loss.metric))
         };
         let what = metric_heading(&loss.metric).to_lowercase();
         format!("{what} {} instead of {}", of(own), of(0))

@@ -4,7 +4,7 @@ use lab::analysis::ExperimentAnalysis;
 use tuning::Analysis;
 
 use super::subject::Subject;
-use crate::document::{Block, Code, Kind, Piece, Section, Sentence};
+use crate::document::{Block, Kind, Piece, Section, Sentence};
 use crate::glossary::TERMS;
 use crate::words::plural;
 
@@ -42,6 +42,12 @@ pub(super) fn longer(subject: &Subject<'_>) -> Sentence {
         .words("; by the time that they took, ")
         .and_code(format!("--time-limit {minutes}m"))
         .words(" is long enough.")
+}
+
+/// Returns why none of so many variants is chosen.
+pub(super) fn too_noisy(tied: usize) -> String {
+    let variants = plural(tied, "variant", "variants");
+    format!("the measurements are too noisy to choose between {variants}; more rounds may decide")
 }
 
 /// Returns how to measure more rounds, if an option does it.
@@ -95,6 +101,6 @@ pub(super) fn repeat(analysis: &Analysis) -> Vec<Section> {
         "repeat",
         Kind::Background,
         "To repeat this run",
-        vec![Block::Code(Code { language: "sh", text }), Block::small(planned)],
+        vec![Block::code("sh", text), Block::small(planned)],
     )]
 }

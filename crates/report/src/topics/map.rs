@@ -81,8 +81,7 @@ fn of_variant(
     };
     let standing = variant.compared(metric);
     let (sign, tone) = mark(standing);
-    let estimate = variant.effect.as_ref().map(|effect| &effect.estimate);
-    let (times, text) = match (standing, estimate) {
+    let (times, text) = match (standing, variant.estimate()) {
         (ComparisonResult::Baseline, _) => (1.0, format!("{sign} ×1")),
         (standing, None) => (1.0, standing_words(standing).to_owned()),
         (_, Some(estimate)) => {

@@ -5,7 +5,7 @@ use lab::measures::Measures;
 use lab::trial::DataTable;
 
 use super::subject::Subject;
-use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table, led};
+use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table, blocks, led};
 use crate::figures;
 use crate::words::{metric_heading, plural};
 
@@ -24,11 +24,12 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     if subject.experiment.measures() != Measures::Replay || measured.is_empty() {
         return Vec::new();
     }
-    let mut blocks =
-        vec![Block::Heading("Replay".to_owned()), Block::table(table(subject, &measured))];
-    blocks.extend(time(&variants[measured[0]]).map(Block::small));
-    blocks.extend(Block::list(items(subject, &measured)));
-    blocks
+    blocks![
+        Block::heading("Replay"),
+        Block::table(table(subject, &measured)),
+        time(&variants[measured[0]]).map(Block::small),
+        Block::list(items(subject, &measured)),
+    ]
 }
 
 fn table(subject: &Subject<'_>, measured: &[usize]) -> Table {
@@ -38,10 +39,8 @@ fn table(subject: &Subject<'_>, measured: &[usize]) -> Table {
     let columns = columns.chain([Column::left("tables at the end").prose()]);
     let row = |index: &usize| {
         let variant = &variants[*index];
-        let figure = |metric: &&str| {
-            let summary = variant.summaries.get(*metric);
-            Cell::figure(summary.map(|summary| summary.median), |value| share(value, metric))
-        };
+        let figure =
+            |metric: &&str| Cell::figure(variant.median(metric), |value| share(value, metric));
         let end = Cell::new(end_words(titled(variant, "end state")));
         let cells = METRICS.iter().map(figure).chain([end]);
         Row::led(subject.names.cell(*index), cells)
@@ -62,10 +61,9 @@ fn share(value: f64, metric: &str) -> String {
 
 /// How long the application itself took.
 fn time(variant: &VariantAnalysis) -> Option<String> {
-    let recorded = variant.summaries.get("recorded_s")?;
+    let recorded = figures::figure(variant.median("recorded_s")?, "recorded_s");
     Some(format!(
-        "The recording lasted {} from its first to its last statement, pauses of the application included. Tables and divergences are those of each variant's first trial.",
-        figures::figure(recorded.median, "recorded_s")
+        "The recording lasted {recorded} from its first to its last statement, pauses of the application included. Tables and divergences are those of each variant's first trial."
     ))
 }
 

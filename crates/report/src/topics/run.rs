@@ -8,7 +8,7 @@ use lab::tier::{Origin, TierPlan};
 use tuning::Analysis;
 
 use super::subject::Subject;
-use crate::document::{Block, Item, Sentence};
+use crate::document::{Block, Item, Sentence, blocks};
 use crate::figures::{self, duration};
 use crate::glossary::explained;
 use crate::words::{plural, verdict_counts};
@@ -115,7 +115,7 @@ pub(super) fn head(analysis: &Analysis) -> Vec<Block> {
     if !has_answer(analysis) {
         warnings.extend(of_machine(analysis));
     }
-    tally.into_iter().chain(doubts(warnings)).collect()
+    blocks![tally, doubts(warnings)]
 }
 
 /// Returns what may have disturbed the measurements, for the end of the only experiment: its answer comes first.

@@ -4,14 +4,14 @@ use lab::analysis::{Advice, ExperimentAnalysis, Gain, Ladder, Rung, Withheld};
 use lab::tier::MayLose;
 use tuning::Analysis;
 
-use super::hints::{finer, longer, more_rounds};
+use super::hints::{finer, longer, more_rounds, too_noisy};
 use super::subject::Subject;
-use crate::document::{Block, Code, Sentence, led};
+use crate::document::{Block, Sentence, blocks};
 use crate::figures;
 use crate::glossary::explained;
 use crate::names::Names;
 use crate::settings::{BadValue, Binding, Chosen, comment, once};
-use crate::words::{gain_words, plural, tier_words};
+use crate::words::{gain_words, tier_words};
 
 /// Which settings are wanted.
 #[derive(Clone, Debug)]
@@ -49,7 +49,9 @@ fn text_of(analysis: &Analysis, ladder: &Ladder, query: &SettingsQuery) -> Optio
         Err(_) => String::new(),
     };
     let next = next_rung(ladder, rung).map(|next| {
-        let pragmas = next.advice.as_ref().ok().map(in_one_line).unwrap_or_default();
+        let chosen = next.advice.as_ref().ok().map(chosen);
+        let pragmas = chosen.map(|chosen| chosen.map_or_else(|bad| bad.to_string(), |it| sql(&it)));
+        let pragmas = pragmas.unwrap_or_default();
         let hint = format!("{pragmas} (--may-lose recent prints it)");
         format!("\n{}{}", line(next), comment(mark, &hint))
     });
@@ -68,14 +70,6 @@ fn next_rung<'a>(ladder: &'a Ladder, rung: &Rung) -> Option<&'a Rung> {
     ladder.rungs.iter().find(|next| {
         next.may_lose == MayLose::Recent && rung.may_lose < next.may_lose && next.advice.is_ok()
     })
-}
-
-/// The PRAGMAs of an advice as SQL.
-fn in_one_line(advice: &Advice) -> String {
-    match chosen(advice) {
-        Ok(chosen) => sql(&chosen),
-        Err(problem) => problem.to_string(),
-    }
 }
 
 fn sql(chosen: &Chosen) -> String {
@@ -150,30 +144,26 @@ pub(super) fn sought(subject: &Subject<'_>) -> Vec<Block> {
         Err(Withheld::TooFewRounds) => sentence.and(longer(subject)),
         _ => sentence,
     };
-    let sentence = Block::paragraph(sentence);
-    let chosen = rung.advice.as_ref().ok().map(chosen);
-    let to_paste = match chosen {
+    let to_paste = match rung.advice.as_ref().ok().map(chosen) {
         None => Vec::new(),
         Some(Err(problem)) => vec![Block::small(format!("{problem}."))],
         Some(Ok(chosen)) => to_paste(&chosen),
     };
-    led(sentence, to_paste).collect()
+    blocks![Block::paragraph(sentence), to_paste]
 }
 
 fn to_paste(chosen: &Chosen) -> Vec<Block> {
     let once = of_file(chosen).into_iter().flatten();
     let connections = Binding::Shell.text(chosen);
     // The first line says when.
-    let each = (connections.lines().count() > 1).then(|| code("sql", connections));
+    let each = (connections.lines().count() > 1).then(|| Block::code("sql", connections));
     let wal = chosen.remarks_on_wal().into_iter().map(Block::small);
-    let both: Vec<Block> = once.chain(each).chain(wal).collect();
-    if both.is_empty() {
-        both
-    } else {
+    let mut both = blocks![once, each, wal];
+    if !both.is_empty() {
         let others = forms_of_bindings(chosen);
-        let others = Block::unprinted("Ready to paste into a program", others);
-        both.into_iter().chain([others]).collect()
+        both.push(Block::unprinted("Ready to paste into a program", others));
     }
+    both
 }
 
 /// Returns the rung that a search for settings was for; none if the experiment was not tuned.
@@ -195,8 +185,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let rungs =
         rungs.filter(|rung| rung.may_lose < MayLose::Anything && sought != Some(rung.may_lose));
     let own: Vec<Block> = rungs.flat_map(|rung| blocks_of(subject, rung)).collect();
-    let heading = Block::Heading("Settings to use".to_owned());
-    if own.is_empty() { own } else { led(heading, own).collect() }
+    if own.is_empty() { own } else { blocks![Block::heading("Settings to use"), own] }
 }
 
 fn blocks_of(subject: &Subject<'_>, rung: &Rung) -> Vec<Block> {
@@ -207,18 +196,15 @@ fn blocks_of(subject: &Subject<'_>, rung: &Rung) -> Vec<Block> {
         Err(problem) => return vec![sentence, Block::small(format!("{problem}."))],
     };
     let sql = sql(&chosen);
-    let brief = if sql.is_empty() { Vec::new() } else { vec![code("sql", sql)] };
+    let brief = if sql.is_empty() { Vec::new() } else { vec![Block::code("sql", sql)] };
     let full = vec![Block::unprinted("Ready to paste", forms(&chosen))];
     vec![sentence, Block::Depth { brief, full }]
 }
 
 fn forms(chosen: &Chosen) -> Vec<Block> {
-    let once = of_file(chosen).into_iter().flat_map(|once| {
-        let then = Block::small("And on every connection:");
-        once.into_iter().chain([then])
-    });
+    let once = of_file(chosen).map(|once| blocks![once, Block::small("And on every connection:")]);
     let wal = chosen.remarks_on_wal().into_iter().map(Block::small);
-    once.chain(forms_of_bindings(chosen)).chain(wal).collect()
+    blocks![once.unwrap_or_default(), forms_of_bindings(chosen), wal]
 }
 
 /// Returns the statements for each file.
@@ -226,20 +212,16 @@ fn of_file(chosen: &Chosen) -> Option<[Block; 2]> {
     let how = Sentence::from("Once for each database file, with ")
         .and_code("sqlite3 app.db")
         .words(" while nothing else has it open; VACUUM rewrites a file that has content:");
-    Some([Block::small(how), code("sql", once(chosen)?)])
+    Some([Block::small(how), Block::code("sql", once(chosen)?)])
 }
 
 fn forms_of_bindings(chosen: &Chosen) -> Vec<Block> {
     let form = |binding: Binding| {
-        let text = code(binding.language(), binding.text(chosen));
+        let text = Block::code(binding.language(), binding.text(chosen));
         let remarks = remarks(binding, chosen).into_iter().map(Block::small);
-        Block::unprinted(binding.title(), [text].into_iter().chain(remarks).collect())
+        Block::unprinted(binding.title(), blocks![text, remarks])
     };
     Binding::ALL[..Binding::SHOWN].iter().copied().map(form).collect()
-}
-
-fn code(language: &'static str, text: String) -> Block {
-    Block::Code(Code { language, text })
 }
 
 /// Returns the accepted loss, the variant, its gain and its loss; or why there is none.
@@ -275,10 +257,7 @@ fn accepted_words(may_lose: MayLose) -> &'static str {
 
 /// How a variant compares with the baseline, and which rounds show it.
 fn gain_of(gain: &Gain, experiment: &ExperimentAnalysis) -> Sentence {
-    let rounds = match gain.confirmation_rounds {
-        Some(_) => " in the confirmation run",
-        None => "",
-    };
+    let rounds = gain.confirmation_rounds.map_or("", |_| " in the confirmation run");
     let (ratio, interval) = (gain.ratio, gain.interval);
     if !gain.is_found {
         let ratio = figures::ratio(ratio, interval);
@@ -293,39 +272,30 @@ fn gain_of(gain: &Gain, experiment: &ExperimentAnalysis) -> Sentence {
 
 /// Why a rung has no advice.
 fn withheld(why: &Withheld, experiment: &ExperimentAnalysis, names: &Names) -> Sentence {
-    let none = Sentence::from("no recommendation, because ");
-    match why {
-        Withheld::NoBaseline => none.words("the baseline was not measured."),
-        Withheld::TooFewRounds => {
-            none.words("too few rounds compare anything with the baseline.")
-        }
+    let why: Sentence = match why {
+        Withheld::NoVariant => return "no variant of this experiment is known to.".into(),
+        Withheld::NoBaseline => "the baseline was not measured".into(),
+        Withheld::TooFewRounds => "too few rounds compare anything with the baseline".into(),
         Withheld::NotMeasured(why) if why.is_empty() => {
-            none.words("what a crash takes was not measured.")
+            "what a crash takes was not measured".into()
         }
-        Withheld::NotMeasured(why) => {
-            none.words(format!("what a crash takes was not measured ({why})."))
-        }
-        Withheld::NoVariant => "no variant of this experiment is known to.".into(),
+        Withheld::NotMeasured(why) => format!("what a crash takes was not measured ({why})").into(),
         Withheld::NoneWithinConstraints => {
-            none.words("no variant that may be used keeps the constraints.")
+            "no variant that may be used keeps the constraints".into()
         }
-        Withheld::Unresolved(tied) => none.words(format!(
-            "the measurements are too noisy to choose between {}; more rounds may decide",
-            plural(*tied, "variant", "variants")
-        ))
-        .and(more_rounds(experiment))
-        .words("."),
-        Withheld::Unconfirmed(variant) => none
-            .words("the confirmation run does not distinguish ")
-            .and(names.sentence(*variant))
-            .words(" from the baseline."),
-        Withheld::TooNoisy(variant, detectable) => none
-            .and(names.sentence(*variant))
+        Withheld::Unresolved(tied) => Sentence::from(too_noisy(*tied)).and(more_rounds(experiment)),
+        Withheld::Unconfirmed(variant) => {
+            Sentence::from("the confirmation run does not distinguish ")
+                .and(names.sentence(*variant))
+                .words(" from the baseline")
+        }
+        Withheld::TooNoisy(variant, detectable) => names
+            .sentence(*variant)
             .words(format!(
                 " is not distinguishable from the baseline, and the rounds could only have detected a difference of {}",
                 figures::percent(*detectable)
             ))
-            .and(finer(experiment))
-            .words("."),
-    }
+            .and(finer(experiment)),
+    };
+    Sentence::from("no recommendation, because ").and(why).words(".")
 }

@@ -8,11 +8,11 @@ use lab::measures::Measures;
 use lab::trial::StatementRecord;
 
 use super::subject::Subject;
-use crate::document::{Block, Cell, Code, Column, Item, Row, Sentence, Table, led};
+use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table, blocks, led};
 use crate::figures;
 use crate::names::listed;
 use crate::sql::shortened;
-use crate::words::{grouped, mark, metric_heading, plural};
+use crate::words::{grouped, mark, metric_cell, metric_column, plural};
 
 /// Statements that one sentence names.
 const NAMED: usize = 4;
@@ -39,13 +39,14 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         return Vec::new();
     }
     let statements = executed(subject);
-    let mut blocks =
-        vec![Block::Heading("Statements".to_owned()), Block::table(table(subject, &statements))];
-    blocks.extend(unsigned(subject));
-    blocks.extend(scans(subject, &statements));
-    blocks.extend(answers(subject));
-    blocks.extend(plans(subject, &statements));
-    blocks
+    blocks![
+        Block::heading("Statements"),
+        Block::table(table(subject, &statements)),
+        unsigned(subject),
+        scans(subject, &statements),
+        answers(subject),
+        plans(subject, &statements),
+    ]
 }
 
 /// A statement, with the variants that executed it and were measured.
@@ -73,7 +74,7 @@ fn executed<'a>(subject: &Subject<'a>) -> Vec<Executed<'a>> {
 pub(super) fn medians(subject: &Subject<'_>) -> Option<Sentence> {
     let [only] = subject.experiment.variants.as_slice() else { return None };
     let medians = only.statements.iter().filter_map(|statement| {
-        let median = only.summaries.get(&format!("{}.{}", METRICS[0], statement.name))?.median;
+        let median = median(only, METRICS[0], &statement.name)?;
         Some(Sentence::code(&statement.name).words(" ").figure(figures::figure(median, METRICS[0])))
     });
     let medians: Vec<Sentence> = medians.collect();
@@ -83,11 +84,10 @@ pub(super) fn medians(subject: &Subject<'_>) -> Option<Sentence> {
 /// Returns whether each transaction of a measurement is one statement, whose figures say the same.
 pub(super) fn are_transactions(subject: &Subject<'_>) -> bool {
     let Some(baseline) = subject.experiment.variants.first() else { return false };
-    let median = |metric: &str| baseline.summaries.get(metric).map(|summary| summary.median);
     let statements = baseline.statements.iter();
     let executions =
-        statements.filter_map(|statement| median(&format!("executions.{}", statement.name)));
-    let transactions = median("txns_per_s").zip(median("seconds"));
+        statements.filter_map(|statement| median(baseline, "executions", &statement.name));
+    let transactions = baseline.median("txns_per_s").zip(baseline.median("seconds"));
     let transactions = transactions.map_or(0.0, |(rate, seconds)| rate * seconds);
     // With two statements in a transaction there would be twice as many. Of few executions the medians are rough.
     executions.sum::<f64>() < 1.5 * transactions + 3.0
@@ -140,7 +140,11 @@ fn table(subject: &Subject<'_>, statements: &[Executed<'_>]) -> Table {
     let variant = several.then(|| Column::left("variant"));
     let columns = variant.into_iter().chain(metrics.iter().map(|metric| match *metric {
         RATIO | RANGE => Column::right(*metric),
-        metric => Column { about: Some(metric.to_owned()), ..Column::right(heading(metric)) },
+        // How often a statement was executed says on how much the other figures rest.
+        "executions" => {
+            Column { heading: "Executions in a trial".into(), ..metric_column("executions") }
+        }
+        metric => metric_column(metric),
     }));
     Table::new(
         "Statements, medians of trials",
@@ -160,15 +164,13 @@ fn cell(variant: &VariantAnalysis, column: &str, statement: &str) -> Cell {
             let summary = variant.summaries.get(&format!("{}.{statement}", METRICS[0]));
             Cell::number(summary.map(|summary| figures::range(summary.range, METRICS[0])))
         }
-        _ => Cell::figure(median(variant, column, statement), |value| {
-            figures::figure(value, &format!("{column}.{statement}"))
-        }),
+        _ => metric_cell(median(variant, column, statement), &format!("{column}.{statement}")),
     }
 }
 
 /// Returns the median of a metric of a statement over trials.
 fn median(variant: &VariantAnalysis, metric: &str, statement: &str) -> Option<f64> {
-    Some(variant.summaries.get(&format!("{metric}.{statement}"))?.median)
+    variant.median(&format!("{metric}.{statement}"))
 }
 
 /// The time of a statement compared with the baseline's.
@@ -183,8 +185,7 @@ fn ratio(variant: &VariantAnalysis, statement: &str) -> Cell {
         (true, true) => ComparisonResult::Better,
         (true, false) => ComparisonResult::Worse,
     };
-    let (sign, tone) = mark(standing);
-    cell.signed(sign, tone)
+    cell.signed(mark(standing))
 }
 
 /// Whether the interval excludes no difference, and the correction for the number of comparisons decides against it.
@@ -211,15 +212,13 @@ pub(super) fn in_the_mix(subject: &Subject<'_>) -> Vec<Sentence> {
     if !is_a_mix || differing.is_empty() || variants.len() >= VARIANTS_FROM {
         return Vec::new();
     }
-    let longest = variants[0].longest_statement();
-    let longest = longest
-        .filter(|(_, share)| *share > 0.5)
-        .map(|(name, share)| {
-            Sentence::code(name)
-                .words(" takes ")
-                .figure(figures::percent(share))
-                .words(" of the time, by its executions and their median: the figures of the whole may be mostly its own.")
-        });
+    let longest = variants[0].longest_statement().filter(|(_, share)| *share > 0.5);
+    let longest = longest.map(|(name, share)| {
+        Sentence::code(name)
+            .words(" takes ")
+            .figure(figures::percent(share))
+            .words(" of the time, by its executions and their median: the figures of the whole may be mostly its own.")
+    });
     differing.into_iter().map(|variant| times(subject, variant)).chain(longest).collect()
 }
 
@@ -235,14 +234,6 @@ fn times(subject: &Subject<'_>, variant: usize) -> Sentence {
         .words(", compared with the baseline: ")
         .and(listed(statements.collect(), NAMED))
         .words(".")
-}
-
-/// The heading of a metric: how often a statement was executed says on how much the others rest.
-fn heading(metric: &str) -> String {
-    match metric {
-        "executions" => "Executions in a trial".to_owned(),
-        _ => metric_heading(metric),
-    }
 }
 
 /// The statements that read many rows by full scans and return few.
@@ -271,7 +262,7 @@ fn scans(subject: &Subject<'_>, statements: &[Executed<'_>]) -> Vec<Block> {
             )
         })
     });
-    let heading = Block::Heading("Statements that deserve a look".to_owned());
+    let heading = Block::heading("Statements that deserve a look");
     let advice = Sentence::code(explain_command(subject)).words(" says which index would help.");
     Block::list(items).map_or_else(Vec::new, |list| vec![heading, list, Block::small(advice)])
 }
@@ -313,7 +304,7 @@ fn answers(subject: &Subject<'_>) -> Vec<Block> {
         plural(compared, "trial", "trials")
     );
     let open = open.into_iter().map(|words| Item::new(Sentence::from(format!("{words}."))));
-    [Block::small(text)].into_iter().chain(Block::list(open)).collect()
+    blocks![Block::small(text), Block::list(open)]
 }
 
 /// Returns the plan of each statement, and the plans of variants that differ.
@@ -325,14 +316,14 @@ fn plans(subject: &Subject<'_>, statements: &[Executed<'_>]) -> Vec<Block> {
         .partition(|(_, plans)| plans.len() > 1);
     let mut blocks = Vec::new();
     if !differing.is_empty() {
-        blocks.push(Block::Heading("Query plans that differ".to_owned()));
+        blocks.push(Block::heading("Query plans that differ"));
     }
     for (statement, plans) in differing {
         for (plan, variants) in plans {
             let names = variants.iter().map(|variant| subject.names.sentence(*variant));
             let lead = Sentence::code(&statement.name).words(": ");
             blocks.push(Block::small(lead.and(listed(names.collect(), usize::MAX - 1))));
-            blocks.push(code(plan));
+            blocks.push(Block::code("text", plan.join("\n")));
         }
     }
     let items = same.into_iter().map(|(statement, plans)| {
@@ -348,7 +339,7 @@ fn plans(subject: &Subject<'_>, statements: &[Executed<'_>]) -> Vec<Block> {
         Item::new(name.words(": ").words(nodes.join("; ")))
     });
     if let Some(list) = Block::list(items) {
-        blocks.extend([Block::Heading("Query plans".to_owned()), list]);
+        blocks.extend([Block::heading("Query plans"), list]);
     }
     blocks
 }
@@ -360,10 +351,6 @@ fn plans_of<'a>(subject: &Subject<'a>, name: &str) -> Vec<(&'a [String], Vec<usi
         own.map(move |statement| (statement.plan.as_slice(), index))
     });
     grouped(plans)
-}
-
-fn code(plan: &[String]) -> Block {
-    Block::Code(Code { language: "text", text: plan.join("\n") })
 }
 
 #[cfg(test)]

@@ -10,7 +10,9 @@ use lab::trial::DataTable;
 
 use super::subject::Subject;
 use super::{tiers, versions};
-use crate::document::{Block, Cell, Column, Fold, Item, Row, Sentence, Table, Tone, joined, led};
+use crate::document::{
+    Block, Cell, Column, Fold, Item, Row, Sentence, Table, Tone, blocks, joined, led,
+};
 use crate::glossary::explained;
 use crate::names::listed;
 use crate::words::{NOT_MEASURED, count, grouped, loss_mark, plural, tier_legend};
@@ -42,27 +44,29 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let explanation = Block::small(explained(&explanation));
     let broken = Block::list(broken);
     let tries_crashes = subject.experiment.tries_crashes();
-    let full = crashed(subject).into_iter().chain([explanation]).chain(broken.clone());
-    let full = full.chain(safer(subject, &rows)).chain([matrix.clone()]);
-    let heading = Block::Heading("Safety by storage model".to_owned());
+    let title = "Safety by storage model";
+    let full = blocks![
+        crashed(subject),
+        explanation,
+        broken.clone(),
+        safer(subject, &rows),
+        matrix.clone()
+    ];
     let legend = format!("Lost: {}; ! less safe than documented.{left_out}", tier_legend());
     let legend = Block::small(legend);
     let has_answer = subject.current().is_some();
     let has_many_engines = versions::engines(subject.experiment).len() > versions::FEW;
     let brief = match (has_many_engines, has_answer) {
         (true, _) => Vec::new(),
-        (false, true) => crashed(subject).into_iter().chain(broken).collect(),
-        (false, false) => [heading]
-            .into_iter()
-            .chain(crashed(subject))
-            .chain([matrix, legend])
-            .chain(broken)
-            .collect(),
+        (false, true) => blocks![crashed(subject), broken],
+        (false, false) => {
+            blocks![Block::heading(title), crashed(subject), matrix, legend, broken]
+        }
     };
     let fold = Block::Fold(Fold {
         open: tries_crashes && !has_many_engines,
         printed: true,
-        ..Fold::new("Safety by storage model", full.collect())
+        ..Fold::new(title, full)
     });
     vec![Block::Depth { brief: if tries_crashes { brief } else { Vec::new() }, full: vec![fold] }]
 }
@@ -159,13 +163,8 @@ fn matrix(subject: &Subject<'_>, rows: &[Alike<'_>], columns: &[(&str, bool)]) -
         };
         let schedules = has_schedules.then(|| schedules_cell(safety.schedules.as_ref()));
         let names = Cell::new(subject.names.list(variants, NAMED));
-        Row::new(
-            [names]
-                .into_iter()
-                .chain(tiers::cells(Some(&safety.tier)))
-                .chain(columns.iter().map(of))
-                .chain(schedules),
-        )
+        let models = columns.iter().map(of).chain(schedules);
+        Row::led(names, tiers::cells(Some(&safety.tier)).into_iter().chain(models))
     };
     let models = columns.iter().map(heading).chain(schedules);
     let columns = tiers::columns().into_iter().chain(models);
@@ -192,7 +191,7 @@ fn model_cell(model: &ModelSafety) -> Cell {
         title: Some(title.join("; ")),
         ..Cell::new(counted(&model.ordinary, is_broken))
     }
-    .signed(sign, if is_broken { Tone::Doubt } else { tone });
+    .signed((sign, if is_broken { Tone::Doubt } else { tone }));
     model
         .worse_occasions()
         .map(|on| occasion_words(on, model))
@@ -243,7 +242,7 @@ fn damaged_of(counts: Counts) -> String {
 }
 
 fn unknown(why: impl Into<String>) -> Cell {
-    Cell { title: Some(why.into()), ..Cell::default() }.signed(loss_mark(None).0, Tone::Missing)
+    Cell { title: Some(why.into()), ..Cell::default() }.signed((loss_mark(None).0, Tone::Missing))
 }
 
 fn schedules_cell(schedules: Option<&Schedules>) -> Cell {
@@ -253,20 +252,15 @@ fn schedules_cell(schedules: Option<&Schedules>) -> Cell {
         Some(Schedules::NotMeasured { why }) => return unknown(format!("{NOT_MEASURED} ({why})")),
         None => return unknown(NOT_MEASURED),
     };
-    let loss = match wrong {
-        0 => Loss::Nothing,
-        _ => Loss::Corruption,
-    };
-    let (sign, tone) = loss_mark(Some(loss));
+    let (mark, loss) = if wrong > 0 { ("! ", Loss::Corruption) } else { ("", Loss::Nothing) };
     let first = first.as_ref();
-    let mark = if wrong > 0 { "! " } else { "" };
     let counts = format!("{mark}{} of {}", count(wrong), count(played));
     Cell {
         strong: wrong > 0,
         title: first.map(|first| format!("{}: {}; {}", first.schedule, first.what, first.again)),
         ..Cell::new(Sentence::number(counts))
     }
-    .signed(sign, tone)
+    .signed(loss_mark(Some(loss)))
     .with_below(format!("promised: {}", Promise::Safe.words()))
 }
 

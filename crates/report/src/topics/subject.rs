@@ -50,8 +50,8 @@ impl<'a> Subject<'a> {
 
     /// Returns the median of a variant in that metric.
     pub(super) fn median(&self, variant: usize) -> Option<String> {
-        let summary = self.experiment.variants[variant].summaries.get(self.metric())?;
-        Some(figures::figure(summary.median, self.metric()))
+        let median = self.experiment.variants[variant].median(self.metric())?;
+        Some(figures::figure(median, self.metric()))
     }
 
     /// Returns whether effects say more than the variants, because there are too many of them.

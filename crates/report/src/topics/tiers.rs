@@ -7,6 +7,7 @@ use lab::tier::{Accident, Class, Loss, Losses, Tier};
 use super::subject::{Subject, ratio_cell};
 use crate::document::{
     Band, BandDot, Bands, Block, Cell, Chart, Column, Item, Mark, Plot, Row, Sentence, Table,
+    blocks,
 };
 use crate::figures;
 use crate::glossary::explained;
@@ -30,7 +31,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let gaps = Block::list(gaps(subject).into_iter().chain(precautions(experiment)).map(Item::new));
     let has_choice = experiment.best_at_tiers.len() > 1 && !experiment.tries_crashes();
     let chart = has_choice.then(|| Block::chart(chart(subject)));
-    legend.into_iter().chain(chart).chain(gaps).collect()
+    blocks![legend, chart, gaps]
 }
 
 fn chart(subject: &Subject<'_>) -> Chart {
@@ -85,7 +86,7 @@ fn band(subject: &Subject<'_>, class: Class) -> Option<Band> {
 
 fn dot(subject: &Subject<'_>, index: usize, variant: &VariantAnalysis) -> Option<BandDot> {
     let metric = subject.metric();
-    let value = variant.summaries.get(metric)?.median;
+    let value = variant.median(metric)?;
     let tier = variant.safety.as_ref().map(|safety| tier_words(&safety.tier));
     let mut best = subject.experiment.best_at_tiers.iter();
     Some(BandDot {
@@ -107,14 +108,14 @@ fn table(subject: &Subject<'_>) -> Table {
     let row = |best: &BestAtTier| {
         let variant = &subject.experiment.variants[best.variant];
         let standing = variant.compared(subject.metric());
-        let (sign, tone) = mark(standing);
-        let estimate = variant.effect.as_ref().map(|effect| &effect.estimate);
-        let ratio = estimate.map(|estimate| ratio_cell(estimate.centre, estimate.interval));
+        let ratio = variant.estimate();
+        let ratio = ratio.map(|estimate| ratio_cell(estimate.centre, estimate.interval));
+        let ratio = Cell::new(ratio.unwrap_or_else(|| standing_words(standing).into()));
         let losses = Accident::ALL.map(|accident| class_cell(best.class, accident));
         let others = [
             Cell { strong: best.pareto, ..subject.names.cell(best.variant) },
             Cell::number(subject.median(best.variant)),
-            Cell::new(ratio.unwrap_or_else(|| standing_words(standing).into())).signed(sign, tone),
+            ratio.signed(mark(standing)),
         ];
         Row::new(losses.into_iter().chain(others))
     };
@@ -179,12 +180,10 @@ pub(super) fn cells(tier: Option<&Tier>) -> [Cell; 2] {
 /// Returns the loss of variants of a class in an accident.
 pub(super) fn class_cell(class: Class, accident: Accident) -> Cell {
     if class.uncrashed {
-        let (sign, tone) = loss_mark(Some(Loss::Corruption));
-        return Cell::new(UNCRASHED).signed(sign, tone);
+        return Cell::new(UNCRASHED).signed(loss_mark(Some(Loss::Corruption)));
     }
     let loss = class.loss(accident);
-    let (sign, tone) = loss_mark(loss);
-    Cell::new(loss_short(loss)).signed(sign, tone)
+    Cell::new(loss_short(loss)).signed(loss_mark(loss))
 }
 
 /// Returns precautions of an application against losses on rare occasions, once for each occasion.

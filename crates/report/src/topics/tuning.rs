@@ -1,7 +1,7 @@
 //! Result of a search for the fastest settings: the contribution of each setting, those that do not matter, and how the
 //! search went. The recommendation, its gain and its safety come from the rounds, as in any experiment.
 
-use lab::level::{Level, Settings, label};
+use lab::level::{Level, label};
 use lab::stats::Interval;
 use lab::tuning_plan::Bound;
 use tuning::{
@@ -12,10 +12,11 @@ use tuning::{
 use super::settings;
 use super::subject::Subject;
 use crate::document::{
-    Block, Cell, Chart, Code, Column, Curve, Item, Line, Plot, Point, Row, Sentence, Table, joined,
+    Block, Cell, Chart, Column, Curve, Item, Line, Plot, Point, Row, Sentence, Table, blocks,
+    joined, led,
 };
 use crate::figures;
-use crate::words::{metric_axis, metric_heading, plural};
+use crate::words::{metric_axis, metric_column, plural};
 
 /// Everything on the search of an experiment that was tuned.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
@@ -23,9 +24,9 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let Some(tuning) = tuning.filter(|tuning| tuning.experiment == subject.experiment.key) else {
         return Vec::new();
     };
-    let parts = [
+    blocks![
         settings::sought(subject),
-        changes_in_brief(tuning),
+        better_in_words(tuning).map(Block::paragraph),
         moved(tuning),
         constraints(tuning),
         contributions(tuning),
@@ -35,8 +36,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         trade_off(tuning),
         left_out(tuning),
         course(subject, tuning),
-    ];
-    parts.into_iter().flatten().collect()
+    ]
 }
 
 /// Whether the optimum has moved since an earlier search.
@@ -56,8 +56,7 @@ fn moved(tuning: &TuningAnalysis) -> Vec<Block> {
         }
     };
     let lead = Sentence::from("The earlier search recommended ");
-    let sentence = lead.and_code(label(&moved.earlier)).words(end);
-    vec![Block::paragraph(sentence)]
+    vec![Block::paragraph(lead.and_code(label(&moved.earlier)).words(end))]
 }
 
 /// Returns the contribution of each setting.
@@ -75,13 +74,13 @@ fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
         };
         return vec![Block::paragraph(none)];
     }
-    let heading = Block::Heading("What each setting contributes".to_owned());
+    let heading = "What each setting contributes";
     if tuning.contributions.is_empty() {
-        return vec![heading, Block::paragraph(TOGETHER)];
+        return vec![Block::heading(heading), Block::paragraph(TOGETHER)];
     }
     let none_contributes = is_current.then(|| Block::paragraph(NONE_CONTRIBUTES));
     let table = Table::of(
-        "What each setting contributes",
+        heading,
         &tuning.contributions,
         &[
             (Column::left("setting"), &|gain| {
@@ -100,21 +99,17 @@ fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
             (Column::left("judgement").prose(), &|gain| Cell::new(judgement_of_setting(gain))),
         ],
     );
-    let rounds =
-        tuning.contributions.iter().map(|contribution| contribution.rounds).max().unwrap_or(0);
+    let rounds = tuning.contributions.iter().map(|it| it.rounds).max().unwrap_or(0);
     let how = format!(
         "What the search chose compared with the same without one of these settings, in {} of their own; intervals are \
          corrected for the number of settings (Holm).",
         plural(rounds, "round", "rounds")
     );
-    let missing = (!tuning.not_measured.is_empty()).then(|| {
-        let names = tuning.not_measured.iter().map(Sentence::code);
-        let lead =
-            Sentence::from("Not recommended, because they were not measured by themselves for lack of time or trials failed: ");
-        Block::paragraph(lead.and(joined(names, ", ")))
-    });
-    let blocks = [heading, Block::table(table), Block::small(how)];
-    none_contributes.into_iter().chain(blocks).chain(missing).collect()
+    let missing = named(
+        "Not recommended, because they were not measured by themselves for lack of time or trials failed: ",
+        &tuning.not_measured,
+    );
+    blocks![none_contributes, Block::explained(heading, table, how), missing]
 }
 
 fn not_distinguishable(detectable: f64) -> String {
@@ -182,40 +177,29 @@ fn unchanged(tuning: &TuningAnalysis) -> Vec<Block> {
     );
     let how = "Expected by the model of all trials of the search, with the range that agrees with it at 95 %: smaller \
                differences than the ends of the range may exist.";
-    vec![
-        Block::Heading("Settings that were tried and stay as they are".to_owned()),
-        Block::table(table),
-        Block::small(how),
-    ]
+    Block::explained("Settings that were tried and stay as they are", table, how)
 }
 
 /// Returns the settings that were never tried, or failed.
 fn left_out(tuning: &TuningAnalysis) -> Vec<Block> {
-    let excluded = tuning
-        .excluded
-        .iter()
-        .map(|(why, levels)| Item::new(Sentence::from(format!("{why}: ")).and(listed(levels))));
-    let excluded = Block::list(excluded);
-    let unusable = (!tuning.unusable.is_empty()).then(|| {
-        let lead = Sentence::from("Failed, or answered differently, and not recommended: ");
-        Block::paragraph(lead.and(listed(&tuning.unusable)))
-    });
-    let idle = (!tuning.idle.is_empty()).then(|| {
-        let names = tuning.idle.iter().map(Sentence::code);
-        let lead = Sentence::from(
-            "Not varied, because by SQLite's plans no statement uses what they are about: ",
-        );
-        Block::paragraph(lead.and(joined(names, ", ")))
-    });
+    let excluded = Block::list(tuning.excluded.iter().map(|(why, levels)| {
+        let levels = levels.iter().map(|levels| Sentence::code(label(levels)));
+        Item::new(Sentence::from(format!("{why}: ")).and(joined(levels, ", ")))
+    }));
+    let unusable = tuning.unusable.iter().map(label).collect::<Vec<_>>();
+    let unusable = named("Failed, or answered differently, and not recommended: ", &unusable);
+    let idle = "Not varied, because by SQLite's plans no statement uses what they are about: ";
+    let idle = named(idle, &tuning.idle);
     // Dozens of combinations that nobody needs to see first.
     let title = "Never tried: it may lose more than is accepted, or what it loses is not known";
     let excluded = excluded.map(|list| Block::fold(title, vec![list]));
-    let blocks: Vec<Block> = excluded.into_iter().chain(unusable).chain(idle).collect();
-    vec![Block::full(blocks)]
+    vec![Block::full(blocks![excluded, unusable, idle])]
 }
 
-fn listed(all: &[Settings]) -> Sentence {
-    joined(all.iter().map(|settings| Sentence::code(label(settings))), ", ")
+/// Returns a paragraph that lists names; none without a name.
+fn named(lead: &str, names: &[String]) -> Option<Block> {
+    let listed = joined(names.iter().map(Sentence::code), ", ");
+    (!names.is_empty()).then(|| Block::paragraph(Sentence::from(lead).and(listed)))
 }
 
 /// How the search went.
@@ -261,8 +245,7 @@ fn course(subject: &Subject<'_>, tuning: &TuningAnalysis) -> Vec<Block> {
             "The best of a block is fast by luck as well; the gain above is measured afresh.";
         Block::full(vec![Block::chart(Chart::new(caption, plot).with_remark(remark))])
     });
-    let heading = Block::Heading("The search".to_owned());
-    [heading, Block::paragraph(space)].into_iter().chain(chart).collect()
+    blocks![Block::heading("The search"), Block::paragraph(space), chart]
 }
 
 fn point(name: &str, step: &SearchStep, figure: f64, metric: &str) -> Point {
@@ -279,13 +262,11 @@ fn advice(tuning: &TuningAnalysis) -> Vec<Block> {
     if tuning.advised.is_empty() {
         return Vec::new();
     }
-    let heading = Block::Heading("Changes of your application, apart from settings".to_owned());
+    let heading = "Changes of your application, apart from settings";
     if tuning.advised.iter().all(|advised| advised.gain.is_none()) {
         let words = counted_in_words(tuning).unwrap_or_else(|| NO_TIME.to_owned());
-        return [heading, Block::paragraph(words)]
-            .into_iter()
-            .chain(better_by_sql(tuning))
-            .collect();
+        let words = Block::paragraph(words);
+        return blocks![Block::heading(heading), words, better_by_sql(tuning)];
     }
     let table = Table::of(
         "What changes of the application bring",
@@ -300,13 +281,7 @@ fn advice(tuning: &TuningAnalysis) -> Vec<Block> {
     );
     let how = "The recommended settings with one change compared with the same without it, on the whole workload: what other \
                statements pay for a change is included. Intervals are corrected for the number of changes (Holm).";
-    let blocks = [heading, Block::table(table), Block::small(how)];
-    blocks.into_iter().chain(better_by_sql(tuning)).collect()
-}
-
-/// The changes that are better in one sentence.
-fn changes_in_brief(tuning: &TuningAnalysis) -> Vec<Block> {
-    better_in_words(tuning).map(Block::paragraph).into_iter().collect()
+    blocks![Block::explained(heading, table, how), better_by_sql(tuning)]
 }
 
 /// Returns what to change in the application, or why that is not known, for the first screen; none if no change was to be
@@ -365,7 +340,7 @@ fn better_by_sql(tuning: &TuningAnalysis) -> Option<Block> {
         Some(format!("-- {}: {gain}\n{sql}", change.advice.change))
     });
     let text = with_gain.collect::<Vec<_>>().join("\n");
-    (!text.is_empty()).then_some(Block::Code(Code { language: "sql", text }))
+    (!text.is_empty()).then(|| Block::code("sql", text))
 }
 
 fn judgement_of_change(it: &Advised) -> String {
@@ -399,7 +374,7 @@ fn constraints(tuning: &TuningAnalysis) -> Vec<Block> {
         ],
     );
     let how = "Measured in the rounds of what is recommended: a bound without a unit is a ratio to the current settings.";
-    vec![Block::Heading("Constraints".to_owned()), Block::table(table), Block::small(how)]
+    Block::explained("Constraints", table, how)
 }
 
 fn judgement_of_constraint(it: &Constrained) -> String {
@@ -426,7 +401,7 @@ fn interactions(tuning: &TuningAnalysis) -> Vec<Block> {
     if tuning.interactions.is_empty() {
         return Vec::new();
     }
-    let named = |name: &String| {
+    let recommended = |name: &String| {
         let level = level_words(tuning.recommended.get(name));
         Cell::code(format!("{name}={level}"))
     };
@@ -434,8 +409,8 @@ fn interactions(tuning: &TuningAnalysis) -> Vec<Block> {
         "Settings whose gains depend on each other",
         &tuning.interactions,
         &[
-            (Column::left("setting"), &|interaction| named(&interaction.settings[0])),
-            (Column::left("with"), &|interaction| named(&interaction.settings[1])),
+            (Column::left("setting"), &|interaction| recommended(&interaction.settings[0])),
+            (Column::left("with"), &|interaction| recommended(&interaction.settings[1])),
             (Column::right("together ÷ product of both alone"), &|interaction| {
                 Cell::number(Some(figures::ratio(interaction.ratio, interaction.range)))
             }),
@@ -443,11 +418,7 @@ fn interactions(tuning: &TuningAnalysis) -> Vec<Block> {
     );
     let how = "By the model of all trials of the search, compared with the current settings: above ×1, one setting brings more with \
                the other. Pairs are listed whose range excludes ×1, at 95 % for all pairs together; others may exist.";
-    vec![
-        Block::Heading("Settings whose gains depend on each other".to_owned()),
-        Block::table(table),
-        Block::small(how),
-    ]
+    Block::explained("Settings whose gains depend on each other", table, how)
 }
 
 /// Configurations of a line that is drawn.
@@ -459,25 +430,16 @@ fn trade_off(tuning: &TuningAnalysis) -> Vec<Block> {
     if goals.metrics.len() < 2 || goals.compromises.len() < 2 {
         return Vec::new();
     }
-    let column = |metric: &String| Column {
-        about: Some(metric.clone()),
-        ..Column::right(metric_heading(metric))
-    };
-    let columns = std::iter::once(Column::left("settings"))
-        .chain(goals.metrics.iter().map(column))
-        .chain([Column::left("measured in").prose()]);
+    let metrics = goals.metrics.iter().map(|metric| metric_column(metric));
+    let columns = led(Column::left("settings"), metrics);
+    let columns = columns.chain([Column::left("measured in").prose()]);
     let rows = goals.compromises.iter().map(|compromise| compromise_row(tuning, compromise));
     let table = Table::new("Configurations that no other one beats in every metric", columns, rows);
     let how = "Medians, and how many times better they are than the current settings in the same blocks (above ×1 is better). What was \
                measured in the search alone was chosen from many trials, so luck has a hand in it: measure it again before it is used.";
-    let blocks = [
-        Block::Heading("The trade-off between goals".to_owned()),
-        Block::table(table),
-        Block::small(how),
-    ];
     let chart =
         (goals.compromises.len() >= DRAWN).then(|| Block::full(vec![trade_off_chart(tuning)]));
-    blocks.into_iter().chain(chart).collect()
+    blocks![Block::explained("The trade-off between goals", table, how), chart]
 }
 
 fn compromise_row(tuning: &TuningAnalysis, it: &Compromise) -> Row {
@@ -493,7 +455,7 @@ fn compromise_row(tuning: &TuningAnalysis, it: &Compromise) -> Row {
     } else {
         format!("the search, {}", plural(it.trials, "trial", "trials"))
     };
-    Row::new(std::iter::once(name).chain(figures).chain([Cell::new(part)]))
+    Row::led(name, figures.chain([Cell::new(part)]))
 }
 
 fn compromise_gain(figure: &CompromiseFigure) -> String {

@@ -9,7 +9,7 @@ use lab::level::{Settings, distinct, label};
 use lab::tier::{Accident, Class, Loss, Safety, Schedules};
 
 use super::subject::Subject;
-use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table, led};
+use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table, blocks, led};
 use crate::words::{NOT_MEASURED, UNCRASHED, class_mark, loss_short, tier_legend};
 
 /// More engines than these are compared by the table alone, and not pair by pair.
@@ -72,10 +72,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let items = alike.iter().filter(|group| group.engines.len() > 2);
     let items = items.map(|item| Item::new(members(item)));
     let heading = Block::small(format!("{TITLE}:"));
-    [heading, Block::table(table), Block::small(legend)]
-        .into_iter()
-        .chain(Block::list(items))
-        .collect()
+    blocks![heading, Block::table(table), Block::small(legend), Block::list(items)]
 }
 
 /// That nothing is known of damage without a crash, where no schedules of two connections were played.
@@ -173,12 +170,8 @@ fn cell(found: &Finding) -> Cell {
         Finding::Unknown(why) => Cell { title: Some(why.clone()), ..Cell::new(NOT_MEASURED) },
         Finding::Measured { class, rare } => {
             let (signs, tone) = class_mark(*class);
-            let words = if class.uncrashed {
-                format!("{signs} {UNCRASHED}")
-            } else {
-                format!("{signs} {}", loss_short(class.power))
-            };
-            let cell = Cell { tone, ..Cell::new(words) };
+            let words = if class.uncrashed { UNCRASHED } else { loss_short(class.power) };
+            let cell = Cell { tone, ..Cell::new(format!("{signs} {words}")) };
             let rare = rare.iter().map(|(_, occasion, loss)| {
                 format!("seen only on {occasion}: {}", loss_short(Some(*loss)))
             });

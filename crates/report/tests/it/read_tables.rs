@@ -96,7 +96,7 @@ fn cells_that_are_not_what_they_should_be_are_named() {
         let mut rows = rows();
         let of = |row: &&mut TableRow| TABLES[row.0].name == table;
         let (number, cells) = rows.iter_mut().find(of).unwrap();
-        let columns = TABLES[*number].columns;
+        let columns = &TABLES[*number].columns;
         let place = columns.iter().position(|it| it.0 == column).unwrap();
         cells[place] = cell;
         read(&rows).unwrap_err()
