@@ -18,9 +18,30 @@ use askama::Template;
 use lab::level::{Level, Settings};
 use lab::text::one_line;
 
-/// Defines the bindings: name, title, language, and what begins a comment.
+/// Whether `tests/bindings` executes the text of a binding. Others need a device, a compiler or a project that no registry has.
+const EXECUTED: bool = true;
+const BY_DOCUMENTS: bool = false;
+
+/// What bindings over one driver do by themselves.
+const OF_MATTN: &str = "By default the driver waits 5 seconds for locks, and with _journal_mode=WAL sets synchronous = normal.";
+const OF_BETTER_SQLITE3: &str = "The driver waits 5 seconds for locks; its SQLite is compiled with foreign_keys = on, a cache of 16,000 KiB and, in WAL mode, synchronous = normal.";
+const OF_SQLX: &str = "sqlx waits 5 seconds for locks and sets foreign_keys = on itself.";
+const OF_JDBC: &str = "sqlite-jdbc waits 3 seconds for locks by default.";
+
+/// A binding in words.
+struct About {
+    name: &'static str,
+    title: &'static str,
+    language: &'static str,
+    comment_mark: &'static str,
+    is_executed: bool,
+    remark: &'static str,
+}
+
+/// Defines the bindings: name, title, language, what begins a comment, whether the text is executed, and what the binding does by
+/// itself.
 macro_rules! bindings {
-    ($($binding:ident: $name:literal, $title:literal, $language:literal, $comment:literal;)*) => {
+    ($($binding:ident: $name:literal, $title:literal, $language:literal, $mark:literal, $is_executed:expr, $remark:expr;)*) => {
         /// A way to use SQLite from a program.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Binding {
@@ -32,42 +53,49 @@ macro_rules! bindings {
             pub const ALL: &[Binding] = &[$(Binding::$binding),*];
 
             /// In the order of [`Binding::ALL`].
-            const ABOUT: &[(&str, &str, &str, &str)] = &[$(($name, $title, $language, $comment)),*];
+            const ABOUT: &[About] = &[$(About {
+                name: $name,
+                title: $title,
+                language: $language,
+                comment_mark: $mark,
+                is_executed: $is_executed,
+                remark: $remark,
+            }),*];
         }
     };
 }
 
 bindings! {
-    Shell: "shell", "sqlite3 shell", "sql", "--";
-    C: "c", "C", "c", "//";
-    Python: "python", "Python, sqlite3", "python", "#";
-    Django: "django", "Python, Django 5.1+", "python", "#";
-    SqlAlchemy: "sqlalchemy", "Python, SQLAlchemy 2", "python", "#";
-    Rails: "rails", "Ruby, Rails 7.2+", "yaml", "#";
-    Mattn: "mattn", "Go, mattn/go-sqlite3", "go", "//";
-    Modernc: "modernc", "Go, modernc.org/sqlite", "go", "//";
-    BetterSqlite3: "better-sqlite3", "Node, better-sqlite3", "js", "//";
-    Jdbc: "jdbc", "Java, sqlite-jdbc", "java", "//";
-    Rusqlite: "rusqlite", "Rust, rusqlite", "rust", "//";
-    Sqlx: "sqlx", "Rust, sqlx", "rust", "//";
-    Node: "node", "Node, node:sqlite", "js", "//";
-    Bun: "bun", "Bun, bun:sqlite", "js", "//";
-    Drizzle: "drizzle", "Node, Drizzle with better-sqlite3", "js", "//";
-    Knex: "knex", "Node, Knex with better-sqlite3", "js", "//";
-    Prisma: "prisma", "Node, Prisma with better-sqlite3", "js", "//";
-    Sequelize: "sequelize", "Node, Sequelize 6", "js", "//";
-    TypeOrm: "typeorm", "Node, TypeORM with better-sqlite3", "js", "//";
-    Gorm: "gorm", "Go, GORM with mattn/go-sqlite3", "go", "//";
-    Diesel: "diesel", "Rust, Diesel 2", "rust", "//";
-    SeaOrm: "seaorm", "Rust, SeaORM", "rust", "//";
-    Exposed: "exposed", "Kotlin, Exposed", "kotlin", "//";
-    Room: "room", "Kotlin, Room", "kotlin", "//";
-    Grdb: "grdb", "Swift, GRDB", "swift", "//";
-    EfCore: "efcore", "C#, EF Core", "csharp", "//";
-    Laravel: "laravel", "PHP, Laravel 11+", "php", "//";
-    Doctrine: "doctrine", "PHP, Doctrine DBAL", "php", "//";
-    Ecto: "ecto", "Elixir, Ecto", "elixir", "#";
-    Expo: "expo", "React Native, expo-sqlite", "js", "//";
+    Shell: "shell", "sqlite3 shell", "sql", "--", EXECUTED, "";
+    C: "c", "C", "c", "//", EXECUTED, "";
+    Python: "python", "Python, sqlite3", "python", "#", EXECUTED, "Python waits 5 seconds for locks by default.";
+    Django: "django", "Python, Django 5.1+", "python", "#", EXECUTED, "Django sets foreign_keys = on itself, and waits 5 seconds for locks unless OPTIONS has another timeout.";
+    SqlAlchemy: "sqlalchemy", "Python, SQLAlchemy 2", "python", "#", EXECUTED, "";
+    Rails: "rails", "Ruby, Rails 7.2+", "yaml", "#", EXECUTED, "What is not named here stays as Rails sets it: foreign_keys = on, journal_mode = wal, synchronous = normal, mmap_size = 128 MiB, journal_size_limit = 64 MiB, cache_size = 2000 pages.";
+    Mattn: "mattn", "Go, mattn/go-sqlite3", "go", "//", EXECUTED, OF_MATTN;
+    Modernc: "modernc", "Go, modernc.org/sqlite", "go", "//", EXECUTED, "The driver runs PRAGMAs in the order of their names, busy_timeout first.";
+    BetterSqlite3: "better-sqlite3", "Node, better-sqlite3", "js", "//", EXECUTED, OF_BETTER_SQLITE3;
+    Jdbc: "jdbc", "Java, sqlite-jdbc", "java", "//", EXECUTED, OF_JDBC;
+    Rusqlite: "rusqlite", "Rust, rusqlite", "rust", "//", EXECUTED, "";
+    Sqlx: "sqlx", "Rust, sqlx", "rust", "//", EXECUTED, OF_SQLX;
+    Node: "node", "Node, node:sqlite", "js", "//", EXECUTED, "node:sqlite sets foreign_keys = on itself.";
+    Bun: "bun", "Bun, bun:sqlite", "js", "//", EXECUTED, "";
+    Drizzle: "drizzle", "Node, Drizzle with better-sqlite3", "js", "//", EXECUTED, OF_BETTER_SQLITE3;
+    Knex: "knex", "Node, Knex with better-sqlite3", "js", "//", EXECUTED, OF_BETTER_SQLITE3;
+    Prisma: "prisma", "Node, Prisma with better-sqlite3", "js", "//", BY_DOCUMENTS, "The adapter has one connection.";
+    Sequelize: "sequelize", "Node, Sequelize 6", "js", "//", EXECUTED, "";
+    TypeOrm: "typeorm", "Node, TypeORM with better-sqlite3", "js", "//", EXECUTED, "TypeORM sets foreign_keys = on itself and has one connection.";
+    Gorm: "gorm", "Go, GORM with mattn/go-sqlite3", "go", "//", EXECUTED, OF_MATTN;
+    Diesel: "diesel", "Rust, Diesel 2", "rust", "//", EXECUTED, "";
+    SeaOrm: "seaorm", "Rust, SeaORM", "rust", "//", EXECUTED, OF_SQLX;
+    Exposed: "exposed", "Kotlin, Exposed", "kotlin", "//", BY_DOCUMENTS, OF_JDBC;
+    Room: "room", "Kotlin, Room", "kotlin", "//", BY_DOCUMENTS, "The callback reaches the connection that writes; the readers of the pool keep Android's settings.";
+    Grdb: "grdb", "Swift, GRDB", "swift", "//", BY_DOCUMENTS, "A DatabasePool sets journal_mode = wal itself. GRDB 7 begins transactions that write with BEGIN IMMEDIATE.";
+    EfCore: "efcore", "C#, EF Core", "csharp", "//", BY_DOCUMENTS, "EF Core creates databases with journal_mode = wal, and repeats locked statements until the command's timeout, 30 seconds.";
+    Laravel: "laravel", "PHP, Laravel 11+", "php", "//", BY_DOCUMENTS, "";
+    Doctrine: "doctrine", "PHP, Doctrine DBAL", "php", "//", BY_DOCUMENTS, "";
+    Ecto: "ecto", "Elixir, Ecto", "elixir", "#", BY_DOCUMENTS, "What is not named here stays as Ecto sets it: journal_mode = wal, synchronous = normal, foreign_keys = on, cache_size = -64000; it waits 2 seconds for locks.";
+    Expo: "expo", "React Native, expo-sqlite", "js", "//", BY_DOCUMENTS, "";
 }
 
 impl Binding {
@@ -76,7 +104,7 @@ impl Binding {
 
     /// The name by which a command line selects it.
     pub fn name(self) -> &'static str {
-        Binding::ABOUT[self as usize].0
+        Binding::ABOUT[self as usize].name
     }
 
     /// The binding of this name.
@@ -86,17 +114,17 @@ impl Binding {
 
     /// Returns its name for readers.
     pub fn title(self) -> &'static str {
-        Binding::ABOUT[self as usize].1
+        Binding::ABOUT[self as usize].title
     }
 
     /// The language of the text, as Markdown names it.
     pub fn language(self) -> &'static str {
-        Binding::ABOUT[self as usize].2
+        Binding::ABOUT[self as usize].language
     }
 
     /// Returns the mark that begins a comment in the text ([`comment`]).
     pub fn comment_mark(self) -> &'static str {
-        Binding::ABOUT[self as usize].3
+        Binding::ABOUT[self as usize].comment_mark
     }
 
     /// Returns the text to paste for every connection. Lines end in a line feed.
@@ -106,48 +134,7 @@ impl Binding {
 
     /// Returns what the binding does by itself, which was not measured unless it is among the settings.
     pub fn remark(self) -> Option<&'static str> {
-        match self {
-            Binding::Django => Some(
-                "Django sets foreign_keys = on itself, and waits 5 seconds for locks unless OPTIONS has another timeout.",
-            ),
-            Binding::Rails => Some(
-                "What is not named here stays as Rails sets it: foreign_keys = on, journal_mode = wal, synchronous = normal, mmap_size = 128 MiB, journal_size_limit = 64 MiB, cache_size = 2000 pages.",
-            ),
-            Binding::Mattn | Binding::Gorm => Some(
-                "By default the driver waits 5 seconds for locks, and with _journal_mode=WAL sets synchronous = normal.",
-            ),
-            Binding::Modernc => {
-                Some("The driver runs PRAGMAs in the order of their names, busy_timeout first.")
-            }
-            Binding::BetterSqlite3 | Binding::Drizzle | Binding::Knex => Some(
-                "The driver waits 5 seconds for locks; its SQLite is compiled with foreign_keys = on, a cache of 16,000 KiB and, in WAL mode, synchronous = normal.",
-            ),
-            Binding::Sqlx | Binding::SeaOrm => {
-                Some("sqlx waits 5 seconds for locks and sets foreign_keys = on itself.")
-            }
-            Binding::Python => Some("Python waits 5 seconds for locks by default."),
-            Binding::Jdbc | Binding::Exposed => {
-                Some("sqlite-jdbc waits 3 seconds for locks by default.")
-            }
-            Binding::Node => Some("node:sqlite sets foreign_keys = on itself."),
-            Binding::TypeOrm => {
-                Some("TypeORM sets foreign_keys = on itself and has one connection.")
-            }
-            Binding::Prisma => Some("The adapter has one connection."),
-            Binding::Room => Some(
-                "The callback reaches the connection that writes; the readers of the pool keep Android's settings.",
-            ),
-            Binding::Grdb => Some(
-                "A DatabasePool sets journal_mode = wal itself. GRDB 7 begins transactions that write with BEGIN IMMEDIATE.",
-            ),
-            Binding::EfCore => Some(
-                "EF Core creates databases with journal_mode = wal, and repeats locked statements until the command's timeout, 30 seconds.",
-            ),
-            Binding::Ecto => Some(
-                "What is not named here stays as Ecto sets it: journal_mode = wal, synchronous = normal, foreign_keys = on, cache_size = -64000; it waits 2 seconds for locks.",
-            ),
-            _ => None,
-        }
+        Some(Binding::ABOUT[self as usize].remark).filter(|remark| !remark.is_empty())
     }
 
     /// Returns the settings that a connection has where the application sets none, as far as they are not SQLite's defaults, by the
@@ -176,20 +163,9 @@ impl Binding {
         }
     }
 
-    /// Returns whether `tests/bindings` executes its text. Others need a device, a compiler or a project that no registry has.
+    /// Returns whether `tests/bindings` executes its text.
     pub fn is_executed(self) -> bool {
-        !matches!(
-            self,
-            Binding::Prisma
-                | Binding::Exposed
-                | Binding::Room
-                | Binding::Grdb
-                | Binding::EfCore
-                | Binding::Laravel
-                | Binding::Doctrine
-                | Binding::Ecto
-                | Binding::Expo
-        )
+        Binding::ABOUT[self as usize].is_executed
     }
 
     /// Returns which of the settings the binding cannot set.
@@ -208,8 +184,8 @@ impl Binding {
                 | Binding::Rusqlite
                 | Binding::Sqlx
         );
-        let mutex = chosen.mutex.filter(|_| !opens_with_flags)?;
-        Some(format!("It cannot open connections with {}.", mutex.flag()))
+        let flag = chosen.mutex_flag().filter(|_| !opens_with_flags)?;
+        Some(format!("It cannot open connections with {flag}."))
     }
 }
 
@@ -329,12 +305,12 @@ fn parameters(binding: Binding, chosen: &Chosen, by_key: &[&Pragma]) -> String {
     });
     let begin = chosen.begin.map(|begin| match binding {
         Binding::Jdbc | Binding::Exposed => {
-            format!("transaction_mode={}", begin.name().to_uppercase())
+            format!("transaction_mode={}", begin.to_uppercase())
         }
-        _ => format!("_txlock={}", begin.name()),
+        _ => format!("_txlock={begin}"),
     });
     let mutex = chosen.mutex.and_then(|mutex| match binding {
-        Binding::Mattn | Binding::Gorm => Some(format!("_mutex={}", mutex.name())),
+        Binding::Mattn | Binding::Gorm => Some(format!("_mutex={mutex}")),
         Binding::Jdbc | Binding::Exposed => Some(format!("open_mode={}", open_mode(mutex))),
         _ => None,
     });
@@ -352,12 +328,8 @@ fn jdbc_value(pragma: &Pragma) -> String {
 }
 
 /// The flags of `sqlite3_open_v2` as a number.
-fn open_mode(mutex: Mutex) -> u32 {
-    let flag = match mutex {
-        Mutex::No => 0x8000,
-        Mutex::Full => 0x1_0000,
-    };
-    READ_WRITE_CREATE | flag
+fn open_mode(mutex: &str) -> u32 {
+    READ_WRITE_CREATE | if mutex == "no" { 0x8000 } else { 0x1_0000 }
 }
 
 /// PRAGMAs that shape the file and take effect only before its first table is written, or with a
@@ -379,9 +351,9 @@ pub struct Chosen {
     /// How long a statement waits for a lock, in milliseconds.
     busy_timeout_ms: Option<i64>,
     /// How transactions begin.
-    begin: Option<Begin>,
+    begin: Option<&'static str>,
     /// Mutexes of a connection.
-    mutex: Option<Mutex>,
+    mutex: Option<&'static str>,
 }
 
 /// A PRAGMA with its value as SQL takes it.
@@ -423,51 +395,12 @@ impl Pragma {
     }
 }
 
-/// How transactions begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Begin {
-    Deferred,
-    Immediate,
-    Exclusive,
-}
+/// How transactions may begin.
+const BEGINS: [&str; 3] = [DEFERRED, "immediate", "exclusive"];
+const DEFERRED: &str = "deferred";
 
-impl Begin {
-    /// In lower case.
-    fn name(self) -> &'static str {
-        match self {
-            Begin::Deferred => "deferred",
-            Begin::Immediate => "immediate",
-            Begin::Exclusive => "exclusive",
-        }
-    }
-}
-
-/// Mutexes of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mutex {
-    /// `SQLITE_OPEN_NOMUTEX`.
-    No,
-    /// `SQLITE_OPEN_FULLMUTEX`.
-    Full,
-}
-
-impl Mutex {
-    /// In lower case.
-    fn name(self) -> &'static str {
-        match self {
-            Mutex::No => "no",
-            Mutex::Full => "full",
-        }
-    }
-
-    /// The flag of `sqlite3_open_v2` (<https://sqlite.org/c3ref/open.html>).
-    fn flag(self) -> &'static str {
-        match self {
-            Mutex::No => "SQLITE_OPEN_NOMUTEX",
-            Mutex::Full => "SQLITE_OPEN_FULLMUTEX",
-        }
-    }
-}
+/// Mutexes that a connection may have.
+const MUTEXES: [&str; 2] = ["no", "full"];
 
 /// A value that cannot be written into a program as it is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -494,8 +427,8 @@ impl Chosen {
         for (name, level) in settings {
             match (name.as_str(), level) {
                 ("analyze", Level::Bool(analyze)) => chosen.analyze = *analyze,
-                ("transaction", Level::Text(text)) => chosen.begin = begin(text),
-                ("open_mutex", Level::Text(text)) => chosen.mutex = mutex(text),
+                ("transaction", Level::Text(text)) => chosen.begin = among(&BEGINS, text),
+                ("open_mutex", Level::Text(text)) => chosen.mutex = among(&MUTEXES, text),
                 (BUSY_TIMEOUT, Level::Int(ms)) => chosen.busy_timeout_ms = Some(*ms),
                 (name, level) if is_pragma(name) => chosen.add(name, level)?,
                 _ => {}
@@ -549,14 +482,19 @@ impl Chosen {
     }
 
     /// How transactions begin, where that is not the default.
-    fn unusual_begin(&self) -> Option<Begin> {
-        self.begin.filter(|begin| *begin != Begin::Deferred)
+    fn unusual_begin(&self) -> Option<&'static str> {
+        self.begin.filter(|begin| *begin != DEFERRED)
     }
 
     /// Every statement for a connection, the time to wait for locks first.
     fn statements(&self) -> Vec<String> {
         let timeout = self.busy_timeout_ms.map(|ms| format!("PRAGMA {BUSY_TIMEOUT} = {ms}"));
         timeout.into_iter().chain(self.connection.iter().map(Pragma::sql)).collect()
+    }
+
+    /// The flag of `sqlite3_open_v2` for the mutexes (<https://sqlite.org/c3ref/open.html>).
+    fn mutex_flag(&self) -> Option<String> {
+        Some(format!("SQLITE_OPEN_{}MUTEX", self.mutex?.to_uppercase()))
     }
 
     /// Whether foreign keys are switched off.
@@ -570,14 +508,8 @@ impl Chosen {
     }
 }
 
-fn begin(name: &str) -> Option<Begin> {
-    let all = [Begin::Deferred, Begin::Immediate, Begin::Exclusive];
-    all.into_iter().find(|begin| begin.name() == name)
-}
-
-fn mutex(name: &str) -> Option<Mutex> {
-    let all = [Mutex::No, Mutex::Full];
-    all.into_iter().find(|mutex| mutex.name() == name)
+fn among<'a>(names: &[&'a str], name: &str) -> Option<&'a str> {
+    names.iter().copied().find(|known| *known == name)
 }
 
 /// The place of a PRAGMA in an order that names only some; the others follow as they are.
@@ -683,7 +615,7 @@ mod tests {
             "cache_size", "foreign_keys",
         ];
         assert_eq!(names, expected);
-        assert_eq!(chosen.begin, Some(Begin::Immediate));
+        assert_eq!(chosen.begin, Some("immediate"));
         assert_eq!(chosen.connection[3].sql(), "PRAGMA foreign_keys = on");
     }
 

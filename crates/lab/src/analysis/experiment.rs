@@ -13,7 +13,7 @@ use super::{
     VariantAnalysis, bindings,
 };
 use crate::claims::{Claim, DeviceKind, DeviceLevels, Evidence, Judged, judge};
-use crate::design::{DesignParams, Role, next};
+use crate::design::{DesignParams, Role, UpperBound, Variant, next};
 use crate::durability::Durability;
 use crate::environment::{FsyncLatency, Volume};
 use crate::experiment::Scale;
@@ -50,25 +50,19 @@ pub(super) fn analyse(
     let fsync = fsync(planned, &gathered, environment);
     let evidence = Evidence { scale, fsync, devices, ..evidence(planned, &samples, environment) };
     let claims = claims(measured, evidence);
-    let recall_losses = recall_losses(measured, &dropped);
-    let effects = effects(own, count);
-    let estimates: Vec<&Estimate> = effects.iter().flatten().map(|one| &one.estimate).collect();
-    let preliminary = estimates.iter().any(|estimate| estimate.preliminary);
-    let detectable = estimates.iter().map(|estimate| estimate.detectable).reduce(f64::max);
-    let (ranking, firmly) = rank(own, count, metric, rounds);
+    let ranks = rank(own, count, metric, rounds);
     let (blocks, wall_s) = (gathered.history.blocks(), gathered.history.elapsed_s);
     let stop = next(params, &gathered.history).stop();
-    let (upper_bounds, gathered) = split_upper_bounds(planned, gathered.variants, &dropped);
+    let mut gathered = gathered.variants;
+    let upper_bounds = gathered.split_off(count);
     let figures_by_row = figures_by_row(&gathered, &dropped);
-    let mut variants = variants(planned, gathered, effects, &ranking, &dropped);
-    note_ratios(&mut variants, own);
-    mark_zeros(&mut variants, metric);
-    set_groups_and_recall(&mut variants, &firmly, recall_losses);
-    cap_durability(&mut variants, planned, environment);
-    let upper_bounds = exceeded(upper_bounds, &variants, metric);
+    let keeps = keeps_through_power_cuts(planned, environment);
+    let variants = variants(planned, gathered, own, &ranks, &dropped, keeps);
+    let upper_bounds = upper_bounds_of(planned, upper_bounds, &variants, &dropped);
+    let estimates = || variants.iter().filter_map(VariantAnalysis::estimate);
     ExperimentAnalysis {
-        preliminary,
-        detectable,
+        preliminary: estimates().any(|estimate| estimate.preliminary),
+        detectable: estimates().map(|estimate| estimate.detectable).reduce(f64::max),
         aa_check: Estimate::supported(&own.aa_check_log_ratios()),
         claims,
         fsync,
@@ -77,27 +71,13 @@ pub(super) fn analyse(
         dropped_blocks: dropped.len(),
         stop,
         wall_s,
-        ranking: ranking.iter().map(|ranked| ranked.variant).collect(),
+        ranking: ranks.ranking.iter().map(|ranked| ranked.variant).collect(),
         effects: crossed(planned, own, rounds),
         bindings: Bindings::of(&variants, &figures_by_row, ALPHA),
         curve: Curve::of(metric, &experiment.factors, &experiment.labels, &variants),
         variants,
         upper_bounds,
         ..ExperimentAnalysis::of_plan(planned)
-    }
-}
-
-/// Notes the letters of variants that are firmly distinguished, and what each no longer finds.
-fn set_groups_and_recall(
-    variants: &mut [VariantAnalysis],
-    firmly: &[RankedVariant],
-    recall_losses: Vec<Vec<RecallLoss>>,
-) {
-    for ranked in firmly {
-        variants[ranked.variant].firm_groups = ranked.letters();
-    }
-    for (variant, losses) in variants.iter_mut().zip(recall_losses) {
-        variant.recall_losses = losses;
     }
 }
 
@@ -181,54 +161,33 @@ pub(super) fn device_levels(
     DeviceLevels { kind, levels: levels.collect(), samples }
 }
 
-/// Returns the upper bounds, and the variants by themselves.
-fn split_upper_bounds(
+/// Returns the upper bounds with their figures, and the variants whose medians are better.
+fn upper_bounds_of(
     planned: &PlannedExperiment,
-    mut gathered: Vec<GatheredVariant>,
-    dropped: &Dropped,
-) -> (Vec<UpperBoundAnalysis>, Vec<GatheredVariant>) {
-    let upper_bounds = gathered.split_off(planned.variants.len());
-    let metric = &planned.experiment.metric;
-    let analysed =
-        planned.upper_bounds.iter().zip(upper_bounds).map(|(limit, gathered)| UpperBoundAnalysis {
-            name: limit.label.clone(),
-            says: limit.says.clone(),
-            problem: problem_of_unmeasured(&gathered),
-            summary: summaries(gathered.figures, dropped).remove(metric),
-            exceeded_by: Vec::new(),
-        });
-    (analysed.collect(), gathered)
-}
-
-/// Returns the upper bounds with the variants whose medians are better.
-fn exceeded(
-    bounds: Vec<UpperBoundAnalysis>,
+    gathered: Vec<GatheredVariant>,
     variants: &[VariantAnalysis],
-    metric: &str,
+    dropped: &Dropped,
 ) -> Vec<UpperBoundAnalysis> {
-    let exceeds = |variant: &VariantAnalysis, bound: &UpperBoundAnalysis| {
-        variant.summaries.get(metric).zip(bound.summary).is_some_and(|(own, bound)| {
-            if metric::higher_is_better(metric) {
-                own.median > bound.median
-            } else {
-                own.median < bound.median
-            }
-        })
+    let metric = &planned.experiment.metric;
+    let is_better = |own: f64, bound: f64| {
+        if metric::higher_is_better(metric) { own > bound } else { own < bound }
     };
-    let exceeded = |bound: UpperBoundAnalysis| UpperBoundAnalysis {
-        exceeded_by: (0..variants.len())
-            .filter(|variant| exceeds(&variants[*variant], &bound))
-            .collect(),
-        ..bound
+    let analysed = |(bound, gathered): (&UpperBound, GatheredVariant)| {
+        let problem = problem_of_unmeasured(&gathered);
+        let summary = summaries(gathered.figures, dropped).remove(metric);
+        let exceeds = |variant: &usize| {
+            let both = variants[*variant].median(metric).zip(summary);
+            both.is_some_and(|(own, bound)| is_better(own, bound.median))
+        };
+        UpperBoundAnalysis {
+            name: bound.label.clone(),
+            says: bound.says.clone(),
+            exceeded_by: (0..variants.len()).filter(exceeds).collect(),
+            problem,
+            summary,
+        }
     };
-    bounds.into_iter().map(exceeded).collect()
-}
-
-/// Keeps the ratios of each round, for comparisons with other runs.
-fn note_ratios(variants: &mut [VariantAnalysis], own: &Samples) {
-    for (index, variant) in variants.iter_mut().enumerate() {
-        variant.log_ratios = own.log_ratios(index, 0);
-    }
+    planned.upper_bounds.iter().zip(gathered).map(analysed).collect()
 }
 
 /// Marks the variants that a figure of 0 leaves without a ratio in some round.
@@ -243,23 +202,12 @@ fn mark_zeros(variants: &mut [VariantAnalysis], metric: &str) {
     }
 }
 
-/// No target is more durable than its storage: memory keeps nothing without power, and without cache
+/// Returns whether the storage lets a target be as durable as it says: memory keeps nothing without power, and without cache
 /// flushes a sync has no effect.
-fn cap_durability(
-    variants: &mut [VariantAnalysis],
-    planned: &PlannedExperiment,
-    environment: &EnvironmentFile,
-) {
-    let volume = environment.machine.volume(&planned.directory);
-    let keeps = volume.is_none_or(|volume| {
+fn keeps_through_power_cuts(planned: &PlannedExperiment, environment: &EnvironmentFile) -> bool {
+    environment.machine.volume(&planned.directory).is_none_or(|volume| {
         volume.supports_durability_comparison() && volume.barrier_disabled().is_none()
-    });
-    if keeps {
-        return;
-    }
-    for variant in variants {
-        variant.durability = variant.durability.map(|class| class.min(Durability::Process));
-    }
+    })
 }
 
 fn problem_of_unmeasured(variant: &GatheredVariant) -> Option<String> {
@@ -362,37 +310,43 @@ fn crossed(planned: &PlannedExperiment, samples: &Samples, rounds: u32) -> Optio
     Effects::of(&levels, &labels, &planned.experiment.factors, samples, rounds)
 }
 
-/// Returns the variants in order of merit, and their groups at the error rate at which one is chosen.
-fn rank(
-    samples: &Samples,
-    variants: usize,
-    metric: &str,
-    rounds: u32,
-) -> (Vec<RankedVariant>, Vec<RankedVariant>) {
+/// The variants of an experiment in order of merit.
+struct Ranks {
+    ranking: Vec<RankedVariant>,
+    /// The same with groups at the error rate at which one is chosen.
+    firmly: Vec<RankedVariant>,
+}
+
+fn rank(samples: &Samples, variants: usize, metric: &str, rounds: u32) -> Ranks {
     let table: Vec<Vec<Option<f64>>> = (0..variants)
         .map(|variant| (0..rounds).map(|round| samples.log_over_baseline(round, variant)).collect())
         .collect();
     let better = metric::find(metric).map_or(Better::Higher, |metric| metric.better);
-    let ranked = stats::rank_variants(&table, better, ALPHA);
-    let firmly = stats::rank_variants_by_means(&table, better, FIRMLY);
-    (ranked.variants, firmly.variants)
+    Ranks {
+        ranking: stats::rank_variants(&table, better, ALPHA).variants,
+        firmly: stats::rank_variants_by_means(&table, better, FIRMLY).variants,
+    }
 }
 
 fn variants(
     planned: &PlannedExperiment,
     gathered: Vec<GatheredVariant>,
-    effects: Vec<Option<Effect>>,
-    ranking: &[RankedVariant],
+    own: &Samples,
+    ranks: &Ranks,
     dropped: &Dropped,
+    keeps_through_power_cuts: bool,
 ) -> Vec<VariantAnalysis> {
-    let statement_effects = statement_effects(&gathered, dropped);
-    planned
-        .variants
-        .iter()
-        .zip(gathered)
-        .zip(effects.into_iter().zip(statement_effects))
-        .enumerate()
-        .map(|(index, ((variant, gathered), (effect, statement_effects)))| VariantAnalysis {
+    let letters = |ranked: &[RankedVariant], index: usize| {
+        let ranked = ranked.iter().find(|ranked| ranked.variant == index);
+        ranked.map(RankedVariant::letters).unwrap_or_default()
+    };
+    let mut effects = effects(own, gathered.len()).into_iter();
+    let mut statement_effects = statement_effects(&gathered, dropped).into_iter();
+    let mut recall_losses = recall_losses(&gathered, dropped).into_iter();
+    let analysed = |(index, (variant, gathered)): (usize, (&Variant, GatheredVariant))| {
+        let durability = gathered.analysis.durability;
+        let most = |class: Durability| class.min(Durability::Process);
+        VariantAnalysis {
             label: variant.label.clone(),
             name: variant.name.clone(),
             answer: variant.answer.clone(),
@@ -401,17 +355,21 @@ fn variants(
             baseline: index == 0,
             memory_growth: memory_growth(&gathered.figures),
             summaries: summaries(gathered.figures, dropped),
-            effect,
-            statement_effects,
-            groups: ranking
-                .iter()
-                .find(|ranked| ranked.variant == index)
-                .map(RankedVariant::letters)
-                .unwrap_or_default(),
+            log_ratios: own.log_ratios(index, 0),
+            effect: effects.next().flatten(),
+            statement_effects: statement_effects.next().unwrap_or_default(),
+            recall_losses: recall_losses.next().unwrap_or_default(),
+            groups: letters(&ranks.ranking, index),
+            firm_groups: letters(&ranks.firmly, index),
+            durability: if keeps_through_power_cuts { durability } else { durability.map(most) },
             safety: safety_of_trials(planned, gathered.safety, gathered.schedules),
             ..gathered.analysis
-        })
-        .collect()
+        }
+    };
+    let all = planned.variants.iter().zip(gathered).enumerate();
+    let mut variants: Vec<VariantAnalysis> = all.map(analysed).collect();
+    mark_zeros(&mut variants, &planned.experiment.metric);
+    variants
 }
 
 /// Returns the safety of a variant that the trials of a crash experiment measured.

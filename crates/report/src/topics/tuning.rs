@@ -502,6 +502,7 @@ mod tests {
     use super::*;
     use crate::document::{Document, Kind, Section};
     use lab::design::Variant;
+    use lab::level::Settings;
     use lab::tier::MayLose;
     use lab::tuning_plan::Advice;
     use lab::tuning_plan::Constraint;
@@ -595,7 +596,7 @@ mod tests {
         ];
         tuning.advised[0].advice.sql = Some("CREATE INDEX a ON t(b);".to_owned());
         tuning.advised[2].advice.sql = Some("VACUUM;".to_owned());
-        let brief = text(changes_in_brief(&tuning));
+        let brief = better_in_words(&tuning).unwrap_or_default();
         assert!(brief.contains("10 in one") && !brief.contains("VACUUM"), "{brief}");
         let text = text(advice(&tuning));
         assert!(text.contains("CREATE INDEX a ON t(b);") && !text.contains("VACUUM;"), "{text}");
