@@ -22,14 +22,9 @@ pub struct Contribution {
     pub levels: Settings,
     /// The variant without it.
     pub without: Variant,
-    /// By how many times the setting is better, above 1 for better.
-    pub ratio: f64,
-    /// The interval of the ratio, corrected for the number of settings by Holm's method.
-    pub interval: Interval,
-    /// The difference that would have been detected in 80 % of all cases, as a fraction.
-    pub detectable: f64,
-    /// Rounds.
-    pub rounds: usize,
+    /// By how many times the setting is better.
+    #[serde(flatten)]
+    pub gain: Gain,
 }
 
 /// Returns whether one of these settings, named with `and` between them, decides how a commit is made safe at these levels.
@@ -45,17 +40,12 @@ impl Contribution {
     /// how safe a commit is stays unless they show that it brings nothing.
     pub fn is_left_out(&self) -> bool {
         self.brings_nothing()
-            || !decides_safety(&self.settings, &self.levels) && self.interval.low <= 1.0
+            || !decides_safety(&self.settings, &self.levels) && self.gain.interval.low <= 1.0
     }
 
     /// Returns whether its rounds show no gain, and are enough to say so.
     pub fn brings_nothing(&self) -> bool {
-        self.detectable.is_finite() && self.ratio <= NOTHING.exp()
-    }
-
-    /// Returns whether the setting is better or worse by more than noise.
-    pub fn is_found(&self) -> bool {
-        !self.interval.contains(1.0)
+        self.gain.is_certain() && self.gain.ratio <= NOTHING.exp()
     }
 }
 
@@ -79,6 +69,13 @@ pub struct Gain {
     pub detectable: f64,
     /// Common rounds.
     pub rounds: usize,
+}
+
+impl Gain {
+    /// Returns whether the rounds are enough to say anything.
+    pub fn is_certain(&self) -> bool {
+        self.detectable.is_finite()
+    }
 }
 
 /// The fewest common rounds of two variants that are compared.
@@ -124,10 +121,12 @@ mod tests {
             settings: settings.to_owned(),
             levels: Settings::new(),
             without: Variant::default(),
-            ratio,
-            interval: Interval { low: ratio * 0.9, high: ratio * 1.1 },
-            detectable,
-            rounds: 7,
+            gain: Gain {
+                ratio,
+                interval: Interval { low: ratio * 0.9, high: ratio * 1.1 },
+                detectable,
+                rounds: 7,
+            },
         };
         let (cache, mode) = ("cache_size", "journal_mode and synchronous");
         assert!(of(cache, 0.87, 0.1).is_left_out() && of(cache, 1.005, 0.1).is_left_out());

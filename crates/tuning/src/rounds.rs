@@ -138,6 +138,12 @@ impl RoundFigures {
         own.filter_map(|(round, figure)| Some((figure, nearest(round)?))).collect()
     }
 
+    /// Returns the logarithms of the ratios of such pairs, with a sign of -1 of the ratios the other way round.
+    pub(super) fn logs(&self, metric: &str, pair: [&String; 2], sign: f64) -> Vec<f64> {
+        let pairs = self.pairs(metric, pair).into_iter();
+        pairs.map(|(one, other)| sign * (one / other).ln()).filter(|log| log.is_finite()).collect()
+    }
+
     /// By how many times the first variant is better than the second: the ratio of the metric, with a sign of -1 the
     /// other way round, and its interval. None of too few rounds.
     pub(super) fn ratio(
@@ -146,9 +152,7 @@ impl RoundFigures {
         [one, other]: &[String; 2],
         sign: f64,
     ) -> Option<(f64, Interval)> {
-        let pairs = self.pairs(metric, [one, other]);
-        let logs = pairs.iter().map(|(one, other)| sign * (one / other).ln());
-        let logs: Vec<f64> = logs.filter(|log| log.is_finite()).collect();
+        let logs = self.logs(metric, [one, other], sign);
         let ratio = mean(&logs).filter(|_| logs.len() >= FEWEST)?.exp();
         Some((ratio, student_interval(&logs, LEVEL).exp()))
     }

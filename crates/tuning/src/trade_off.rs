@@ -179,9 +179,7 @@ fn compromise(
 /// Returns a metric of the first variant compared with the second one.
 fn figure(part: &RoundFigures, metric: &str, pair: [&String; 2]) -> Option<CompromiseFigure> {
     let sign = if higher_is_better(metric) { 1.0 } else { -1.0 };
-    let pairs = part.pairs(metric, pair).into_iter();
-    let logs = pairs.map(|(own, current)| sign * (own / current).ln());
-    let logs: Vec<f64> = logs.filter(|log| log.is_finite()).collect();
+    let logs = part.logs(metric, pair, sign);
     let own: Vec<f64> = part.figures(metric, pair[0]).collect();
     // As the gain of what is recommended, so that one page has one figure for it.
     let estimate = Estimate::from_log_ratios(&logs, LEVEL).ok();

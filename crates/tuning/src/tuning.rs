@@ -221,17 +221,9 @@ impl Tuning {
         let levels = |settings: &str| {
             picked(&winner, |name| settings.split(" and ").any(|setting| setting == name))
         };
-        let contributions = all.filter_map(|((settings, without), compared)| {
-            let compared = compared?;
-            Some(Contribution {
-                levels: levels(&settings),
-                settings,
-                without: self.variant(&without),
-                ratio: compared.ratio,
-                interval: compared.interval,
-                detectable: compared.detectable,
-                rounds: compared.rounds,
-            })
+        let contributions = all.filter_map(|((settings, without), gain)| {
+            let (levels, without) = (levels(&settings), self.variant(&without));
+            Some(Contribution { levels, settings, without, gain: gain? })
         });
         contributions.collect()
     }

@@ -154,7 +154,7 @@ fn costs(
         // Nothing differs from itself, so that no call is charged to a native variant.
         let calls = native.map(|native| samples.differences(index, native));
         let by_levels = is_native(variant).then(|| samples.differences(index, 0));
-        let median = variant.summaries.get(metric)?.median;
+        let median = variant.median(metric)?;
         Some(Cost {
             median,
             over: calls.and_then(|differences| over(differences, median, alpha)),

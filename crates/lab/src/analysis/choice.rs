@@ -89,8 +89,8 @@ fn rule(experiment: &ExperimentAnalysis, index: usize) -> impl Ord + use<> {
 
 /// Returns how many times better than the baseline a variant looks; 1 for the baseline.
 fn size(experiment: &ExperimentAnalysis, index: usize) -> f64 {
-    let effect = experiment.variants[index].effect.as_ref();
-    let gain = effect.and_then(|effect| better_by(experiment, &effect.estimate));
+    let ratio = experiment.variants[index].estimate();
+    let gain = ratio.and_then(|ratio| better_by(experiment, ratio));
     gain.filter(|_| index != 0).map_or(1.0, |(gain, _)| gain)
 }
 
@@ -115,8 +115,8 @@ pub(super) fn candidates(experiment: &ExperimentAnalysis) -> usize {
 
 /// Returns whether there were too few rounds for more than a preliminary answer about a variant.
 pub(super) fn is_preliminary(variant: &VariantAnalysis) -> bool {
-    let of_all = variant.effect.as_ref().map(|effect| &effect.estimate);
-    variant.confirmation.as_ref().or(of_all).is_some_and(|estimate| estimate.preliminary)
+    let estimate = variant.confirmation.as_ref().or(variant.estimate());
+    estimate.is_some_and(|estimate| estimate.preliminary)
 }
 
 /// The alternatives to the baseline in one class, the baseline included.

@@ -226,7 +226,7 @@ pub(super) fn why_impossible(
     fsync: Option<FsyncLatency>,
 ) -> Option<String> {
     let per_txn = *variant.counts.get("syncs_per_txn")?;
-    let txns_per_s = variant.summaries.get("txns_per_s")?.median;
+    let txns_per_s = variant.median("txns_per_s")?;
     let fsync = fsync.filter(is_known)?;
     let low_s = fsync.low_ns as f64 / 1e9;
     let together = variant.connections.len().max(1) as f64;

@@ -445,15 +445,14 @@ impl VariantAnalysis {
     /// same of all statements, or of the time of a trial where that is longer. None without statements that are timed.
     pub fn longest_statement(&self) -> Option<(&str, f64)> {
         let time = |name: &str| {
-            let median =
-                |metric: &str| Some(self.summaries.get(&format!("{metric}.{name}"))?.median);
+            let median = |metric: &str| self.median(&format!("{metric}.{name}"));
             Some(median("executions")? * median("p50_us")?)
         };
         let names = self.statements.iter().map(|statement| statement.name.as_str());
         let times: Vec<(&str, f64)> = names.filter_map(|name| Some((name, time(name)?))).collect();
         let timed: f64 = times.iter().map(|(_, time)| time).sum();
         // Between statements, and in those that take much longer than their median, time passes, too.
-        let of_trial = self.summaries.get("seconds").map(|summary| summary.median * 1e6);
+        let of_trial = self.median("seconds").map(|seconds| seconds * 1e6);
         let all = of_trial.map_or(timed, |of_trial| timed.max(of_trial));
         let longest = times.into_iter().max_by(|(_, one), (_, other)| one.total_cmp(other))?;
         (all > 0.0).then_some((longest.0, longest.1 / all))

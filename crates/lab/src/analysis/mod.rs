@@ -232,12 +232,10 @@ impl ExperimentAnalysis {
     /// Returns the rounds that detect a difference of this fraction, 80 % of the time, of the variant that is known least; none
     /// where nothing was compared.
     pub fn rounds_to_detect(&self, fraction: f64) -> Option<usize> {
-        let effects = self.variants.iter().filter_map(|variant| variant.effect.as_ref());
-        let coarsest = effects.max_by(|one, other| {
-            let detectable = |effect: &Effect| effect.estimate.detectable;
-            detectable(one).total_cmp(&detectable(other))
-        })?;
-        let Estimate { n, detectable, .. } = coarsest.estimate;
+        let estimates = self.variants.iter().filter_map(VariantAnalysis::estimate);
+        let coarsest =
+            estimates.max_by(|one, other| one.detectable.total_cmp(&other.detectable))?;
+        let Estimate { n, detectable, .. } = *coarsest;
         let sd = detectable.ln_1p() / stats::detectable_difference(1.0, n);
         stats::blocks_needed(sd, fraction.ln_1p())
     }

@@ -337,8 +337,7 @@ pub enum AgainstStronger {
 /// where no target said what survives.
 pub(super) fn by_durability(experiment: &ExperimentAnalysis) -> Vec<AtDurability> {
     let median = |variant: &usize| {
-        let summary = experiment.variants[*variant].summaries.get(&experiment.metric);
-        summary.map_or(f64::NAN, |summary| summary.median)
+        experiment.variants[*variant].median(&experiment.metric).unwrap_or(f64::NAN)
     };
     let is_as_strong = |one: Durability, other: Durability| one >= other;
     let ranked =

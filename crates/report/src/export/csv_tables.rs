@@ -144,8 +144,7 @@ impl<'a> VariantRow<'a> {
 
     /// Returns a figure of the comparison with the baseline.
     fn estimate(&self, figure: fn(&Estimate) -> f64) -> String {
-        let effect = self.variant.and_then(|variant| variant.effect.as_ref());
-        number(effect.map(|effect| figure(&effect.estimate)))
+        number(self.variant.and_then(VariantAnalysis::estimate).map(figure))
     }
 
     fn tier(&self) -> Option<&Tier> {
@@ -206,10 +205,8 @@ fn figure_columns<'a>() -> [Column<VariantRow<'a>>; 26] {
         }),
         wide("detectable", |row| row.estimate(|estimate| estimate.detectable)),
         narrow("preliminary", |row| {
-            row.own(|variant| {
-                let effect = variant.effect.as_ref();
-                effect.map(|effect| effect.estimate.preliminary.to_string()).unwrap_or_default()
-            })
+            let estimate = row.variant.and_then(VariantAnalysis::estimate);
+            estimate.map(|estimate| estimate.preliminary.to_string()).unwrap_or_default()
         }),
         wide("measured", |row| row.own(|variant| variant.trials.measured.to_string())),
         wide("skipped", |row| row.own(|variant| variant.trials.skipped.to_string())),

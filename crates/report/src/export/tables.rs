@@ -64,7 +64,7 @@ const CLAIM: usize = 6;
 
 use Kind::{Boolean, Integer, Real, Text};
 
-/// A column of a table with rows `R`: its name, its kind, and the cell of a row.
+/// A column of a table with rows `R`, besides the run: its name, its kind, and the cell of a row.
 type Column<R> = (&'static str, Kind, fn(&R) -> Datum);
 
 /// All tables.
@@ -81,16 +81,17 @@ pub static TABLES: LazyLock<[TableForm; 7]> = LazyLock::new(|| {
 });
 
 fn form<R>(name: &'static str, columns: &[Column<R>]) -> TableForm {
-    TableForm { name, columns: columns.iter().map(|(name, kind, _)| (*name, *kind)).collect() }
+    let columns = columns.iter().map(|(name, kind, _)| (*name, *kind));
+    TableForm { name, columns: [("run", Text)].into_iter().chain(columns).collect() }
 }
 
-fn row<R>(table: usize, columns: &[Column<R>], row: &R) -> TableRow {
-    (table, columns.iter().map(|(_, _, cell)| cell(row)).collect())
+fn row<R>(table: usize, run: &str, columns: &[Column<R>], row: &R) -> TableRow {
+    let cells = columns.iter().map(|(_, _, cell)| cell(row));
+    (table, [run.into()].into_iter().chain(cells).collect())
 }
 
-fn run_columns() -> [Column<Analysis>; 7] {
+fn run_columns() -> [Column<Analysis>; 6] {
     [
-        ("run", Text, |run| run.plan.id.as_str().into()),
         ("created", Text, |run| run.plan.created.as_str().into()),
         ("pragmark", Text, |run| run.plan.pragmark.as_str().into()),
         ("scale", Text, |run| run.plan.scale.to_string().as_str().into()),
@@ -100,71 +101,61 @@ fn run_columns() -> [Column<Analysis>; 7] {
     ]
 }
 
-/// The run, and a fact with its name.
-type Fact<'a> = (&'a str, (String, String));
-
-fn environment_columns<'a>() -> [Column<Fact<'a>>; 3] {
+/// The columns of facts with their names.
+fn environment_columns() -> [Column<(String, String)>; 2] {
     [
-        ("run", Text, |(run, _)| (*run).into()),
-        ("name", Text, |(_, (name, _))| name.as_str().into()),
-        ("value", Text, |(_, (_, value))| value.as_str().into()),
+        ("name", Text, |(name, _)| name.as_str().into()),
+        ("value", Text, |(_, value)| value.as_str().into()),
     ]
 }
 
-/// The run, and one of its experiments.
-type Experiment<'a> = (&'a str, &'a ExperimentAnalysis);
-
-fn experiment_columns<'a>() -> [Column<Experiment<'a>>; 9] {
+fn experiment_columns() -> [Column<ExperimentAnalysis>; 8] {
     [
-        ("run", Text, |(run, _)| (*run).into()),
-        ("experiment", Text, |(_, of)| of.key.as_str().into()),
-        ("question", Text, |(_, of)| of.question.as_str().into()),
-        ("workload", Text, |(_, of)| of.workload.as_str().into()),
-        ("directory", Text, |(_, of)| of.directory.to_string_lossy().as_ref().into()),
-        ("metric", Text, |(_, of)| of.metric.as_str().into()),
-        ("rounds", Integer, |(_, of)| integer(of.rounds)),
-        ("dropped_blocks", Integer, |(_, of)| integer(of.dropped_blocks)),
-        ("preliminary", Boolean, |(_, of)| of.preliminary.into()),
+        ("experiment", Text, |of| of.key.as_str().into()),
+        ("question", Text, |of| of.question.as_str().into()),
+        ("workload", Text, |of| of.workload.as_str().into()),
+        ("directory", Text, |of| of.directory.to_string_lossy().as_ref().into()),
+        ("metric", Text, |of| of.metric.as_str().into()),
+        ("rounds", Integer, |of| integer(of.rounds)),
+        ("dropped_blocks", Integer, |of| integer(of.dropped_blocks)),
+        ("preliminary", Boolean, |of| of.preliminary.into()),
     ]
 }
 
-/// The run, the number of one of its trials, and the trial.
-type Trial<'a> = (&'a str, u64, &'a TrialRecord);
+/// A trial with its number.
+type Trial<'a> = (u64, &'a TrialRecord);
 
-fn trial_columns<'a>() -> [Column<Trial<'a>>; 14] {
+fn trial_columns<'a>() -> [Column<Trial<'a>>; 13] {
     [
-        ("run", Text, |(run, ..)| (*run).into()),
-        ("trial", Integer, |(_, number, _)| integer(*number)),
-        ("experiment", Text, |(.., trial)| trial.experiment.as_str().into()),
-        ("purpose", Text, |(.., trial)| word(trial.purpose).as_str().into()),
-        ("round", Integer, |(.., trial)| integer(trial.round)),
-        ("block", Integer, |(.., trial)| integer(trial.block)),
-        ("position", Integer, |(.., trial)| integer(trial.position)),
-        ("variant", Text, |(.., trial)| trial.variant.as_str().into()),
-        ("role", Text, |(.., trial)| word(trial.role).as_str().into()),
-        ("started", Text, |(.., trial)| trial.started.as_str().into()),
-        ("wall_s", Real, |(.., trial)| trial.wall_s.into()),
-        ("disturbed", Boolean, |(.., trial)| trial.covariates.disturbance().is_some().into()),
-        ("outcome", Text, |(.., trial)| ended(&trial.outcome).0.into()),
-        ("problem", Text, |(.., trial)| optional(&ended(&trial.outcome).1)),
+        ("trial", Integer, |(number, _)| integer(*number)),
+        ("experiment", Text, |(_, trial)| trial.experiment.as_str().into()),
+        ("purpose", Text, |(_, trial)| word(trial.purpose).as_str().into()),
+        ("round", Integer, |(_, trial)| integer(trial.round)),
+        ("block", Integer, |(_, trial)| integer(trial.block)),
+        ("position", Integer, |(_, trial)| integer(trial.position)),
+        ("variant", Text, |(_, trial)| trial.variant.as_str().into()),
+        ("role", Text, |(_, trial)| word(trial.role).as_str().into()),
+        ("started", Text, |(_, trial)| trial.started.as_str().into()),
+        ("wall_s", Real, |(_, trial)| trial.wall_s.into()),
+        ("disturbed", Boolean, |(_, trial)| trial.covariates.disturbance().is_some().into()),
+        ("outcome", Text, |(_, trial)| ended(&trial.outcome).0.into()),
+        ("problem", Text, |(_, trial)| optional(&ended(&trial.outcome).1)),
     ]
 }
 
-/// The run, the number of a trial, a metric, and its figure.
-type Figure<'a> = (&'a str, u64, &'a str, f64);
+/// The number of a trial, a metric, and its figure.
+type Figure<'a> = (u64, &'a str, f64);
 
-fn figure_columns<'a>() -> [Column<Figure<'a>>; 4] {
+fn figure_columns<'a>() -> [Column<Figure<'a>>; 3] {
     [
-        ("run", Text, |(run, ..)| (*run).into()),
-        ("trial", Integer, |(_, number, ..)| integer(*number)),
-        ("metric", Text, |(_, _, metric, _)| (*metric).into()),
+        ("trial", Integer, |(number, ..)| integer(*number)),
+        ("metric", Text, |(_, metric, _)| (*metric).into()),
         ("value", Real, |(.., value)| (*value).into()),
     ]
 }
 
 /// The figures of a variant in one metric. Only the experiment's own metric has a ratio to the baseline.
 struct OfVariant<'a> {
-    run: &'a str,
     experiment: &'a ExperimentAnalysis,
     variant: &'a VariantAnalysis,
     metric: &'a str,
@@ -177,14 +168,12 @@ impl OfVariant<'_> {
     }
 
     fn estimate(&self) -> Option<&Estimate> {
-        let effect = self.variant.effect.as_ref().filter(|_| self.is_own());
-        effect.map(|effect| &effect.estimate)
+        self.variant.estimate().filter(|_| self.is_own())
     }
 }
 
-fn estimate_columns<'a>() -> [Column<OfVariant<'a>>; 17] {
+fn estimate_columns<'a>() -> [Column<OfVariant<'a>>; 16] {
     [
-        ("run", Text, |of| of.run.into()),
         ("experiment", Text, |of| of.experiment.key.as_str().into()),
         ("variant", Text, |of| of.variant.label.as_str().into()),
         ("metric", Text, |of| of.metric.into()),
@@ -204,23 +193,22 @@ fn estimate_columns<'a>() -> [Column<OfVariant<'a>>; 17] {
     ]
 }
 
-/// The run, one of its experiments, and a claim of it.
-type Claim<'a> = (&'a str, &'a ExperimentAnalysis, &'a Judged);
+/// An experiment, and a claim of it.
+type Claim<'a> = (&'a ExperimentAnalysis, &'a Judged);
 
-fn claim_columns<'a>() -> [Column<Claim<'a>>; 12] {
+fn claim_columns<'a>() -> [Column<Claim<'a>>; 11] {
     [
-        ("run", Text, |(run, ..)| (*run).into()),
-        ("experiment", Text, |(_, experiment, _)| experiment.key.as_str().into()),
-        ("claim", Text, |(.., judged)| judged.claim.id.as_str().into()),
-        ("says", Text, |(.., judged)| judged.claim.says.as_str().into()),
-        ("verdict", Text, |(.., judged)| judged.verdict.to_string().as_str().into()),
-        ("figure", Real, |(.., judged)| judged.figure.into()),
-        ("low", Real, |(.., judged)| finite(judged.interval.map(|interval| interval.low))),
-        ("high", Real, |(.., judged)| finite(judged.interval.map(|interval| interval.high))),
-        ("bound_low", Real, |(.., judged)| judged.bounds.low.into()),
-        ("bound_high", Real, |(.., judged)| judged.bounds.high.into()),
-        ("published", Real, |(.., judged)| judged.claim.published.into()),
-        ("why", Text, |(.., judged)| optional(judged.why.as_deref().unwrap_or_default())),
+        ("experiment", Text, |(experiment, _)| experiment.key.as_str().into()),
+        ("claim", Text, |(_, judged)| judged.claim.id.as_str().into()),
+        ("says", Text, |(_, judged)| judged.claim.says.as_str().into()),
+        ("verdict", Text, |(_, judged)| judged.verdict.to_string().as_str().into()),
+        ("figure", Real, |(_, judged)| judged.figure.into()),
+        ("low", Real, |(_, judged)| finite(judged.interval.map(|interval| interval.low))),
+        ("high", Real, |(_, judged)| finite(judged.interval.map(|interval| interval.high))),
+        ("bound_low", Real, |(_, judged)| judged.bounds.low.into()),
+        ("bound_high", Real, |(_, judged)| judged.bounds.high.into()),
+        ("published", Real, |(_, judged)| judged.claim.published.into()),
+        ("why", Text, |(_, judged)| optional(judged.why.as_deref().unwrap_or_default())),
     ]
 }
 
@@ -263,11 +251,11 @@ fn finite(end: Option<f64>) -> Datum {
 
 /// Returns the rows of a trial, the `number`th of its run, from 0.
 pub fn trial_rows(run: &str, number: u64, record: &TrialRecord) -> Vec<TableRow> {
-    let mut rows = vec![row(TRIAL, &trial_columns(), &(run, number, record))];
+    let mut rows = vec![row(TRIAL, run, &trial_columns(), &(number, record))];
     if let Outcome::Measured(measured) = &record.outcome {
         let figures = measured.metrics.iter();
         rows.extend(figures.map(|(metric, value)| {
-            row(FIGURE, &figure_columns(), &(run, number, metric.as_str(), *value))
+            row(FIGURE, run, &figure_columns(), &(number, metric.as_str(), *value))
         }));
     }
     rows
@@ -276,19 +264,19 @@ pub fn trial_rows(run: &str, number: u64, record: &TrialRecord) -> Vec<TableRow>
 /// Returns the rows of a run without its trials.
 pub fn run_rows(analysis: &Analysis) -> Vec<TableRow> {
     let run = analysis.plan.id.as_str();
-    let mut rows = vec![row(RUN, &run_columns(), analysis)];
+    let mut rows = vec![row(RUN, run, &run_columns(), analysis)];
     let facts = RunDigest::from(analysis.clone()).facts().into_iter();
-    rows.extend(facts.map(|fact| row(ENVIRONMENT, &environment_columns(), &(run, fact))));
+    rows.extend(facts.map(|fact| row(ENVIRONMENT, run, &environment_columns(), &fact)));
     for experiment in &analysis.experiments {
-        rows.push(row(EXPERIMENT, &experiment_columns(), &(run, experiment)));
+        rows.push(row(EXPERIMENT, run, &experiment_columns(), experiment));
         for variant in &experiment.variants {
             rows.extend(variant.summaries.iter().map(|(metric, summary)| {
-                let of_variant = OfVariant { run, experiment, variant, metric, summary };
-                row(ESTIMATE, &estimate_columns(), &of_variant)
+                let of_variant = OfVariant { experiment, variant, metric, summary };
+                row(ESTIMATE, run, &estimate_columns(), &of_variant)
             }));
         }
         let claims = experiment.claims.iter();
-        rows.extend(claims.map(|judged| row(CLAIM, &claim_columns(), &(run, experiment, judged))));
+        rows.extend(claims.map(|judged| row(CLAIM, run, &claim_columns(), &(experiment, judged))));
     }
     rows
 }

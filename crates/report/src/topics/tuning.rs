@@ -5,7 +5,7 @@ use lab::level::{Level, label};
 use lab::stats::Interval;
 use lab::tuning_plan::Bound;
 use tuning::{
-    Advised, Compromise, CompromiseFigure, Constrained, Contribution, Extent, SearchStep,
+    Advised, Compromise, CompromiseFigure, Constrained, Contribution, Extent, Gain, SearchStep,
     TuningAnalysis,
 };
 
@@ -93,13 +93,11 @@ fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
                 let instead = names.map(|name| level_words(gain.without.levels.get(name)));
                 Cell::code(instead.collect::<Vec<_>>().join(" "))
             }),
-            (Column::right("contributes"), &|gain| {
-                Cell::number(Some(figures::ratio(gain.ratio, gain.interval)))
-            }),
+            (Column::right("contributes"), &|gain| Cell::number(Some(times(&gain.gain)))),
             (Column::left("judgement").prose(), &|gain| Cell::new(judgement_of_setting(gain))),
         ],
     );
-    let rounds = tuning.contributions.iter().map(|it| it.rounds).max().unwrap_or(0);
+    let rounds = tuning.contributions.iter().map(|it| it.gain.rounds).max().unwrap_or(0);
     let how = format!(
         "What the search chose compared with the same without one of these settings, in {} of their own; intervals are \
          corrected for the number of settings (Holm).",
@@ -112,10 +110,14 @@ fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
     blocks![none_contributes, Block::explained(heading, table, how), missing]
 }
 
-fn not_distinguishable(detectable: f64) -> String {
+fn times(gain: &Gain) -> String {
+    figures::ratio(gain.ratio, gain.interval)
+}
+
+fn not_distinguishable(gain: &Gain) -> String {
     format!(
         "not distinguishable from none; a difference of {} would have been detected",
-        figures::percent(detectable)
+        figures::percent(gain.detectable)
     )
 }
 
@@ -136,16 +138,12 @@ const TOGETHER: &str = "Not measured: no time was left. Settings that the search
 const TOO_FEW: &str = "too few rounds";
 
 fn judgement_of_setting(it: &Contribution) -> String {
-    if !it.detectable.is_finite() {
-        TOO_FEW.to_owned()
-    } else if it.brings_nothing() {
+    if it.brings_nothing() {
         "no gain here: left as it is".to_owned()
-    } else if it.is_left_out() {
-        format!("left as it is: {}", not_distinguishable(it.detectable))
-    } else if it.is_found() {
-        "better".to_owned()
+    } else if it.gain.is_certain() && it.is_left_out() {
+        format!("left as it is: {}", not_distinguishable(&it.gain))
     } else {
-        not_distinguishable(it.detectable)
+        judgement_of_gain(&it.gain)
     }
 }
 
@@ -273,10 +271,11 @@ fn advice(tuning: &TuningAnalysis) -> Vec<Block> {
         &tuning.advised,
         &[
             (Column::left("change"), &|advised| Cell::new(advised.advice.change.as_str())),
-            (Column::right("brings"), &|advised| {
-                Cell::number(advised.gain.map(|gain| figures::ratio(gain.ratio, gain.interval)))
+            (Column::right("brings"), &|advised| Cell::number(advised.gain.as_ref().map(times))),
+            (Column::left("judgement").prose(), &|advised| {
+                let judgement = advised.gain.as_ref().map(judgement_of_gain);
+                Cell::new(judgement.unwrap_or("not measured".to_owned()))
             }),
-            (Column::left("judgement").prose(), &|advised| Cell::new(judgement_of_change(advised))),
         ],
     );
     let how = "The recommended settings with one change compared with the same without it, on the whole workload: what other \
@@ -301,9 +300,7 @@ pub(super) fn in_application(tuning: &TuningAnalysis) -> Option<String> {
 
 fn better_in_words(tuning: &TuningAnalysis) -> Option<String> {
     let named = tuning.advised.iter().filter(is_better).filter_map(|change| {
-        let gain = change.gain?;
-        let gain = figures::ratio(gain.ratio, gain.interval);
-        Some(format!("{} ({gain})", change.advice.change))
+        Some(format!("{} ({})", change.advice.change, times(change.gain.as_ref()?)))
     });
     let named = named.collect::<Vec<_>>().join("; ");
     (!named.is_empty()).then(|| format!("To change in the application: {named}."))
@@ -325,7 +322,7 @@ fn counted_in_words(tuning: &TuningAnalysis) -> Option<String> {
 }
 
 fn is_better(it: &&Advised) -> bool {
-    it.gain.is_some_and(|gain| gain.detectable.is_finite() && gain.interval.low > 1.0)
+    it.gain.is_some_and(|gain| gain.is_certain() && gain.interval.low > 1.0)
 }
 
 /// The SQL of the changes that are better, to paste.
@@ -333,23 +330,19 @@ fn better_by_sql(tuning: &TuningAnalysis) -> Option<Block> {
     let helps = |change: &&Advised| is_better(change) || is_only_counted(change);
     let with_gain = tuning.advised.iter().filter(helps).filter_map(|change| {
         let sql = change.advice.sql.as_ref()?;
-        let gain = match change.gain {
-            Some(gain) => figures::ratio(gain.ratio, gain.interval),
-            None => change.advice.counted.clone()?,
-        };
+        let gain = change.gain.as_ref().map(times).or_else(|| change.advice.counted.clone())?;
         Some(format!("-- {}: {gain}\n{sql}", change.advice.change))
     });
     let text = with_gain.collect::<Vec<_>>().join("\n");
     (!text.is_empty()).then(|| Block::code("sql", text))
 }
 
-fn judgement_of_change(it: &Advised) -> String {
-    match it.gain {
-        None => "not measured".to_owned(),
-        Some(gain) if !gain.detectable.is_finite() => TOO_FEW.to_owned(),
-        Some(gain) if gain.interval.low > 1.0 => "better".to_owned(),
-        Some(gain) if gain.interval.high < 1.0 => "worse".to_owned(),
-        Some(gain) => not_distinguishable(gain.detectable),
+fn judgement_of_gain(gain: &Gain) -> String {
+    match gain.interval {
+        _ if !gain.is_certain() => TOO_FEW.to_owned(),
+        interval if interval.low > 1.0 => "better".to_owned(),
+        interval if interval.high < 1.0 => "worse".to_owned(),
+        _ => not_distinguishable(gain),
     }
 }
 
@@ -507,17 +500,14 @@ mod tests {
     use lab::tuning_plan::Advice;
     use lab::tuning_plan::Constraint;
     use tuning::Interaction;
-    use tuning::{Gain, Measured, TradeOff};
+    use tuning::{Measured, TradeOff};
 
     fn contribution_of(settings: &str, low: f64, ratio: f64, high: f64) -> Contribution {
         Contribution {
             settings: settings.to_owned(),
             levels: [(settings.to_owned(), "wal".into())].into(),
             without: Variant::default(),
-            ratio,
-            interval: Interval { low, high },
-            detectable: 0.05,
-            rounds: 7,
+            gain: Gain { ratio, interval: Interval { low, high }, detectable: 0.05, rounds: 7 },
         }
     }
 
@@ -545,7 +535,7 @@ mod tests {
     #[test]
     fn a_contribution_is_judged_by_what_its_own_rounds_show() {
         let mut short = contribution_of("temp_store", 0.0, 1.4, f64::INFINITY);
-        short.detectable = f64::INFINITY;
+        short.gain.detectable = f64::INFINITY;
         let text = text(contributions(&analysis(vec![
             contribution_of("journal_mode", 1.9, 2.1, 2.3),
             contribution_of("mmap_size", 0.97, 1.02, 1.07),

@@ -16,7 +16,7 @@ use super::{ExperimentAnalysis, VariantAnalysis};
 use crate::level::{Settings, picked};
 use crate::stats::Interval;
 use crate::target;
-use crate::tier::{MayLose, Safety, Tier};
+use crate::tier::{MayLose, Tier};
 
 /// The settings to use by one experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -182,22 +182,17 @@ pub(super) fn is_faster(experiment: &ExperimentAnalysis, one: usize, other: usiz
     rank(one) < rank(other) && !shares_a_label(own, others)
 }
 
-/// Returns whether a rung accepts what a variant loses. What is documented to corrupt has no rung but the last,
-/// even where no image showed it.
+/// Returns whether a rung accepts what a variant loses.
 fn is_accepted(
     experiment: &ExperimentAnalysis,
     variant: &VariantAnalysis,
     may_lose: MayLose,
 ) -> bool {
-    let class = variant.class();
-    let safety = variant.safety.as_ref();
-    let is_sound = || !safety.is_some_and(Safety::is_documented_to_corrupt);
     of_sqlite(variant)
         && match may_lose {
             MayLose::Unchanged => experiment.changed_safety(variant).is_empty(),
-            MayLose::Nothing => class.loses_nothing() && is_sound(),
-            MayLose::Recent => class.loses_recent_at_most() && is_sound(),
             MayLose::Anything => true,
+            _ => variant.safety.as_ref().is_some_and(|safety| may_lose.accepts(safety)),
         }
 }
 
@@ -225,7 +220,7 @@ fn advice(experiment: &ExperimentAnalysis, index: usize) -> Result<Advice, Withh
     if gain.as_ref().is_some_and(no_longer) {
         return Err(Withheld::Unconfirmed(index));
     }
-    let detectable = variant.effect.as_ref().map(|effect| effect.estimate.detectable);
+    let detectable = variant.estimate().map(|estimate| estimate.detectable);
     let too_noisy = detectable.filter(|detectable| *detectable > NEAR - 1.0);
     if let (Some(Gain { is_found: false, .. }), Some(detectable)) = (&gain, too_noisy) {
         return Err(Withheld::TooNoisy(index, detectable));

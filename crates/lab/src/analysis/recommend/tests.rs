@@ -2,7 +2,7 @@ use super::super::findings::finding;
 use super::*;
 use crate::analysis::{Effect, Summary};
 use crate::stats::{ALPHA, Estimate};
-use crate::tier::{Accident, Counts, Losses, ModelSafety};
+use crate::tier::{Accident, Counts, Losses, ModelSafety, Safety};
 use crate::trial::ReadBack;
 
 /// Returns a variant with its gain over the baseline, its firm groups and what a power cut takes.

@@ -114,7 +114,7 @@ fn a_search_ends_with_rounds_of_what_it_recommends_and_goes_on_after_a_kill() {
     assert_eq!(tuning.recommended["c"], Level::Int(0), "it fails");
     assert!(analysis.is_complete());
     let b = tuning.contributions.iter().find(|it| it.settings == "b");
-    assert!(b.is_some_and(|it| it.is_found() && it.ratio > 1.8));
+    assert!(b.is_some_and(|it| it.gain.interval.low > 1.0 && it.gain.ratio > 1.8));
     // As kills at several instants would leave the record.
     let path = folder.path.join("outcomes.jsonl");
     let text = std::fs::read(&path).unwrap();
