@@ -318,7 +318,7 @@ fn series(history: &History) -> Vec<Block> {
     let first = |series: &Series| Some(series.points.first()?.figure.summary);
     let last = |series: &Series| Some(series.points.last()?.figure.summary);
     let median = |series: &Series, summary: Option<Summary>| {
-        metric_cell(summary.map(|it| it.median), &series.metric)
+        metric_cell(summary.map(|summary| summary.median), &series.metric)
     };
     let ratio = |series| Some(last(series)?.median / first(series)?.median);
     let table = Table::of(

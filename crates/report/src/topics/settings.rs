@@ -50,7 +50,7 @@ fn text_of(analysis: &Analysis, ladder: &Ladder, query: &SettingsQuery) -> Optio
     };
     let next = next_rung(ladder, rung).map(|next| {
         let chosen = next.advice.as_ref().ok().map(chosen);
-        let pragmas = chosen.map(|chosen| chosen.map_or_else(|bad| bad.to_string(), |it| sql(&it)));
+        let pragmas = chosen.map(|all| all.map_or_else(|bad| bad.to_string(), |all| sql(&all)));
         let pragmas = pragmas.unwrap_or_default();
         let hint = format!("{pragmas} (--may-lose recent prints it)");
         format!("\n{}{}", line(next), comment(mark, &hint))

@@ -141,7 +141,8 @@ fn left_out(subject: &Subject<'_>, rows: &[Alike<'_>]) -> String {
     let parts: Vec<&str> = exclusive.into_iter().chain(schedules).chain(["most images"]).collect();
     let models = rows.iter().flat_map(|(safety, _)| &safety.models);
     let sampled = models.filter(|model| model.assumed && !model.all_states);
-    let clean = sampled.filter_map(|model| model.ordinary.counts().filter(|it| it.damaged() == 0));
+    let clean =
+        sampled.filter_map(|model| model.ordinary.counts().filter(|counts| counts.damaged() == 0));
     let rarest = clean.min_by_key(|counts| counts.images).map_or(String::new(), |counts| {
         let (images, percent) = (count(counts.images), 100.0 * counts.bound_of_none());
         format!(": the smallest clean sample, {images} images, misses a loss in up to {percent:.2} % of such images")

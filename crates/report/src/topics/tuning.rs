@@ -97,7 +97,7 @@ fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
             (Column::left("judgement").prose(), &|gain| Cell::new(judgement_of_setting(gain))),
         ],
     );
-    let rounds = tuning.contributions.iter().map(|it| it.gain.rounds).max().unwrap_or(0);
+    let rounds = tuning.contributions.iter().map(|own| own.gain.rounds).max().unwrap_or(0);
     let how = format!(
         "What the search chose compared with the same without one of these settings, in {} of their own; intervals are \
          corrected for the number of settings (Holm).",
