@@ -15,6 +15,8 @@ pub use chart::{
 pub use sentence::{Piece, Sentence, Term, joined, plain};
 pub use table::{Abridge, Cell, Column, Row, Strip, Table, led};
 
+use crate::figures;
+
 /// A whole report or answer.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
@@ -209,6 +211,17 @@ pub struct Count {
     pub count: usize,
     /// Their meaning.
     pub tone: Tone,
+}
+
+impl Count {
+    /// Returns several in one line.
+    pub(crate) fn line(counts: &[Count]) -> String {
+        let words = counts.iter().map(|one| {
+            let count = figures::count(one.count);
+            format!("{} {count} {}", one.sign, one.words)
+        });
+        words.collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// Text to paste.

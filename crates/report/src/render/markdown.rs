@@ -7,7 +7,6 @@ use crate::document::{
     Bars, Block, Cell, Chart, Code, Column, Count, Document, Item, Kind, List, Piece, Plot, Role,
     Row, Section, Sentence, Table, Term,
 };
-use crate::figures;
 
 /// The whole document.
 pub fn markdown(document: &Document) -> String {
@@ -148,11 +147,7 @@ impl Markdown {
     }
 
     fn tally(&mut self, title: &str, counts: &[Count]) {
-        let counts = counts.iter();
-        let counts =
-            counts.map(|one| format!("{} {} {}", one.sign, figures::count(one.count), one.words));
-        let counts: Vec<String> = counts.collect();
-        self.part(format!("{}: {}", escaped(title), escaped(&counts.join(", "))));
+        self.part(format!("{}: {}", escaped(title), escaped(&Count::line(counts))));
     }
 
     fn chart(&mut self, chart: &Chart) {

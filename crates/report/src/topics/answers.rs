@@ -289,9 +289,7 @@ fn doubts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
 
 /// That what a search recommends does not keep a constraint, as its rounds show.
 fn broken(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
-    let tuning = subject.analysis.tuning.as_ref();
-    let own = tuning.filter(|tuning| tuning.experiment == subject.experiment.key);
-    let judged = own.into_iter().flat_map(|tuning| &tuning.constraints);
+    let judged = subject.tuning().into_iter().flat_map(|tuning| &tuning.constraints);
     let broken = judged.filter(|judged| judged.is_broken()).map(|judged| {
         let why = format!(
             "what the search recommends does not keep `{}`, so it is not to be used",

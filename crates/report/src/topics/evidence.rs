@@ -85,8 +85,7 @@ fn other_metrics(subject: &Subject<'_>, classes: &BTreeMap<&str, Vec<&String>>) 
 /// The medians of a metric of many parts: a line for each part, a column for each variant.
 fn class_table(subject: &Subject<'_>, base: &str, parts: &[&String]) -> Block {
     let variants = &subject.experiment.variants;
-    let measured = (0..variants.len()).filter(|index| !variants[*index].unmeasured());
-    let measured: Vec<usize> = measured.collect();
+    let measured = subject.measured();
     let columns = measured.iter().map(|variant| Column::right(subject.names.sentence(*variant)));
     let row = |metric: &&String| {
         let part = metric.split_once('.').map_or("", |(_, part)| part);
@@ -180,10 +179,7 @@ fn order(name: &str) -> (usize, usize) {
 /// Tables with the variants in which they were equal, by their titles: most variants of an experiment
 /// run the same statements, so a difference stands out by itself.
 fn data(subject: &Subject<'_>) -> Vec<Block> {
-    let variants = subject.experiment.variants.iter().enumerate();
-    let tables = variants.flat_map(|(index, variant)| {
-        variant.tables.iter().map(move |table| (table.title.as_str(), (table, index)))
-    });
+    let tables = subject.tables().map(|own| (own.0.title.as_str(), own));
     let fold = |(title, tables): (&str, Vec<(&DataTable, usize)>)| {
         let blocks = grouped(tables).into_iter().flat_map(|(table, variants)| {
             let names = variants.iter().map(|variant| subject.names.sentence(*variant));

@@ -7,7 +7,8 @@
 //! the trees", BMJ 322, 2001.)
 
 use lab::analysis::{
-    ComparisonResult, ExperimentAnalysis, Tiered, Unsteady, UpperBoundAnalysis, VariantAnalysis,
+    ComparisonResult, ExperimentAnalysis, Summary, Tiered, Unsteady, UpperBoundAnalysis,
+    VariantAnalysis,
 };
 use lab::stats::Interval;
 
@@ -118,10 +119,9 @@ fn forest_row(subject: &Subject<'_>, index: usize, baseline: Option<f64>) -> For
     });
     let reason = problem(variant);
     let compared = compared(variant, standing);
-    let range = summary.map(|summary| figures::range(summary.range, metric));
-    let words = match (&median, range) {
-        (Some(median), Some(range)) => format!("median {median}, trials {range}; {compared}"),
-        _ => reason.clone().unwrap_or_default(),
+    let words = match summary {
+        Some(summary) => format!("{}; {compared}", trials(summary, metric)),
+        None => reason.clone().unwrap_or_default(),
     };
     ForestRow {
         id: variant.label.clone(),
@@ -134,6 +134,11 @@ fn forest_row(subject: &Subject<'_>, index: usize, baseline: Option<f64>) -> For
         cells: vec![median.unwrap_or_default(), compared],
         marks,
     }
+}
+
+fn trials(summary: &Summary, metric: &str) -> String {
+    let median = figures::figure(summary.median, metric);
+    format!("median {median}, trials {}", figures::range(summary.range, metric))
 }
 
 /// The interval of the variant's ratio laid on the baseline's median.
@@ -153,11 +158,8 @@ fn compared(variant: &VariantAnalysis, standing: ComparisonResult) -> String {
 fn bound_row(bound: &UpperBoundAnalysis, metric: &str) -> ForestRow {
     let median = bound.summary.map(|summary| figures::figure(summary.median, metric));
     let problem = upper_bound_problem(bound);
-    let range = bound.summary.map(|summary| figures::range(summary.range, metric));
-    let words = match (&median, range) {
-        (Some(median), Some(range)) => format!("median {median}, trials {range}"),
-        _ => problem.clone().unwrap_or_default(),
-    };
+    let words = bound.summary.map(|summary| trials(&summary, metric));
+    let words = words.or_else(|| problem.clone()).unwrap_or_default();
     ForestRow {
         id: bound.name.clone(),
         name: bound.name.as_str().into(),

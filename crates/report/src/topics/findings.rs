@@ -67,8 +67,7 @@ fn item(analysis: &Analysis, finding: &Finding) -> Option<Item> {
     if finding.confirmation_rounds.is_some() {
         link = link.and(explained(" (gain of the confirmation run)"));
     }
-    let search = analysis.tuning.as_ref().filter(|tuning| tuning.experiment == experiment.key);
-    let in_application = search.and_then(tuning::in_application);
+    let in_application = subject.tuning().and_then(tuning::in_application);
     let step = finding.faster.as_ref().map(|faster| step(&subject, faster));
     Some(Item {
         lead: Some((

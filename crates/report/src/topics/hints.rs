@@ -30,9 +30,7 @@ pub(super) fn finer(experiment: &ExperimentAnalysis) -> Sentence {
 
 /// Returns the time limit with which a search has time for its rounds, if the run's own was too short for them.
 pub(super) fn longer(subject: &Subject<'_>) -> Sentence {
-    let tuning = subject.analysis.tuning.as_ref();
-    let tuning = tuning.filter(|tuning| tuning.experiment == subject.experiment.key);
-    let Some(limit_s) = tuning.and_then(|tuning| tuning.limit_for_rounds_s) else {
+    let Some(limit_s) = subject.tuning().and_then(|tuning| tuning.limit_for_rounds_s) else {
         return Sentence::default();
     };
     // Whole minutes: it is a guess by the time of few rounds.

@@ -18,16 +18,14 @@ const NAMED: usize = 20;
 
 /// A table of the variants, and what is missing or differs; nothing where no recording is replayed.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
-    let variants = &subject.experiment.variants;
-    let measured = (0..variants.len()).filter(|index| !variants[*index].unmeasured());
-    let measured: Vec<usize> = measured.collect();
+    let measured = subject.measured();
     if subject.experiment.measures() != Measures::Replay || measured.is_empty() {
         return Vec::new();
     }
     blocks![
         Block::heading("Replay"),
         Block::table(table(subject, &measured)),
-        time(&variants[measured[0]]).map(Block::small),
+        time(&subject.experiment.variants[measured[0]]).map(Block::small),
         Block::list(items(subject, &measured)),
     ]
 }

@@ -168,9 +168,7 @@ fn to_paste(chosen: &Chosen) -> Vec<Block> {
 
 /// Returns the rung that a search for settings was for; none if the experiment was not tuned.
 fn sought_rung<'a>(subject: &'a Subject<'_>) -> Option<&'a Rung> {
-    let tuning = subject.analysis.tuning.as_ref();
-    let tuning = tuning.filter(|tuning| tuning.experiment == subject.experiment.key)?;
-    ladder(subject)?.rung(tuning.may_lose)
+    ladder(subject)?.rung(subject.tuning()?.may_lose)
 }
 
 fn ladder<'a>(subject: &'a Subject<'_>) -> Option<&'a Ladder> {

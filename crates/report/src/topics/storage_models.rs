@@ -73,12 +73,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
 
 /// How much of the user's own workload was crashed, and with which settings; nothing for the built-in one.
 fn crashed(subject: &Subject<'_>) -> Vec<Block> {
-    let variants = subject.experiment.variants.iter().enumerate();
-    let tables = variants.flat_map(|(index, variant)| {
-        let own = variant.tables.iter().filter(|table| table.title == CRASHED);
-        own.map(move |table| (table, index))
-    });
-    let all = grouped(tables);
+    let all = grouped(subject.tables().filter(|(table, _)| table.title == CRASHED));
     let several = all.len() > 1;
     let sentence = |(table, variants): (&DataTable, Vec<usize>)| {
         let words = table.rows.iter().map(|row| row.join(": ")).collect::<Vec<_>>().join("; ");

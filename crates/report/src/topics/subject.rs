@@ -6,7 +6,8 @@ use lab::level::Level;
 use lab::record::PlannedExperiment;
 use lab::stats::Interval;
 use lab::tier::CURRENT;
-use tuning::Analysis;
+use lab::trial::DataTable;
+use tuning::{Analysis, TuningAnalysis};
 
 use crate::document::Sentence;
 use crate::figures;
@@ -52,6 +53,24 @@ impl<'a> Subject<'a> {
     pub(super) fn median(&self, variant: usize) -> Option<String> {
         let median = self.experiment.variants[variant].median(self.metric())?;
         Some(figures::figure(median, self.metric()))
+    }
+
+    /// Returns the search for its settings; `None` if it was not tuned.
+    pub(super) fn tuning(&self) -> Option<&'a TuningAnalysis> {
+        let tuning = self.analysis.tuning.as_ref();
+        tuning.filter(|tuning| tuning.experiment == self.experiment.key)
+    }
+
+    /// Returns the variants that were measured.
+    pub(super) fn measured(&self) -> Vec<usize> {
+        let variants = &self.experiment.variants;
+        (0..variants.len()).filter(|index| !variants[*index].unmeasured()).collect()
+    }
+
+    /// Returns the tables of all variants, each with its variant.
+    pub(super) fn tables(&self) -> impl Iterator<Item = (&'a DataTable, usize)> + use<'a> {
+        let variants = self.experiment.variants.iter().enumerate();
+        variants.flat_map(|(index, variant)| variant.tables.iter().map(move |table| (table, index)))
     }
 
     /// Returns whether effects say more than the variants, because there are too many of them.

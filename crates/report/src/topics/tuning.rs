@@ -20,10 +20,7 @@ use crate::words::{metric_axis, metric_column, plural};
 
 /// Everything on the search of an experiment that was tuned.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
-    let tuning = subject.analysis.tuning.as_ref();
-    let Some(tuning) = tuning.filter(|tuning| tuning.experiment == subject.experiment.key) else {
-        return Vec::new();
-    };
+    let Some(tuning) = subject.tuning() else { return Vec::new() };
     blocks![
         settings::sought(subject),
         better_in_words(tuning).map(Block::paragraph),

@@ -9,7 +9,7 @@ mod text;
 use crate::document::{
     Bars, Block, Chart, Count, Document, Kind, List, Plot, Role, Section, Sentence,
 };
-use crate::figures;
+
 use text::{Paint, Text};
 
 /// How the text is to look.
@@ -129,11 +129,7 @@ fn list(text: &mut Text, list: &List) {
 }
 
 fn tally(text: &mut Text, title: &str, counts: &[Count]) {
-    let counts = counts.iter();
-    let counts =
-        counts.map(|one| format!("{} {} {}", one.sign, figures::count(one.count), one.words));
-    let counts: Vec<String> = counts.collect();
-    text.line(Paint::Plain, &format!("{title}: {}", counts.join(", ")));
+    text.line(Paint::Plain, &format!("{title}: {}", Count::line(counts)));
 }
 
 fn chart(text: &mut Text, chart: &Chart) {

@@ -3,6 +3,7 @@
 use lab::stats::Interval;
 
 use super::{Percent, Span};
+use crate::document::Scale;
 use crate::figures;
 
 /// From this ratio of largest to smallest value on, the axis is logarithmic.
@@ -128,7 +129,7 @@ impl Axis {
     }
 
     /// Round marks of an axis of ratios; on a linear one and close to 1, in equal steps.
-    pub(super) fn ratio_ticks(&self) -> Vec<Tick> {
+    fn ratio_ticks(&self) -> Vec<Tick> {
         const NARROW: f64 = 3.0;
         let values = if !self.log || self.high / self.low < NARROW {
             self.linear_marks(false)
@@ -136,6 +137,14 @@ impl Axis {
             self.decades()
         };
         self.marked(values, |value| format!("×{}", figures::level(value)))
+    }
+
+    /// Round marks of either kind.
+    pub(super) fn ticks_of(&self, scale: &Scale) -> Vec<Tick> {
+        match scale {
+            Scale::Metric(metric) => self.ticks(metric),
+            Scale::Ratio => self.ratio_ticks(),
+        }
     }
 
     fn marked(&self, values: Vec<f64>, label: impl Fn(f64) -> String) -> Vec<Tick> {

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::axis::{self, Axis};
 use super::{Percent, Tick, grid, stretched, tick_labels, up_labels, upright};
-use crate::document::{Course, Scale};
+use crate::document::Course;
 use crate::render::html::markup::Html;
 
 /// The most changes of circumstances that say what changed.
@@ -35,10 +35,7 @@ fn across(course: &Course, run: f64) -> Percent {
 /// The chart.
 pub(super) fn draw(html: &mut Html, course: &Course) {
     let Some(axis) = axis(course) else { return };
-    let up = match &course.scale {
-        Scale::Metric(metric) => axis.ticks(metric),
-        Scale::Ratio => axis.ratio_ticks(),
-    };
+    let up = axis.ticks_of(&course.scale);
     html.class("div", "plot", |html| {
         up_labels(html, &up);
         html.element("svg", &[("class", "area"), ("role", "img")], |html| {

@@ -1,6 +1,6 @@
 //! Rows of dots with intervals on one axis, with their texts.
 
-use super::{Axis, Percent, Tick, dot, line, tick_labels, upright};
+use super::{Axis, Percent, dot, line, tick_labels, upright};
 use crate::document::{Forest, ForestRow, Marks, Scale};
 use crate::render::html::Writer;
 use crate::render::html::blocks::tone_class;
@@ -31,13 +31,6 @@ fn values(rows: &[ForestRow]) -> Vec<f64> {
         [marks.dot, marks.range.low, marks.range.high].into_iter().chain(interval)
     });
     values.collect()
-}
-
-fn ticks(forest: &Forest, axis: Axis) -> Vec<Tick> {
-    match &forest.scale {
-        Scale::Metric(metric) => axis.ticks(metric),
-        Scale::Ratio => axis.ratio_ticks(),
-    }
 }
 
 impl Writer {
@@ -128,7 +121,7 @@ fn track(html: &mut Html, row: &ForestRow, axis: Axis, marks: Marks, grid: &str)
 }
 
 fn draw_axis(html: &mut Html, forest: &Forest, axis: Axis, grid: &str) {
-    let ticks = ticks(forest, axis);
+    let ticks = axis.ticks_of(&forest.scale);
     let baseline: Option<Percent> = forest.baseline.map(|value| axis.at(value));
     html.class("div", "axis", |html| {
         html.drawing("rule", |html| {
