@@ -22,7 +22,7 @@ use lab::text::one_line;
 const EXECUTED: bool = true;
 const BY_DOCUMENTS: bool = false;
 
-/// What bindings over one driver do by themselves.
+/// Remarks that bindings over one driver share.
 const OF_MATTN: &str = "By default the driver waits 5 seconds for locks, and with _journal_mode=WAL sets synchronous = normal.";
 const OF_BETTER_SQLITE3: &str = "The driver waits 5 seconds for locks; its SQLite is compiled with foreign_keys = on, a cache of 16,000 KiB and, in WAL mode, synchronous = normal.";
 const OF_SQLX: &str = "sqlx waits 5 seconds for locks and sets foreign_keys = on itself.";
