@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use engine::{EngineError, ErrorKind, Library};
+use engine::{EngineError, Library, ffi};
 use load::{Fault, LoadError, Opening, Outline, Progress, Request, Source, Summary};
 
 use crate::error::{Error, Result};
@@ -119,10 +119,10 @@ const FULL: &str = "make room on the disk, or choose a path on another one; noth
 
 /// Returns what helps with an error of SQLite's.
 fn hint_of_sqlite(error: &EngineError) -> Option<&'static str> {
-    Some(match error.as_sqlite()?.kind() {
-        ErrorKind::Busy => "another program is using the database; try again later",
-        ErrorKind::Full => FULL,
-        ErrorKind::ReadOnly => {
+    Some(match error.as_sqlite()?.primary() {
+        ffi::SQLITE_BUSY => "another program is using the database; try again later",
+        ffi::SQLITE_FULL => FULL,
+        ffi::SQLITE_READONLY => {
             "make the file and its directory writable (SQLite creates a journal there); nothing was loaded"
         }
         _ => return None,

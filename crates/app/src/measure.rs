@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ::engine::{EngineError, ErrorKind};
+use ::engine::{EngineError, ffi};
 use lab::catalogue::Catalogue;
 use lab::experiment::{DesignKind, Experiment, VariantName, parse};
 use lab::level::{Level, Settings, level_of};
@@ -449,7 +449,7 @@ fn refusal(database: &Path, sql: &str) -> Result<Option<String>, Error> {
     let Ok(connection) = open_unlocked(database) else { return Ok(None) };
     let error = connection.prepare(sql).err();
     let error = error.as_ref().and_then(EngineError::as_sqlite);
-    let refused = error.filter(|error| error.kind() == ErrorKind::Other);
+    let refused = error.filter(|error| error.primary() == ffi::SQLITE_ERROR);
     Ok(refused.map(|error| error.message().to_owned()))
 }
 

@@ -111,7 +111,7 @@ fn measure(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Result<Measured> {
         seed: Seed(spec.seed),
         counter: spec
             .counting
-            .then(|| CountingVfs::register(&library).map(Arc::new))
+            .then(|| CountingVfs::register(&library, None).map(Arc::new))
             .transpose()?,
         postgres: spec.postgres.as_deref(),
         artifacts: spec.artifacts.as_deref(),

@@ -5,7 +5,7 @@ use crate::content::Content;
 use crate::error::{CrashError, Result};
 use crate::harness::{Harness, Problem, STEPS, quoted};
 use crate::script::{Action, Execution, Script};
-use engine::{Connection, EngineError, ErrorKind, SqliteError};
+use engine::{Connection, EngineError, SqliteError, ffi};
 use std::path::Path;
 
 /// Returns a file whose name has a path.
@@ -47,8 +47,8 @@ pub(crate) fn as_damage(error: CrashError) -> CrashError {
 
 /// Returns whether SQLite reports that the database is damaged (<https://sqlite.org/rescode.html>).
 fn is_damage(error: &EngineError) -> bool {
-    let kind = error.as_sqlite().map(SqliteError::kind);
-    matches!(kind, Some(ErrorKind::Corrupt | ErrorKind::NotADatabase))
+    let code = error.as_sqlite().map(SqliteError::primary);
+    matches!(code, Some(ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB))
 }
 
 /// Checks the effect of an action of the built-in workload: each transaction leaves a new content; rolling
@@ -92,12 +92,10 @@ pub(crate) fn check_undamaged(
 pub(crate) fn check_readable(connection: &Connection, script: &Path) -> Result<()> {
     connection.limit_steps(STEPS)?;
     match connection.query_text("PRAGMA integrity_check(1)") {
-        Err(EngineError::Sqlite(error)) if error.kind() == ErrorKind::Interrupted => {
-            Err(CrashError::Failed(format!(
-                "what {} makes is too large to be read again in each crash image; make most of it beforehand and name that database with --db",
-                script.display()
-            )))
-        }
+        Err(error) if error.is_interrupted() => Err(CrashError::Failed(format!(
+            "what {} makes is too large to be read again in each crash image; make most of it beforehand and name that database with --db",
+            script.display()
+        ))),
         _ => Ok(()),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use engine::{EngineError, ErrorKind};
+use engine::{EngineError, ffi};
 use std::path::Path;
 use thiserror::Error;
 
@@ -74,13 +74,12 @@ pub enum AccidentError {
 /// not count as a failing disk.
 pub(crate) fn is_of_harness(error: &EngineError) -> bool {
     const NO_LARGE_FILES: i32 = 22;
-    const SHORT_READ: i32 = 10 | 2 << 8;
-    const NOTHING_TO_DELETE: i32 = 10 | 23 << 8;
+    const NO_FAILURES: [i32; 2] = [ffi::SQLITE_IOERR_SHORT_READ, ffi::SQLITE_IOERR_DELETE_NOENT];
     let Some(error) = error.as_sqlite() else { return true };
-    match error.kind() {
-        ErrorKind::Io => ![SHORT_READ, NOTHING_TO_DELETE].contains(&error.extended()),
-        ErrorKind::OutOfMemory | ErrorKind::Full | ErrorKind::Misuse => true,
-        _ => error.primary() == NO_LARGE_FILES,
+    match error.primary() {
+        ffi::SQLITE_IOERR => !NO_FAILURES.contains(&error.extended()),
+        ffi::SQLITE_NOMEM | ffi::SQLITE_FULL | ffi::SQLITE_MISUSE | NO_LARGE_FILES => true,
+        _ => false,
     }
 }
 

@@ -80,7 +80,7 @@ impl Harness {
         let library = Arc::new(Library::load(source)?);
         let options = MemoryOptions { default: true, ..MemoryOptions::default() };
         let memory = MemoryVfs::register(&library, options)?;
-        let recording = RecordingVfs::register_over(&library, Some(memory.name()))?;
+        let recording = RecordingVfs::register(&library, Some(memory.name()))?;
         Ok(Harness {
             library,
             memory,

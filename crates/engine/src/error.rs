@@ -73,12 +73,12 @@ impl EngineError {
 
     /// Returns whether another connection held a lock (`SQLITE_BUSY`, in any extended form).
     pub fn is_busy(&self) -> bool {
-        self.as_sqlite().is_some_and(|error| error.kind() == ErrorKind::Busy)
+        self.as_sqlite().is_some_and(|error| error.primary() == ffi::SQLITE_BUSY)
     }
 
     /// Returns whether the statement was stopped, such as by a limit of its steps (`SQLITE_INTERRUPT`).
     pub fn is_interrupted(&self) -> bool {
-        self.as_sqlite().is_some_and(|error| error.kind() == ErrorKind::Interrupted)
+        self.as_sqlite().is_some_and(|error| error.primary() == ffi::SQLITE_INTERRUPT)
     }
 
     /// Returns whether a transaction that has read cannot write any more, because another connection has
@@ -139,11 +139,6 @@ impl SqliteError {
     /// Returns the operation that failed.
     pub fn during(&self) -> &During {
         &self.0.during
-    }
-
-    /// Returns the primary result code as a word.
-    pub fn kind(&self) -> ErrorKind {
-        ErrorKind::of(self.primary())
     }
 }
 
@@ -207,61 +202,6 @@ impl PragmaError {
         match self {
             PragmaError::Refused { source, .. } => Some(source),
             _ => None,
-        }
-    }
-}
-
-/// The primary result codes that callers distinguish (<https://sqlite.org/rescode.html>).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// `SQLITE_BUSY`: another connection holds a lock.
-    Busy,
-    /// `SQLITE_LOCKED`: a conflict within one connection or a shared cache.
-    Locked,
-    /// `SQLITE_CONSTRAINT`: a constraint was violated.
-    Constraint,
-    /// `SQLITE_FULL`: the disk or `max_page_count` is exhausted.
-    Full,
-    /// `SQLITE_IOERR`: the operating system reported an error.
-    Io,
-    /// `SQLITE_READONLY`: an attempt to write without permission.
-    ReadOnly,
-    /// `SQLITE_CANTOPEN`: a file could not be opened.
-    CannotOpen,
-    /// `SQLITE_NOTADB`: the file is not a database.
-    NotADatabase,
-    /// `SQLITE_CORRUPT`: the database is damaged.
-    Corrupt,
-    /// `SQLITE_NOMEM`: out of memory, possibly through a heap limit.
-    OutOfMemory,
-    /// `SQLITE_INTERRUPT`: the operation was interrupted.
-    Interrupted,
-    /// `SQLITE_MISUSE`: the library was used wrongly.
-    Misuse,
-    /// `SQLITE_RANGE`: no parameter has that index.
-    Range,
-    /// Any other code, above all the generic `SQLITE_ERROR`.
-    Other,
-}
-
-impl ErrorKind {
-    fn of(primary: i32) -> ErrorKind {
-        match primary {
-            ffi::SQLITE_BUSY => ErrorKind::Busy,
-            ffi::SQLITE_LOCKED => ErrorKind::Locked,
-            ffi::SQLITE_CONSTRAINT => ErrorKind::Constraint,
-            ffi::SQLITE_FULL => ErrorKind::Full,
-            ffi::SQLITE_IOERR => ErrorKind::Io,
-            ffi::SQLITE_READONLY => ErrorKind::ReadOnly,
-            ffi::SQLITE_CANTOPEN => ErrorKind::CannotOpen,
-            ffi::SQLITE_NOTADB => ErrorKind::NotADatabase,
-            ffi::SQLITE_CORRUPT => ErrorKind::Corrupt,
-            ffi::SQLITE_NOMEM => ErrorKind::OutOfMemory,
-            ffi::SQLITE_INTERRUPT => ErrorKind::Interrupted,
-            ffi::SQLITE_MISUSE => ErrorKind::Misuse,
-            ffi::SQLITE_RANGE => ErrorKind::Range,
-            _ => ErrorKind::Other,
         }
     }
 }

@@ -57,7 +57,7 @@ pub use connection::{
     BlobAt, Checkpoint, CheckpointMode, Connection, DbStatus, Instruction, OpenFlags, Question,
     Questions, Status, Term, TermKind,
 };
-pub use error::{During, EngineError, ErrorKind, SqliteError};
+pub use error::{During, EngineError, SqliteError};
 pub use library::{Identity, Library, Origin, Source};
 pub use options::{
     COMMON_FLAGS, COMPILE_OPTIONS, CompileOption, OPTIMISATION, SCAN_STATUS,

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{Connection, EngineError, ErrorKind, Value};
+use engine::{Connection, EngineError, Value, ffi};
 use script::effect::{literal, quoted};
 
 use crate::candidates::Candidate;
@@ -263,7 +263,7 @@ impl<'s> Shelf<'s> {
 
 /// Returns whether SQLite refuses a statement as such.
 pub(crate) fn is_refused(error: &EngineError) -> bool {
-    error.as_sqlite().is_some_and(|error| error.kind() == ErrorKind::Other)
+    error.as_sqlite().is_some_and(|error| error.primary() == ffi::SQLITE_ERROR)
 }
 
 fn integer(value: &Value) -> Option<i64> {

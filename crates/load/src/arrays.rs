@@ -5,7 +5,7 @@
 //! found, which costs nothing as long as no row fails.
 
 use arrow_array::Array;
-use engine::{Columns, Connection, EngineError, ErrorKind, Statement, Step, ValueRef, ffi};
+use engine::{Columns, Connection, EngineError, SqliteError, Statement, Step, ValueRef, ffi};
 
 use crate::batch::Batch;
 use crate::cells::{Cells, Rows};
@@ -290,10 +290,8 @@ impl Inserter<'_> {
 }
 
 fn blames_row(error: &EngineError) -> bool {
-    error.as_sqlite().is_some_and(|error| {
-        error.kind() == ErrorKind::Constraint
-            || matches!(error.primary(), ffi::SQLITE_MISMATCH | ffi::SQLITE_TOOBIG)
-    })
+    let code = error.as_sqlite().map(SqliteError::primary);
+    matches!(code, Some(ffi::SQLITE_CONSTRAINT | ffi::SQLITE_MISMATCH | ffi::SQLITE_TOOBIG))
 }
 
 /// Returns a value as an SQL literal.

@@ -79,17 +79,6 @@ impl RowNumbers {
             self.of.partition_point(|row| (*row as usize) < rows)
         }
     }
-
-    /// Returns the numbers of the rows from this index of the batch on.
-    pub(crate) fn starting_at(&self, index: usize) -> RowNumbers {
-        if !self.of.is_empty() {
-            return RowNumbers { of: self.of[index..].to_vec(), ..self.clone() };
-        }
-        let first = self.number(index);
-        let left_out = self.left_out.iter().copied();
-        let left_out = left_out.filter(|number| *number > first).collect();
-        RowNumbers { first, left_out, of: Vec::new() }
-    }
 }
 
 /// Makes a batch of columns with this number of rows.
@@ -121,15 +110,5 @@ mod tests {
         let numbers = RowNumbers { first: 10, left_out: vec![10, 12, 13], of: Vec::new() };
         let found: Vec<u64> = (0..3).map(|index| numbers.number(index)).collect();
         assert_eq!(found, [11, 14, 15]);
-    }
-
-    #[test]
-    fn a_part_of_a_batch_keeps_the_numbers_of_its_rows() {
-        let numbers = RowNumbers { first: 10, left_out: vec![10, 12, 13], of: Vec::new() };
-        for index in 0..3 {
-            let part = numbers.starting_at(index);
-            assert_eq!(part.number(0), numbers.number(index));
-            assert_eq!(part.number(3), numbers.number(index + 3));
-        }
     }
 }

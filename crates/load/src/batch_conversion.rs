@@ -1,95 +1,97 @@
 //! Batches in SQLite's own types. Rows with values for which SQLite has nothing are malformed.
 
-use std::ops::Range;
-
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
+use arrow_select::filter::filter_record_batch;
 
 use crate::batch::{Batch, Malformed, record_batch};
 use crate::convert::{ConversionError, Decimals, converted, field_text, is_own};
-use crate::error::{Fault, Result};
+use crate::error::{Fault, LoadError, Result};
+use crate::source::Source;
 
-/// A batch in SQLite's own types, without the rows that have a value for which SQLite has nothing: these are
-/// malformed. What stands before and behind such a row becomes batches of their own.
+/// Returns the next batch of a source, in SQLite's own types.
 ///
 /// # Errors
-/// SQLite has nothing like the type of a column.
-pub(crate) fn convert_batch(input: &str, decimals: Decimals, batch: Batch) -> Result<Vec<Batch>> {
+/// Reading fails, or SQLite has nothing like the type of a column.
+pub(crate) fn next_converted(source: &mut dyn Source) -> Result<Option<Batch>> {
+    let Some(batch) = source.next()? else { return Ok(None) };
+    convert_batch(source.name(), source.info().decimals_as, batch).map(Some)
+}
+
+/// A batch in SQLite's own types, without the rows that have a value for which SQLite has nothing: these are
+/// malformed.
+fn convert_batch(input: &str, decimals: Decimals, mut batch: Batch) -> Result<Batch> {
     if batch.rows.columns().iter().all(is_own) {
-        return Ok(vec![batch]);
+        return Ok(batch);
     }
-    let mut splitter =
-        Splitter { input, decimals, batch: &batch, kept: Vec::new(), refused: Vec::new() };
-    splitter.split(0..batch.rows.num_rows())?;
-    if splitter.kept.is_empty() {
-        // The malformed rows need a batch to come with.
-        splitter.split(0..0)?;
+    let mut refused = Vec::new();
+    find_refused(&batch.rows, 0, decimals, &mut refused)?;
+    if !refused.is_empty() {
+        let before = batch.rows.clone();
+        leave_out(input, &mut batch, &before, refused)?;
     }
-    let Splitter { mut kept, refused, .. } = splitter;
-    if let Some(first) = kept.first_mut() {
-        first.malformed = batch.malformed;
-        first.malformed.extend(refused);
-        first.malformed.sort_by_key(|row| row.row);
-    }
-    Ok(kept)
+    let rows = &batch.rows;
+    let columns = converted_columns(rows, decimals).map_err(|failed| of_column(rows, failed))?;
+    let schema = rows.schema();
+    let names = schema.fields().iter().map(|field| field.name());
+    batch.rows = record_batch(input, names, columns, rows.num_rows())?;
+    Ok(batch)
 }
 
-/// Divides a batch until the malformed rows are found, which costs nothing if there are
-/// none.
-struct Splitter<'b> {
-    input: &'b str,
+/// A row that is refused, by its place in the batch; the column with the fault, and the fault.
+pub(crate) type Refused = (usize, String, String);
+
+/// Lists the rows that cannot be converted, by bisection, which costs little if there are few. The first of these rows has the
+/// number `first`.
+fn find_refused(
+    rows: &RecordBatch,
+    first: usize,
     decimals: Decimals,
-    batch: &'b Batch,
-    kept: Vec<Batch>,
-    refused: Vec<Malformed>,
+    refused: &mut Vec<Refused>,
+) -> Result<()> {
+    let count = rows.num_rows();
+    match converted_columns(rows, decimals) {
+        Ok(_) => Ok(()),
+        Err((column, ConversionError::Values(reason))) if count == 1 => {
+            let data_type = rows.column(column).data_type();
+            let reason = format!("its {data_type} value cannot be loaded: {reason}");
+            refused.push((first, rows.schema_ref().field(column).name().clone(), reason));
+            Ok(())
+        }
+        Err((_, ConversionError::Values(_))) if count > 1 => {
+            let half = count / 2;
+            find_refused(&rows.slice(0, half), first, decimals, refused)?;
+            find_refused(&rows.slice(half, count - half), first + half, decimals, refused)
+        }
+        Err(failed) => Err(of_column(rows, failed)),
+    }
 }
 
-impl Splitter<'_> {
-    /// Keeps these rows, or bisects them to find the malformed ones.
-    fn split(&mut self, range: Range<usize>) -> Result<()> {
-        let rows = self.batch.rows.slice(range.start, range.len());
-        match converted_columns(&rows, self.decimals) {
-            Ok(columns) => self.keep(range, columns),
-            Err((column, ConversionError::Values(reason))) if range.len() == 1 => {
-                self.refuse(range.start, column, &reason);
-                Ok(())
-            }
-            Err((_, ConversionError::Values(_))) if range.len() > 1 => {
-                let middle = range.start + range.len() / 2;
-                self.split(range.start..middle)?;
-                self.split(middle..range.end)
-            }
-            Err((column, error)) => {
-                let name = rows.schema_ref().field(column).name();
-                Err(error.of_column(name, rows.column(column).data_type()))
-            }
-        }
-    }
-
-    fn keep(&mut self, range: Range<usize>, columns: Vec<ArrayRef>) -> Result<()> {
-        let schema = self.batch.rows.schema();
-        let names = schema.fields().iter().map(|field| field.name());
-        self.kept.push(Batch {
-            rows: record_batch(self.input, names, columns, range.len())?,
-            numbers: self.batch.numbers.starting_at(range.start),
-            malformed: Vec::new(),
-            bytes_read: self.batch.bytes_read,
-        });
-        Ok(())
-    }
-
-    fn refuse(&mut self, row: usize, column: usize, reason: &str) {
-        let rows = &self.batch.rows;
-        let data_type = rows.column(column).data_type();
-        let reason = format!("its {data_type} value cannot be loaded: {reason}");
-        let fields = rows.columns().iter();
-        self.refused.push(Malformed {
-            row: self.batch.numbers.number(row),
-            column: Some(rows.schema_ref().field(column).name().clone()),
+/// Takes rows out of a batch, at most one for each place, in ascending order; `before` are the rows as they were read.
+pub(crate) fn leave_out(
+    input: &str,
+    batch: &mut Batch,
+    before: &RecordBatch,
+    refused: Vec<Refused>,
+) -> Result<()> {
+    let mut is_kept = vec![true; before.num_rows()];
+    let numbers: Vec<u64> = refused.iter().map(|(row, ..)| batch.numbers.number(*row)).collect();
+    for ((row, column, reason), number) in refused.into_iter().zip(&numbers) {
+        is_kept[row] = false;
+        let fields = before.columns().iter();
+        batch.malformed.push(Malformed {
+            row: *number,
+            column: Some(column),
             fault: Fault::Form(reason),
-            fields: fields.map(|column| field_text(&column.slice(row, 1))).collect(),
+            fields: fields.map(|field| field_text(&field.slice(row, 1))).collect(),
             is_kept: false,
         });
     }
+    batch.malformed.sort_by_key(|row| row.row);
+    batch.numbers.left_out.extend(numbers);
+    batch.numbers.left_out.sort_unstable();
+    batch.rows = filter_record_batch(&batch.rows, &BooleanArray::from(is_kept))
+        .map_err(|error| LoadError::form(input, error))?;
+    Ok(())
 }
 
 /// Returns the columns of these rows in SQLite's own types, or the number of a column that cannot be converted.
@@ -103,11 +105,14 @@ fn converted_columns(
         .collect()
 }
 
+fn of_column(rows: &RecordBatch, (column, error): (usize, ConversionError)) -> LoadError {
+    error.of_column(rows.schema_ref().field(column).name(), rows.column(column).data_type())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::batch::RowNumbers;
-    use crate::error::LoadError;
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
     use arrow_array::{Date32Array, DurationSecondArray, StringArray, UInt64Array};
@@ -133,23 +138,20 @@ mod tests {
         let ids: ArrayRef =
             Arc::new(UInt64Array::from(vec![Some(1), Some(u64::MAX), None, Some(4), Some(5)]));
         let days: ArrayRef = Arc::new(Date32Array::from(vec![0, 1, 2, i32::MAX, 4]));
-        let parts =
+        let part =
             convert_batch("test", Decimals::Text, batch(vec![("id", ids), ("day", days)])).unwrap();
-        let mut rows = Vec::new();
-        for part in &parts {
-            assert_eq!(part.bytes_read, 100);
-            let ids = part.rows.column(0).as_primitive::<Int64Type>();
-            let days = part.rows.column(1).as_string::<i32>();
-            for (index, (id, day)) in ids.iter().zip(days).enumerate() {
-                rows.push((part.numbers.number(index), id, day.unwrap()));
-            }
-        }
+        assert_eq!(part.bytes_read, 100);
+        let ids = part.rows.column(0).as_primitive::<Int64Type>();
+        let days = part.rows.column(1).as_string::<i32>();
+        let values = ids.iter().zip(days).enumerate();
+        let rows: Vec<(u64, Option<i64>, &str)> = values
+            .map(|(index, (id, day))| (part.numbers.number(index), id, day.unwrap()))
+            .collect();
         assert_eq!(
             rows,
             [(11, Some(1), "1970-01-01"), (14, None, "1970-01-03"), (16, Some(5), "1970-01-05")]
         );
-        let malformed = parts.iter().flat_map(|part| &part.malformed);
-        let messages: Vec<String> = malformed
+        let messages: Vec<String> = (part.malformed.iter())
             .map(|bad| {
                 let column = bad.column.as_deref().unwrap_or("-");
                 format!("{} {column} {}: {}", bad.row, bad.fields.join(","), bad.fault)
@@ -170,20 +172,18 @@ mod tests {
     #[test]
     fn a_batch_of_which_nothing_is_left_still_tells_what_was_wrong() {
         let ids: ArrayRef = Arc::new(UInt64Array::from(vec![u64::MAX, 1 << 63]));
-        let parts = convert_batch("test", Decimals::Text, batch(vec![("id", ids)])).unwrap();
-        assert_eq!(parts.len(), 1);
-        assert_eq!(parts[0].rows.num_rows(), 0);
-        let rows: Vec<u64> = parts[0].malformed.iter().map(|bad| bad.row).collect();
+        let part = convert_batch("test", Decimals::Text, batch(vec![("id", ids)])).unwrap();
+        assert_eq!(part.rows.num_rows(), 0);
+        let rows: Vec<u64> = part.malformed.iter().map(|bad| bad.row).collect();
         assert_eq!(rows, [11, 12, 13]);
     }
 
     #[test]
     fn a_batch_that_is_as_sqlite_has_it_stays_as_it_is() {
         let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
-        let parts = convert_batch("test", Decimals::Text, batch(vec![("text", texts)])).unwrap();
-        assert_eq!(parts.len(), 1);
-        assert_eq!(parts[0].malformed.len(), 1);
-        assert_eq!(parts[0].numbers.left_out, [12]);
+        let part = convert_batch("test", Decimals::Text, batch(vec![("text", texts)])).unwrap();
+        assert_eq!(part.malformed.len(), 1);
+        assert_eq!(part.numbers.left_out, [12]);
     }
 
     #[test]

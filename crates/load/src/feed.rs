@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use crate::batch::{Batch, Malformed};
-use crate::batch_conversion::convert_batch;
+use crate::batch_conversion::next_converted;
 use crate::error::{LoadError, Result};
 use crate::rejects::Rejects;
 use crate::source::{ReadOptions, Source};
@@ -62,14 +62,21 @@ pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Batches read ahead: enough that reader and writer do not wait for one another.
 const AHEAD: usize = 2;
 
+/// What a load reads: the source, where its refused rows go, and who learns of progress.
+pub(crate) struct Input<'i> {
+    pub(crate) source: &'i mut dyn Source,
+    pub(crate) rejects: &'i mut Rejects,
+    pub(crate) observer: &'i mut Observer<'i>,
+}
+
 /// Reads the source on a thread of its own while `work` takes the batches; returns the bytes read.
 pub(crate) fn feed(
-    source: &mut dyn Source,
+    input: &mut Input<'_>,
     mut options: ReadOptions,
-    rejects: &mut Rejects,
-    observer: &mut Observer<'_>,
     work: impl FnOnce(&mut Feed<'_>) -> Result<()>,
 ) -> Result<u64> {
+    let Input { source, rejects, observer } = input;
+    let source = &mut **source;
     let stop = Arc::new(AtomicBool::new(false));
     options.stop = Arc::clone(&stop);
     source.begin(options);
@@ -102,21 +109,10 @@ impl Drop for StopOnDrop {
 
 /// Sends batches until the end, an error, or until the receiver is gone.
 fn read(source: &mut dyn Source, sender: &SyncSender<Result<Batch>>) {
-    while let Some(item) = source.next().transpose() {
-        match item.and_then(|batch| convert_batch(source.name(), source.info().decimals_as, batch))
-        {
-            Ok(batches) => {
-                for batch in batches {
-                    if sender.send(Ok(batch)).is_err() {
-                        return;
-                    }
-                }
-            }
-            Err(error) => {
-                // The receiver may be gone.
-                let _ = sender.send(Err(error));
-                return;
-            }
+    while let Some(item) = next_converted(source).transpose() {
+        let is_last = item.is_err();
+        if sender.send(item).is_err() || is_last {
+            return;
         }
     }
 }

@@ -220,13 +220,17 @@ impl VirtualTable {
     /// Reads a definition as SQLite keeps it; `None` where it has another form than is known.
     fn of(sql: &str) -> Option<VirtualTable> {
         let tokens = tokens(sql);
-        let keywords = ["create", "virtual", "table"];
-        let begins = tokens.len() > 5 && keywords.iter().zip(&tokens).all(|(word, at)| at.is(word));
-        // The name of the table is the fourth.
-        if !begins || !tokens[4].is("using") {
-            return None;
+        match &tokens[..] {
+            [create, r#virtual, table, _name, using, module, arguments @ ..]
+                if is(create, "create")
+                    && is(r#virtual, "virtual")
+                    && is(table, "table")
+                    && is(using, "using") =>
+            {
+                Some(VirtualTable { module: name(module)?, content: content(arguments)? })
+            }
+            _ => None,
         }
-        Some(VirtualTable { module: tokens[5].name()?.to_owned(), content: content(&tokens[6..])? })
     }
 
     /// Returns whether its module is one of SQLite's for full text.
@@ -242,27 +246,18 @@ impl VirtualTable {
 
 /// Returns the value of the option `content` among arguments in parentheses, if there is one; `None` where they have
 /// another form.
-fn content(arguments: &[Token]) -> Option<Option<String>> {
-    let arguments = match arguments.split_last() {
-        Some((Token::Mark(';'), before)) => before,
-        _ => arguments,
-    };
+fn content(arguments: &[&str]) -> Option<Option<String>> {
+    let arguments = arguments.strip_suffix(&[";"]).unwrap_or(arguments);
     if arguments.is_empty() {
         return Some(None);
     }
-    let arguments =
-        arguments.strip_prefix(&[Token::Mark('(')])?.strip_suffix(&[Token::Mark(')')])?;
-    let mut arguments = arguments.split(|token| *token == Token::Mark(','));
-    let is_content = |argument: &&[Token]| match argument {
-        // FTS5 knows its options by their first letters too.
-        [Token::Bare(name), Token::Mark('='), ..] => {
-            "content".starts_with(&name.to_ascii_lowercase())
-        }
-        _ => false,
-    };
+    let arguments = arguments.strip_prefix(&["("])?.strip_suffix(&[")"])?;
+    let mut arguments = arguments.split(|token| *token == ",");
+    // FTS5 knows its options by their first letters too.
+    let is_content = |argument: &&[&str]| matches!(argument, [name, "=", ..] if "content".starts_with(&name.to_ascii_lowercase()));
     match arguments.find(is_content) {
         None => Some(None),
-        Some([_, _, value]) => Some(Some(value.name()?.to_owned())),
+        Some([_, _, value]) => Some(Some(name(value)?)),
         Some(_) => None,
     }
 }
@@ -270,62 +265,47 @@ fn content(arguments: &[Token]) -> Option<Option<String>> {
 /// Returns whether a trigger of this definition inserts into a table when rows are inserted.
 fn inserts_into(trigger: &str, table: &str) -> bool {
     let tokens = tokens(trigger);
-    let Some(on) = tokens.iter().position(|token| token.is("on")) else { return false };
+    let Some(on) = tokens.iter().position(|token| is(token, "on")) else { return false };
     let names_it =
-        |pair: &[Token]| pair[0].is("into") && pair[1].name().is_some_and(|name| same(name, table));
-    on > 0 && tokens[on - 1].is("insert") && tokens[on..].windows(2).any(names_it)
+        |pair: &[&str]| is(pair[0], "into") && name(pair[1]).is_some_and(|name| same(&name, table));
+    on > 0 && is(tokens[on - 1], "insert") && tokens[on..].windows(2).any(names_it)
 }
 
-/// A part of a statement.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Token {
-    /// A keyword, a name or a number.
-    Bare(String),
-    /// A quoted name or text, without the quotes.
-    Quoted(String),
-    /// Any other character.
-    Mark(char),
+/// Returns whether a token is this keyword.
+fn is(token: &str, keyword: &str) -> bool {
+    token.eq_ignore_ascii_case(keyword)
 }
 
-impl Token {
-    /// Returns whether it is this keyword.
-    fn is(&self, keyword: &str) -> bool {
-        matches!(self, Token::Bare(word) if word.eq_ignore_ascii_case(keyword))
-    }
-
-    /// Returns the name that it is, quoted or not; `None` of a mark.
-    fn name(&self) -> Option<&str> {
-        match self {
-            Token::Bare(name) | Token::Quoted(name) => Some(name),
-            Token::Mark(_) => None,
-        }
-    }
+/// Returns the name that a token is, without quotes; `None` of any other character.
+fn name(token: &str) -> Option<String> {
+    let quote = match token.chars().next()? {
+        '[' => "]",
+        '\'' | '"' | '`' => &token[..1],
+        first => return is_of_word(first).then(|| token.to_owned()),
+    };
+    let inside = token[1..].strip_suffix(quote).unwrap_or(&token[1..]);
+    let is_doubled = quote != "]";
+    Some(if is_doubled { inside.replace(&quote.repeat(2), quote) } else { inside.to_owned() })
 }
 
-/// Returns the parts of a statement, without blanks and comments.
-fn tokens(sql: &str) -> Vec<Token> {
+/// Returns the words, the names and texts with their quotes, and the other characters of a statement, without blanks and
+/// comments.
+fn tokens(sql: &str) -> Vec<&str> {
     let (mut tokens, mut rest) = (Vec::new(), sql);
     while let Some(first) = rest.chars().next() {
-        rest = match first {
-            _ if first.is_whitespace() => &rest[first.len_utf8()..],
-            '-' if rest.starts_with("--") => behind(rest, "\n"),
-            '/' if rest.starts_with("/*") => behind(&rest[2..], "*/"),
-            '\'' | '"' | '`' | '[' => {
-                let (name, rest) = unquoted(&rest[1..], if first == '[' { ']' } else { first });
-                tokens.push(Token::Quoted(name));
-                rest
-            }
-            _ if is_of_word(first) => {
-                let end = rest.find(|character| !is_of_word(character));
-                let (word, rest) = rest.split_at(end.unwrap_or(rest.len()));
-                tokens.push(Token::Bare(word.to_owned()));
-                rest
-            }
-            _ => {
-                tokens.push(Token::Mark(first));
-                &rest[first.len_utf8()..]
-            }
+        let is_comment = rest.starts_with("--") || rest.starts_with("/*");
+        let length = match first {
+            '-' if is_comment => rest.find('\n'),
+            '/' if is_comment => rest[2..].find("*/").map(|at| at + 4),
+            '\'' | '"' | '`' | '[' => quoted_length(rest, if first == '[' { ']' } else { first }),
+            _ if is_of_word(first) => rest.find(|character| !is_of_word(character)),
+            _ => Some(first.len_utf8()),
         };
+        let (token, behind) = rest.split_at(length.unwrap_or(rest.len()));
+        if !is_comment && !first.is_ascii_whitespace() {
+            tokens.push(token);
+        }
+        rest = behind;
     }
     tokens
 }
@@ -334,23 +314,15 @@ fn is_of_word(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '_' | '$') || !character.is_ascii()
 }
 
-/// Returns the text behind an end mark; empty without one.
-fn behind<'t>(text: &'t str, end: &str) -> &'t str {
-    text.split_once(end).map_or("", |(_, rest)| rest)
-}
-
-/// A text up to its quote, and what follows. A quote is doubled to be part of the text, except a bracket.
-fn unquoted(text: &str, quote: char) -> (String, &str) {
-    let mut name = String::new();
-    let mut rest = text;
+/// Returns the length of a text with its quotes, if it ends. A quote is doubled to be part of the text, except a bracket.
+fn quoted_length(text: &str, quote: char) -> Option<usize> {
+    let mut at = 1;
     loop {
-        let Some((part, more)) = rest.split_once(quote) else { return (name + rest, "") };
-        name += part;
-        rest = match more.strip_prefix(quote) {
-            Some(more) if quote != ']' => more,
-            _ => return (name, more),
-        };
-        name.push(quote);
+        at += text[at..].find(quote)? + 1;
+        if quote == ']' || !text[at..].starts_with(quote) {
+            return Some(at);
+        }
+        at += 1;
     }
 }
 
@@ -417,27 +389,18 @@ mod tests {
 
     #[test]
     fn names_are_without_quotes_and_comments_are_left_out() {
-        let bare = |word: &str| Token::Bare(word.to_owned());
-        let quoted = |word: &str| Token::Quoted(word.to_owned());
         for (sql, expected) in [
-            ("a\t-- 'b\nc/* \"d */e1", vec![bare("a"), bare("c"), bare("e1")]),
-            (
-                "'it''s'=\"a\"\"b\",[x]]`y`",
-                vec![
-                    quoted("it's"),
-                    Token::Mark('='),
-                    quoted("a\"b"),
-                    Token::Mark(','),
-                    quoted("x"),
-                    Token::Mark(']'),
-                    quoted("y"),
-                ],
-            ),
-            ("-é_$/'open", vec![Token::Mark('-'), bare("é_$"), Token::Mark('/'), quoted("open")]),
+            ("a\t-- 'b\nc/* \"d */e1", vec!["a", "c", "e1"]),
+            ("'it''s'=\"a\"\"b\",[x]]`y`", vec!["it's", "=", "a\"b", ",", "x", "]", "y"]),
+            ("-é_$/'open", vec!["-", "é_$", "/", "open"]),
             ("--x", vec![]),
             ("/* x", vec![]),
         ] {
-            assert_eq!(tokens(sql), expected, "{sql}");
+            let found: Vec<String> = tokens(sql)
+                .into_iter()
+                .map(|token| name(token).unwrap_or_else(|| token.to_owned()))
+                .collect();
+            assert_eq!(found, expected, "{sql}");
         }
     }
 }

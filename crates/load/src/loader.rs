@@ -17,16 +17,16 @@ use crate::arrays::{self, Commits};
 use crate::batch::Batch;
 use crate::database::{self, refuse_own_input};
 use crate::error::{LoadError, Result};
-use crate::feed::{Feed, Observer, POLL_INTERVAL, Phase, Progress, feed};
+use crate::feed::{Feed, Input, Observer, POLL_INTERVAL, Phase, Progress, feed};
 use crate::full_text;
 use crate::pages::{self, Layout, NoLayout, PageFile, Resources, Written, refused};
 use crate::rejects::Rejects;
 use crate::request::{Duplicates, LoadStrategy, Mode, Request, StrategyChoice, Summary};
-use crate::source::{Note, ReadOptions, Reopen, Seen, Source, SourceInfo, Typing, Unit};
+use crate::source::{Note, ReadOptions, Reopen, Seen, Source, SourceInfo, Storing, Typing, Unit};
 use crate::sql::{quoted, same};
-use crate::staging::Staging;
-use crate::table::{Column, FullText, Index};
-use crate::target::{Target, make_indexes};
+use crate::staging::new_database;
+use crate::table::{Column, Index};
+use crate::target::{Target, TargetColumn, make_indexes};
 
 /// The most threads that write pages by default: with more, the disk is the limit.
 pub const MOST_WORKERS: usize = 4;
@@ -118,20 +118,20 @@ fn with_types_of_all_rows(reopen: Reopen, observer: &mut Observer<'_>) -> Result
 /// Returns how a source is read for the table: the affinities of its columns, and where their types come from.
 fn read_options(source: &dyn Source, request: &Request, target: &Target) -> ReadOptions {
     let is_reopenable = source.reopen().is_some();
-    let columns = source.columns().iter().zip(&source.info().seen);
-    let of = |(column, seen): (&Column, &Seen)| {
+    let columns = source.columns().iter().zip(&source.info().seen).zip(&target.columns);
+    let of = |((column, seen), stored): ((&Column, &Seen), &TargetColumn)| {
         let types = &request.table.types;
         let is_declared = types.iter().any(|known| same(&known.name, &column.name));
-        match request.mode {
+        let typing = match request.mode {
             Mode::Append if !target.added.contains(&column.name) => Typing::Declared,
             _ if is_declared => Typing::Declared,
             _ if seen.is_typed => Typing::Sampled,
             _ if is_reopenable => Typing::Unseen,
             _ => Typing::Declared,
-        }
+        };
+        Storing { affinity: stored.affinity, typing }
     };
-    let typing = columns.map(of).collect();
-    ReadOptions { typing, is_reopenable, ..ReadOptions::new(target.affinities()) }
+    ReadOptions { columns: columns.map(of).collect(), is_reopenable, ..ReadOptions::default() }
 }
 
 /// Loads every row of a source whose types are chosen.
@@ -153,11 +153,11 @@ fn load_once(
     refuse_own_input(&*source, request)?;
     check_types(source.info(), request)?;
     let is_new = !request.database.exists();
-    let loaded = if is_new {
-        load.build_new(source, &mut rejects, observer)
-    } else {
-        load.change_existing(source, &mut rejects, observer)
-    };
+    let mut input = Input { source: &mut *source, rejects: &mut rejects, observer };
+    let loaded = if is_new { load.build_new(&mut input) } else { load.change_existing(&mut input) };
+    if !is_new && loaded.is_err() {
+        database::roll_back_leftovers(library, request);
+    }
     if !matches!(&loaded, Err(error) if !error.is_of_skipped_rows()) {
         rejects.keep()?;
     }
@@ -241,19 +241,14 @@ struct Load<'l> {
 
 impl Load<'_> {
     /// Builds a new database in a temporary file.
-    fn build_new(
-        &mut self,
-        source: &mut dyn Source,
-        rejects: &mut Rejects,
-        observer: &mut Observer<'_>,
-    ) -> Result<u64> {
-        let staging = Staging::new(&self.request.database)?;
+    fn build_new(&mut self, input: &mut Input<'_>) -> Result<u64> {
+        let staging = new_database(&self.request.database)?;
         let connection = database::open_new(self.library, staging.path(), self.request)?;
         connection.execute("BEGIN")?;
-        let target = Target::prepare(&connection, self.request, source.info())?;
+        let target = Target::prepare(&connection, self.request, input.source.info())?;
         let layout = self.layout(&connection, &target, true)?;
-        let options = read_options(&*source, self.request, &target);
-        let bytes = feed(source, options, rejects, observer, |feed| {
+        let options = read_options(&*input.source, self.request, &target);
+        let bytes = feed(input, options, |feed| {
             let connection = match layout {
                 Ok(layout) => self.by_pages(connection, staging.path(), layout, &target, feed)?,
                 Err(why) => {
@@ -267,7 +262,7 @@ impl Load<'_> {
             connection.close()?;
             feed.report(Phase::Sync)
         })?;
-        staging.publish()?;
+        staging.publish(&self.request.database)?;
         Ok(bytes)
     }
 
@@ -367,35 +362,16 @@ impl Load<'_> {
     }
 
     /// Changes an existing database, or leaves it as it was.
-    fn change_existing(
-        &mut self,
-        source: &mut dyn Source,
-        rejects: &mut Rejects,
-        observer: &mut Observer<'_>,
-    ) -> Result<u64> {
-        let changed = self.change_in_transaction(source, rejects, observer);
-        if changed.is_err() {
-            database::roll_back_leftovers(self.library, self.request);
-        }
-        changed
-    }
-
-    fn change_in_transaction(
-        &mut self,
-        source: &mut dyn Source,
-        rejects: &mut Rejects,
-        observer: &mut Observer<'_>,
-    ) -> Result<u64> {
+    fn change_existing(&mut self, input: &mut Input<'_>) -> Result<u64> {
         // Before the connection, because it has to outlive it: closing it would give up SQLite's locks.
         let mut file: Option<PageFile> = None;
         let connection = database::open(self.library, self.request)?;
         database::empty_log(&connection, self.request)?;
         connection.execute("BEGIN IMMEDIATE")?;
-        let changed =
-            self.change(&connection, &mut file, source, rejects, observer).and_then(|bytes| {
-                connection.execute("COMMIT")?;
-                Ok(bytes)
-            });
+        let changed = self.change(&connection, &mut file, input).and_then(|bytes| {
+            connection.execute("COMMIT")?;
+            Ok(bytes)
+        });
         // SQLite may have rolled back on its own: its lock is gone then, and behind the end
         // there may be pages of another connection by now. Ours are left where they are, which costs
         // space only.
@@ -414,16 +390,14 @@ impl Load<'_> {
         &mut self,
         connection: &Connection,
         file: &mut Option<PageFile>,
-        source: &mut dyn Source,
-        rejects: &mut Rejects,
-        observer: &mut Observer<'_>,
+        input: &mut Input<'_>,
     ) -> Result<u64> {
         database::check_page_size(connection, self.request)?;
-        let target = Target::prepare(connection, self.request, source.info())?;
+        let target = Target::prepare(connection, self.request, input.source.info())?;
         self.triggers.clone_from(&target.triggers);
         let layout = self.layout(connection, &target, false)?;
-        let options = read_options(&*source, self.request, &target);
-        feed(source, options, rejects, observer, |feed| {
+        let options = read_options(&*input.source, self.request, &target);
+        feed(input, options, |feed| {
             match layout {
                 Ok(layout) => {
                     let file = file.insert(layout.open_beyond(&self.request.database)?);
@@ -506,21 +480,17 @@ impl Load<'_> {
         feed.check_rejects(self.summary.rows + self.summary.ignored)
     }
 
-    /// Returns the full-text index to be created; like other indexes, only new tables get one.
-    fn full_text(&self) -> Option<&FullText> {
-        self.request.table.full_text.as_ref().filter(|_| self.request.mode != Mode::Append)
-    }
-
     fn check(&self, connection: &Connection) -> Result<()> {
         let found = connection.query_text("PRAGMA integrity_check")?;
         if found != "ok" {
             return Err(LoadError::Check(found));
         }
-        if let Some(full_text) = self.full_text() {
+        let is_made = self.request.mode != Mode::Append;
+        if let Some(full_text) = self.request.table.full_text.as_ref().filter(|_| is_made) {
             full_text.check(connection, &self.request.table.name)?;
         }
         let is_counted = !matches!(self.request.duplicates, Duplicates::Update(_));
-        if self.request.mode != Mode::Append && is_counted {
+        if is_made && is_counted {
             let table = quoted(&self.request.table.name);
             let rows = connection.query_i64(&format!("SELECT count(*) FROM {table}"))?;
             if u64::try_from(rows) != Ok(self.summary.rows) {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{Columns, Connection, EngineError, Library, OpenFlags, Value};
 
-use crate::batch_conversion::convert_batch;
+use crate::batch_conversion::next_converted;
 use crate::cells::Rows;
 use crate::database::{check_page_size, refuse_own_input, set_foreign_keys};
 use crate::error::{LoadError, Result};
@@ -204,18 +204,16 @@ fn columns(source: &dyn Source, request: &Request, target: &Target) -> Vec<Outli
 
 fn first_rows(source: &mut dyn Source, target: &Target, most: usize) -> Result<Vec<Vec<Value>>> {
     let stop = Arc::new(AtomicBool::new(false));
-    let affinities = target.affinities();
+    let affinities = target.columns.iter().map(|column| column.affinity);
     source.begin(ReadOptions { stop: Arc::clone(&stop), ..ReadOptions::new(affinities) });
     let mut found = Vec::new();
     while found.len() < most
-        && let Some(batch) = source.next()?
+        && let Some(batch) = next_converted(source)?
     {
-        for part in convert_batch(source.name(), source.info().decimals_as, batch)? {
-            let rows = Rows::of(&part);
-            let columns = target.columns.len();
-            let row = |row| (0..columns).map(|column| rows.value(row, column).to_value()).collect();
-            found.extend((0..rows.rows()).map(row));
-        }
+        let rows = Rows::of(&batch);
+        let columns = target.columns.len();
+        let row = |row| (0..columns).map(|column| rows.value(row, column).to_value()).collect();
+        found.extend((0..rows.rows()).map(row));
     }
     stop.store(true, Ordering::Relaxed);
     found.truncate(most);

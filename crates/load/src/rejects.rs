@@ -1,5 +1,6 @@
 //! Rows that were not loaded, or mended: each is an error, or a line in a file.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::batch::Malformed;
@@ -15,7 +16,7 @@ pub(crate) struct Rejects {
     locations: Locations,
     on_error: OnError,
     path: Option<PathBuf>,
-    writer: Option<csv::Writer<Unfinished>>,
+    writer: Option<(csv::Writer<File>, Unfinished)>,
     pub(crate) count: u64,
     /// Rows that were mended and loaded.
     pub(crate) mended: u64,
@@ -88,12 +89,13 @@ impl Rejects {
 
     fn write(&mut self, path: &Path, row: &Malformed) -> std::io::Result<()> {
         let writer = match &mut self.writer {
-            Some(writer) => writer,
+            Some((writer, _)) => writer,
             None => {
                 let file = Unfinished::next_to(path)?;
-                let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(file);
+                let mut writer =
+                    csv::WriterBuilder::new().flexible(true).from_writer(file.writer()?);
                 writer.write_record(["input", "row", "column", "reason", "fields"])?;
-                self.writer.insert(writer)
+                &mut self.writer.insert((writer, file)).0
             }
         };
         let location = self.locations.find(row.row);
@@ -111,8 +113,10 @@ impl Rejects {
     /// # Errors
     /// It cannot be written.
     pub(crate) fn sync(&mut self) -> Result<()> {
-        let (Some(writer), Some(path)) = (&mut self.writer, &self.path) else { return Ok(()) };
-        writer.flush().and_then(|()| writer.get_ref().sync()).map_err(LoadError::write(path))
+        let (Some((writer, file)), Some(path)) = (&mut self.writer, &self.path) else {
+            return Ok(());
+        };
+        writer.flush().and_then(|()| file.sync()).map_err(LoadError::write(path))
     }
 
     /// Moves the file to its place, over an older one. Without this call it is removed.
@@ -120,13 +124,11 @@ impl Rejects {
     /// # Errors
     /// It cannot be written.
     pub(crate) fn keep(&mut self) -> Result<()> {
-        let (Some(writer), Some(path)) = (self.writer.take(), &self.path) else { return Ok(()) };
-        let file = writer.into_inner().map_err(|error| {
-            let source = std::io::Error::new(error.error().kind(), error.to_string());
-            LoadError::write(path)(source)
-        })?;
-        let moved = file.closed().persist(path).map_err(|error| error.error);
-        moved.map_err(LoadError::write(path))
+        let (Some((mut writer, file)), Some(path)) = (self.writer.take(), &self.path) else {
+            return Ok(());
+        };
+        let moved = || file.closed().persist(path).map_err(|error| error.error);
+        writer.flush().and_then(|()| moved()).map_err(LoadError::write(path))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::staging::destination;
 use crate::table::{Index, Table};
 
 /// A load to be done: the table to load into, and how.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Request {
     /// The database; created if it does not exist.
     pub database: PathBuf,
@@ -60,26 +60,8 @@ pub struct Request {
 impl Request {
     /// Requests a new table, by the fastest possible strategy; the first row that cannot be loaded ends the load.
     pub fn new(database: impl Into<PathBuf>, table: Table) -> Request {
-        Request {
-            database: database.into(),
-            table,
-            mode: Mode::Create,
-            adds_columns: false,
-            keeps_indexes: false,
-            strategy: StrategyChoice::Auto,
-            on_error: OnError::Fail,
-            duplicates: Duplicates::Refuse,
-            analyze: false,
-            rejects: None,
-            max_errors: None,
-            page_size: None,
-            workers: None,
-            index_memory: 512 << 20,
-            vfs: None,
-            expects_unique: false,
-            foreign_keys: false,
-            check: false,
-        }
+        let (database, index_memory) = (database.into(), 512 << 20);
+        Request { database, table, index_memory, ..Request::default() }
     }
 
     /// Returns the same request, expecting that no row is skipped because of its keys. That makes a difference if such
@@ -136,9 +118,10 @@ impl Request {
 }
 
 /// How a table that exists is handled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Mode {
     /// It is an error; otherwise the table is created.
+    #[default]
     Create,
     /// The rows are added; a table that does not exist is an error.
     Append,
@@ -147,9 +130,10 @@ pub enum Mode {
 }
 
 /// How a row that cannot be loaded is handled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnError {
     /// It ends the load; the database is unchanged.
+    #[default]
     Fail,
     /// It is skipped and counted.
     Skip,
@@ -157,9 +141,10 @@ pub enum OnError {
 
 /// How a row is handled that has the same values in a primary key or unique index as a row of the table, or as an
 /// earlier row.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Duplicates {
     /// It cannot be loaded.
+    #[default]
     Refuse,
     /// It is skipped; the other row stays unchanged.
     Ignore,
@@ -188,9 +173,10 @@ impl LoadStrategy {
 }
 
 /// The choice of a strategy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum StrategyChoice {
     /// The fastest that can do it.
+    #[default]
     Auto,
     /// This one, or an error.
     Only(LoadStrategy),

@@ -7,8 +7,8 @@ use std::path::Path;
 use engine::{Columns, ValueRef};
 
 use crate::affinity::Affinity;
-use crate::batch::{Batch, Malformed, RowNumbers};
-use crate::batch_conversion::convert_batch;
+use crate::batch::{Malformed, RowNumbers};
+use crate::batch_conversion::next_converted;
 use crate::cells::Rows;
 use crate::error::{Fault, Result};
 use crate::source::{Locations, Opening, ReadOptions, Source, open};
@@ -19,8 +19,6 @@ use crate::table::Column;
 pub struct RowReader {
     source: Box<dyn Source>,
     locations: Locations,
-    /// Parts of a batch that are still to come.
-    parts: VecDeque<Batch>,
     rows: Option<Rows>,
     numbers: RowNumbers,
     /// The next of these rows.
@@ -43,7 +41,6 @@ impl RowReader {
         Ok(RowReader {
             locations: source.info().locations.clone(),
             source,
-            parts: VecDeque::new(),
             rows: None,
             numbers: RowNumbers::default(),
             next: 0,
@@ -89,12 +86,7 @@ impl RowReader {
 
     /// Advances to the next rows; false at the end.
     fn advance(&mut self) -> Result<bool> {
-        while self.parts.is_empty() {
-            let Some(batch) = self.source.next()? else { return Ok(false) };
-            self.parts =
-                convert_batch(self.source.name(), self.source.info().decimals_as, batch)?.into();
-        }
-        let Some(mut batch) = self.parts.pop_front() else { return Ok(false) };
+        let Some(mut batch) = next_converted(&mut *self.source)? else { return Ok(false) };
         self.malformed.extend(batch.malformed.drain(..));
         self.rows = Some(Rows::of(&batch));
         self.numbers = batch.numbers;

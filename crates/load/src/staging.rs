@@ -6,7 +6,7 @@
 //! (`flock`), which the system lets go of with the process, however it ended.
 
 use std::fs::{File, Permissions, TryLockError};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -50,6 +50,27 @@ impl Unfinished {
         self.0.path()
     }
 
+    /// Syncs it and renames it to its path, which must still be free; then syncs the
+    /// directory, after which it survives a loss of power.
+    ///
+    /// # Errors
+    /// The path is taken by now, or the system refuses.
+    pub(crate) fn publish(self, path: &Path) -> Result<()> {
+        let unwritable = LoadError::write(path);
+        self.sync().map_err(&unwritable)?;
+        // From here on, it is a file like any other.
+        drop(self.0.persist_noclobber(path).map_err(|error| unwritable(error.error))?);
+        File::open(directory(path)).and_then(|directory| directory.sync_all()).map_err(unwritable)
+    }
+
+    /// Returns another handle of the file, past `tempfile`'s own writer, whose errors add the name that the file has for now.
+    ///
+    /// # Errors
+    /// The system has no more handles.
+    pub(crate) fn writer(&self) -> io::Result<File> {
+        self.0.as_file().try_clone()
+    }
+
     /// Waits until it is on the disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.0.as_file().sync_all()
@@ -58,17 +79,6 @@ impl Unfinished {
     /// Closes it; it is removed if it is not moved.
     pub(crate) fn closed(self) -> TempPath {
         self.0.into_temp_path()
-    }
-}
-
-impl Write for Unfinished {
-    // Past `tempfile`'s own writer, whose errors add the name that the file has for now.
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.as_file_mut().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.as_file_mut().flush()
     }
 }
 
@@ -122,49 +132,18 @@ pub(crate) fn journal(database: &Path, suffix: &str) -> PathBuf {
     journal.into()
 }
 
-/// An unfinished database.
-#[derive(Debug)]
-pub(crate) struct Staging {
-    file: Unfinished,
-    path: PathBuf,
-}
-
-impl Staging {
-    /// Begins a database for `path`, where no file exists yet.
-    ///
-    /// # Errors
-    /// A journal lies there, or no file can be made there.
-    pub(crate) fn new(path: &Path) -> Result<Staging> {
-        for suffix in ["-journal", "-wal"] {
-            let journal = journal(path, suffix);
-            if journal.exists() {
-                return Err(LoadError::LeftoverJournal(journal));
-            }
+/// Begins a database for `path`, where no file exists yet.
+///
+/// # Errors
+/// A journal lies there, or no file can be made there.
+pub(crate) fn new_database(path: &Path) -> Result<Unfinished> {
+    for suffix in ["-journal", "-wal"] {
+        let journal = journal(path, suffix);
+        if journal.exists() {
+            return Err(LoadError::LeftoverJournal(journal));
         }
-        let file = Unfinished::next_to(path).map_err(LoadError::write(path))?;
-        Ok(Staging { file, path: path.to_owned() })
     }
-
-    /// Returns the path of the database until it is complete.
-    pub(crate) fn path(&self) -> &Path {
-        self.file.path()
-    }
-
-    /// Syncs the database and renames it to its path, which must still be free; then syncs the
-    /// directory, after which it survives a loss of power.
-    ///
-    /// # Errors
-    /// The path is taken by now, or the system refuses.
-    pub(crate) fn publish(self) -> Result<()> {
-        let path = self.path;
-        let unwritable = |source| LoadError::Write(path.clone(), source);
-        let file = self.file.0;
-        file.as_file().sync_all().map_err(unwritable)?;
-        let file = file.persist_noclobber(&path).map_err(|error| unwritable(error.error))?;
-        // From here on, it is a database like any other.
-        drop(file);
-        File::open(directory(&path)).and_then(|directory| directory.sync_all()).map_err(unwritable)
-    }
+    Unfinished::next_to(path).map_err(LoadError::write(path))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::error::{LoadError, Result};
 use crate::sql::{list, quoted, same};
 
 /// A table to load into.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
     /// Its name.
     pub name: String,
@@ -82,16 +82,7 @@ impl FullText {
 impl Table {
     /// A table with the types that the source suggests, without key or index.
     pub fn new(name: impl Into<String>) -> Table {
-        Table {
-            name: name.into(),
-            types: Vec::new(),
-            not_null: Vec::new(),
-            primary_key: Vec::new(),
-            strict: false,
-            without_rowid: false,
-            indexes: Vec::new(),
-            full_text: None,
-        }
+        Table { name: name.into(), ..Table::default() }
     }
 
     /// Returns the columns of the table for a source of these columns: its suggestions, overridden by the

@@ -1,6 +1,6 @@
 //! The table in the database and its indexes: made, replaced or found.
 
-use engine::{Connection, EngineError, ErrorKind, Step};
+use engine::{Connection, EngineError, SqliteError, Step, ffi};
 
 use crate::affinity::Affinity;
 use crate::error::{LoadError, Result};
@@ -100,10 +100,6 @@ impl Target {
             added: Vec::new(),
             triggers: Vec::new(),
         })
-    }
-
-    pub(crate) fn affinities(&self) -> Vec<Affinity> {
-        self.columns.iter().map(|column| column.affinity).collect()
     }
 }
 
@@ -262,13 +258,12 @@ fn make_index(connection: &Connection, table: &Table, index: &Index) -> Result<S
     );
     match connection.execute(&sql) {
         Ok(()) => Ok(name),
-        Err(error)
-            if index.unique
-                && error.as_sqlite().is_some_and(|error| error.kind() == ErrorKind::Constraint) =>
-        {
-            Err(duplicate(connection, table, index)?.unwrap_or(error.into()))
+        Err(error) => {
+            let code = error.as_sqlite().map(SqliteError::primary);
+            let may_be_duplicate = index.unique && code == Some(ffi::SQLITE_CONSTRAINT);
+            let known = if may_be_duplicate { duplicate(connection, table, index)? } else { None };
+            Err(known.unwrap_or(error.into()))
         }
-        Err(error) => Err(error.into()),
     }
 }
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use engine::{
-    Connection as Database, EngineError, ErrorKind, Library, OpenFlags, SqliteError, Statement,
-    Step, Value,
+    Connection as Database, EngineError, Library, OpenFlags, SqliteError, Statement, Step, Value,
+    ffi,
 };
 use twox_hash::XxHash3_64;
 
@@ -140,8 +140,8 @@ impl Trace {
     pub fn open(library: &Arc<Library>, path: &Path) -> Result<Trace> {
         let exists = std::fs::metadata(path);
         exists.map_err(|source| TraceError::File { path: path.to_owned(), source })?;
-        let not_a_trace = |error: EngineError| match error.as_sqlite().map(SqliteError::kind) {
-            Some(ErrorKind::Corrupt) => TraceError::Damaged(path.to_owned()),
+        let not_a_trace = |error: EngineError| match error.as_sqlite().map(SqliteError::primary) {
+            Some(ffi::SQLITE_CORRUPT) => TraceError::Damaged(path.to_owned()),
             _ => TraceError::NotATrace(path.to_owned()),
         };
         let database =

@@ -12,7 +12,7 @@ use ::explain::advisor::{Advice, advise};
 use ::explain::faults::{Fault, faults};
 use ::explain::observe::Observation;
 use ::explain::{Query, Subject, values};
-use engine::{EngineError, ErrorKind, SqliteError, Value};
+use engine::{EngineError, SqliteError, Value, ffi};
 use report::document::Document;
 use rustix::time::{ClockId, clock_gettime};
 use script::{Form, Names, parse};
@@ -328,10 +328,12 @@ fn value_of(text: &str) -> Value {
 fn in_statement(name: &str, error: EngineError) -> Error {
     let Some(sqlite) = error.as_sqlite() else { return of_engine(error) };
     let message = sqlite.message().to_owned();
-    match sqlite.kind() {
-        ErrorKind::Other | ErrorKind::Constraint => {
-            Error::mistake(format!("{name}: {message}")).hint_if(hint(sqlite))
-        }
+    match sqlite.primary() {
+        ffi::SQLITE_ERROR
+        | ffi::SQLITE_AUTH
+        | ffi::SQLITE_CONSTRAINT
+        | ffi::SQLITE_MISMATCH
+        | ffi::SQLITE_TOOBIG => Error::mistake(format!("{name}: {message}")).hint_if(hint(sqlite)),
         _ => Error::unusable(format!("{name}: {message}")).hint_if(hint(sqlite)),
     }
 }
@@ -339,8 +341,8 @@ fn in_statement(name: &str, error: EngineError) -> Error {
 /// Returns the way out of an error of SQLite.
 fn hint(error: &SqliteError) -> Option<&'static str> {
     let lacks = ["no such function", "no such collation", "no such module"];
-    match error.kind() {
-        ErrorKind::Corrupt | ErrorKind::NotADatabase => {
+    match error.primary() {
+        ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => {
             Some("`pragmark inspect FILE --quick-check` lists the damage of a database")
         }
         _ if lacks.iter().any(|lack| error.message().starts_with(lack)) => {

@@ -100,7 +100,7 @@ fn work(
 ) -> Result<Option<WorkerClosing>> {
     request_precise_wakeups();
     let counter =
-        spec.counting.then(|| CountingVfs::register(library).map(Arc::new)).transpose()?;
+        spec.counting.then(|| CountingVfs::register(library, None).map(Arc::new)).transpose()?;
     let connection = open(spec, library, counter.clone())?;
     let client = prepare(&connection, spec)?;
     if !carry_out_requests(spec, &connection, counter.as_ref(), client, exchange)? {

@@ -285,7 +285,9 @@ pub(super) mod tests {
         workload: &str,
         over: &[(&str, Level)],
     ) -> Result<Measured> {
-        run_with(workload, over, |library| Some(Arc::new(CountingVfs::register(library).unwrap())))
+        run_with(workload, over, |library| {
+            Some(Arc::new(CountingVfs::register(library, None).unwrap()))
+        })
     }
 
     fn run_with(

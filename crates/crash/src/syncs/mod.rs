@@ -62,7 +62,7 @@ pub fn make_synced_commits(
     mut output: impl Write,
 ) -> Result<(), Box<dyn Error>> {
     let library = Arc::new(Library::load(&engine.parse::<Source>()?)?);
-    let vfs = CountingVfs::register(&library)?;
+    let vfs = CountingVfs::register(&library, None)?;
     let mut folder = String::new();
     input.read_line(&mut folder)?;
     for work in &WORK {

@@ -9,17 +9,28 @@ use std::ptr::NonNull;
 use std::time::Duration;
 
 /// Gets the number of earlier calls for the same lock, returns whether to try once more.
-type BusyHandler = Box<dyn FnMut(u32) -> bool + Send>;
+pub(super) type BusyHandler = Box<dyn FnMut(u32) -> bool + Send>;
 
-/// The handler that SQLite points to. It is kept as a raw pointer, since a box may not be moved while
+/// A handler that SQLite points to. It is kept as a raw pointer, since a box may not be moved while
 /// something else points into it.
-pub(super) struct Installed(NonNull<BusyHandler>);
+pub(super) struct Installed<T>(NonNull<T>);
 
 // SAFETY: the handler is `Send` and owned by this value alone; SQLite calls it only on the thread that
 // uses the connection.
-unsafe impl Send for Installed {}
+unsafe impl<T: Send> Send for Installed<T> {}
 
-impl Drop for Installed {
+impl<T> Installed<T> {
+    pub(super) fn new(handler: T) -> Installed<T> {
+        Installed(NonNull::from(Box::leak(Box::new(handler))))
+    }
+
+    /// Returns what SQLite gives to the function that it calls.
+    pub(super) fn argument(&self) -> *mut c_void {
+        self.0.as_ptr().cast()
+    }
+}
+
+impl<T> Drop for Installed<T> {
     fn drop(&mut self) {
         // SAFETY: the pointer came from a box, and SQLite no longer has it: it was given another, or
         // the connection was closed first.
@@ -54,9 +65,8 @@ impl Connection {
         &mut self,
         handler: impl FnMut(u32) -> bool + Send + 'static,
     ) -> Result<()> {
-        let boxed: Box<BusyHandler> = Box::new(Box::new(handler));
-        let installed = Installed(NonNull::from(Box::leak(boxed)));
-        let argument = installed.0.as_ptr().cast();
+        let installed = Installed::<BusyHandler>::new(Box::new(handler));
+        let argument = installed.argument();
         // SAFETY: the handle is open, and `call` expects what it is given. That stays in place until
         // SQLite has been given another or is closed: below, and by the order of the fields. No call of
         // SQLite can be going on while it is replaced, because statements borrow the connection which is

@@ -20,7 +20,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use self::busy::Installed;
+use self::busy::{BusyHandler, Installed};
 use crate::error::{During, EngineError, Result, SqliteError, shortened, unsupported};
 use crate::handle::DatabaseHandle;
 use crate::library::Library;
@@ -82,9 +82,9 @@ impl BitOr for OpenFlags {
 pub struct Connection {
     handle: DatabaseHandle,
     /// After the handle, because fields are dropped in order: SQLite may call it until it is closed.
-    busy: Option<Installed>,
+    busy: Option<Installed<BusyHandler>>,
     /// The same.
-    wal_commit: Option<wal_commit::Installed>,
+    wal_commit: Option<Installed<wal_commit::Hook>>,
 }
 
 impl Connection {
@@ -328,38 +328,6 @@ impl Connection {
         let db_mutex = self.handle.api().db_mutex?;
         // SAFETY: the handle is open; the mutex is only compared with null.
         Some(unsafe { !db_mutex(self.as_ptr()).is_null() })
-    }
-
-    /// Returns the promises of the device under the main database, as SQLite's `SQLITE_IOCAP_*` bits
-    /// (<https://sqlite.org/c3ref/c_iocap_atomic.html>); they decide which syncs SQLite makes. `None`
-    /// for a database without a file.
-    ///
-    /// They are fixed when the file is opened. Powersafe overwrite is chosen with the URI parameter
-    /// `psow`; the file control of that name comes too late to change them.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub fn device_characteristics(&self) -> Result<Option<i32>> {
-        let mut file: *mut ffi::sqlite3_file = std::ptr::null_mut();
-        // SAFETY: the handle is open; this control writes one pointer, to a file that lives as long as
-        // the connection.
-        let code = unsafe {
-            (self.handle.api().file_control)(
-                self.as_ptr(),
-                c"main".as_ptr(),
-                ffi::SQLITE_FCNTL_FILE_POINTER,
-                (&raw mut file).cast(),
-            )
-        };
-        self.handle.check(code, "requesting the database file")?;
-        if file.is_null() {
-            return Ok(None);
-        }
-        // SAFETY: not null, hence a file whose methods are null only where it is not open.
-        Ok(unsafe {
-            let methods = (*file).pMethods;
-            (!methods.is_null()).then(|| ((*methods).xDeviceCharacteristics)(file))
-        })
     }
 
     /// Loads the extension at `path` by its own entry point

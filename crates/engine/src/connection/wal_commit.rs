@@ -4,32 +4,18 @@
 //! It stands apart because SQLite calls it through a raw pointer.
 
 use super::Connection;
+use super::busy::Installed;
 use crate::error::{Result, unsupported};
 use crate::ffi::{self, WalCheckpoint};
 use std::ffi::{c_char, c_int, c_void};
-use std::ptr::{NonNull, null_mut};
+use std::ptr::null_mut;
 
 /// The data that SQLite points to.
-struct Hook {
+pub(super) struct Hook {
     handler: Box<dyn FnMut() + Send>,
     checkpoint: WalCheckpoint,
     /// Pages of the log from which on a checkpoint is made; `None` for no checkpoints.
     pages: Option<c_int>,
-}
-
-/// The handler that SQLite points to, as a raw pointer for the reason given in the module `busy`.
-pub(super) struct Installed(NonNull<Hook>);
-
-// SAFETY: the handler is `Send` and owned by this value alone; SQLite calls it only on the thread that
-// uses the connection.
-unsafe impl Send for Installed {}
-
-impl Drop for Installed {
-    fn drop(&mut self) {
-        // SAFETY: the pointer came from a box, and SQLite no longer has it: it was given another, or
-        // the connection was closed first.
-        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
-    }
 }
 
 impl Connection {
@@ -49,16 +35,15 @@ impl Connection {
         let install = api.wal_hook.zip(api.wal_checkpoint_v2);
         let (install, checkpoint) =
             install.ok_or(unsupported("write-ahead log", "sqlite3_wal_hook"))?;
-        let hook = Box::new(Hook {
+        let installed = Installed::new(Hook {
             handler: Box::new(handler),
             checkpoint,
             pages: c_int::try_from(pages).ok().filter(|pages| *pages > 0),
         });
-        let installed = Installed(NonNull::from(Box::leak(hook)));
         // SAFETY: the handle is open, and `call` expects what it is given. That stays in place until SQLite has
         // been given another or is closed: below, and by the order of the fields. No call of SQLite can be going
         // on while it is replaced, because statements borrow the connection which is borrowed mutably here.
-        unsafe { install(self.as_ptr(), Some(call), installed.0.as_ptr().cast()) };
+        unsafe { install(self.as_ptr(), Some(call), installed.argument()) };
         self.wal_commit = Some(installed);
         Ok(())
     }

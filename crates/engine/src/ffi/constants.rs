@@ -23,7 +23,6 @@ pub const SQLITE_CONSTRAINT: c_int = 19;
 pub const SQLITE_MISMATCH: c_int = 20;
 pub const SQLITE_MISUSE: c_int = 21;
 pub const SQLITE_AUTH: c_int = 23;
-pub const SQLITE_RANGE: c_int = 25;
 pub const SQLITE_NOTADB: c_int = 26;
 pub const SQLITE_BUSY_SNAPSHOT: c_int = SQLITE_BUSY | (2 << 8);
 pub const SQLITE_CONSTRAINT_PRIMARYKEY: c_int = SQLITE_CONSTRAINT | (6 << 8);

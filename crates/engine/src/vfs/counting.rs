@@ -5,34 +5,24 @@ use super::shim::ObservedVfs;
 use crate::error::Result;
 use crate::library::Library;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ops::Sub;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Declares a record of counts, the atomics behind it, and how to read and subtract them. One declaration
-/// keeps a count from being forgotten in one of the three.
+/// Declares a record of counts, and how to subtract them.
 macro_rules! counts {
-    ($(#[$doc:meta])* $name:ident, $counters:ident { $($(#[$field_doc:meta])* $field:ident,)* }) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $count:ty,)* }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
         pub struct $name {
-            $($(#[$field_doc])* pub $field: u64,)*
+            $($(#[$field_doc])* pub $field: $count,)*
         }
 
-        impl $name {
-            /// Returns the counts after `earlier`.
-            pub fn since(&self, earlier: &$name) -> $name {
+        /// The counts after `earlier`, an older reading of the same VFS.
+        impl Sub for $name {
+            type Output = $name;
+
+            fn sub(self, earlier: $name) -> $name {
                 $name { $($field: self.$field - earlier.$field,)* }
-            }
-        }
-
-        #[derive(Default)]
-        struct $counters {
-            $($field: AtomicU64,)*
-        }
-
-        impl $counters {
-            fn read(&self) -> $name {
-                $name { $($field: self.$field.load(Ordering::Relaxed),)* }
             }
         }
     };
@@ -40,92 +30,65 @@ macro_rules! counts {
 
 counts! {
     /// Counts of calls on the files of one kind. Only calls that succeeded count.
-    FileCounts, FileCounters {
+    FileCounts {
         /// Files opened.
-        opens,
+        opens: u64,
         /// Read calls.
-        reads,
+        reads: u64,
         /// Bytes requested by them.
-        bytes_read,
+        bytes_read: u64,
         /// Pages handed out of the memory map, which are not among the reads.
-        mapped_reads,
+        mapped_reads: u64,
         /// Write calls.
-        writes,
+        writes: u64,
         /// Bytes written by them.
-        bytes_written,
+        bytes_written: u64,
         /// Syncs of any sort.
-        syncs,
+        syncs: u64,
         /// The syncs with `SQLITE_SYNC_FULL`.
-        full_syncs,
+        full_syncs: u64,
         /// The syncs with `SQLITE_SYNC_DATAONLY`.
-        data_only_syncs,
+        data_only_syncs: u64,
         /// Syncs of the directory: requested with a deletion, or made by SQLite's Unix VFS with the
         /// first sync of a journal or log that it opened for creating.
-        directory_syncs,
+        directory_syncs: u64,
         /// Changes of size, without those that writing makes.
-        truncates,
+        truncates: u64,
         /// Files deleted.
-        deletes,
+        deletes: u64,
     }
 }
 
 counts! {
     /// Counts of calls on the shared memory of write-ahead logs.
-    SharedMemoryCounts, SharedMemoryCounters {
+    SharedMemoryCounts {
         /// Calls that map a region.
-        maps,
+        maps: u64,
         /// Calls that take or release locks.
-        locks,
+        locks: u64,
         /// Memory barriers.
-        barriers,
+        barriers: u64,
         /// Calls that unmap the memory.
-        unmaps,
+        unmaps: u64,
     }
 }
 
-/// Declares the record of all counts and the counters behind it.
-macro_rules! totals {
-    ($($(#[$doc:meta])* $field:ident: $counts:ident = $counters:ident,)*) => {
-        /// Everything a [`CountingVfs`] counts.
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-        pub struct IoCounts {
-            $($(#[$doc])* pub $field: $counts,)*
-        }
-
-        impl IoCounts {
-            /// Returns the counts after `earlier`, an older reading of the same VFS.
-            pub fn since(&self, earlier: &IoCounts) -> IoCounts {
-                IoCounts { $($field: self.$field.since(&earlier.$field),)* }
-            }
-        }
-
-        /// The observer: atomics without order among them, because they are read when nothing runs.
-        #[derive(Default)]
-        struct Counter {
-            $($field: $counters,)*
-        }
-
-        impl Counter {
-            fn read(&self) -> IoCounts {
-                IoCounts { $($field: self.$field.read(),)* }
-            }
-        }
-    };
-}
-
-totals! {
-    /// Main and attached databases.
-    database: FileCounts = FileCounters,
-    /// Rollback journals.
-    journal: FileCounts = FileCounters,
-    /// Write-ahead logs.
-    wal: FileCounts = FileCounters,
-    /// Super-journals.
-    super_journal: FileCounts = FileCounters,
-    /// Temporary files of all sorts.
-    temporary: FileCounts = FileCounters,
-    /// The shared memory of write-ahead logs.
-    shared_memory: SharedMemoryCounts = SharedMemoryCounters,
+counts! {
+    /// Everything a [`CountingVfs`] counts.
+    IoCounts {
+        /// Main and attached databases.
+        database: FileCounts,
+        /// Rollback journals.
+        journal: FileCounts,
+        /// Write-ahead logs.
+        wal: FileCounts,
+        /// Super-journals.
+        super_journal: FileCounts,
+        /// Temporary files of all sorts.
+        temporary: FileCounts,
+        /// The shared memory of write-ahead logs.
+        shared_memory: SharedMemoryCounts,
+    }
 }
 
 impl IoCounts {
@@ -151,19 +114,11 @@ impl IoCounts {
 pub struct CountingVfs(ObservedVfs<Counter>);
 
 impl CountingVfs {
-    /// Registers a counting shim over the library's default VFS.
+    /// Registers a counting shim over the VFS of that name, or the library's default one.
     ///
     /// # Errors
     /// As for [`ObservedVfs::register`].
-    pub fn register(library: &Arc<Library>) -> Result<CountingVfs> {
-        CountingVfs::register_over(library, None)
-    }
-
-    /// Registers a counting shim over the VFS of that name.
-    ///
-    /// # Errors
-    /// As for [`ObservedVfs::register`].
-    pub fn register_over(library: &Arc<Library>, base: Option<&str>) -> Result<CountingVfs> {
+    pub fn register(library: &Arc<Library>, base: Option<&str>) -> Result<CountingVfs> {
         let counter = Arc::new(Counter::default());
         ObservedVfs::register(library, base, "pragmark-counting", counter).map(CountingVfs)
     }
@@ -173,64 +128,59 @@ impl CountingVfs {
         self.0.name()
     }
 
-    /// Returns the counts since registration. If other threads use the VFS meanwhile, the counts may be of
-    /// slightly different moments.
+    /// Returns the counts since registration.
     pub fn counts(&self) -> IoCounts {
-        self.0.observer().read()
+        *self.0.observer().counts()
     }
 }
+
+/// The observer. Nothing that passes through it is timed.
+#[derive(Default)]
+struct Counter(Mutex<IoCounts>);
 
 impl Counter {
-    fn of(&self, kind: FileKind) -> &FileCounters {
-        match kind {
-            FileKind::Database => &self.database,
-            FileKind::Journal => &self.journal,
-            FileKind::Wal => &self.wal,
-            FileKind::SuperJournal => &self.super_journal,
-            FileKind::Temporary => &self.temporary,
-        }
+    fn counts(&self) -> MutexGuard<'_, IoCounts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn add(counter: &AtomicU64, amount: u64) {
-    counter.fetch_add(amount, Ordering::Relaxed);
 }
 
 impl Observer for Counter {
     fn observe(&self, event: &Event<'_>) {
-        let (files, shared_memory) = (self.of(event.kind), &self.shared_memory);
+        let counts = &mut *self.counts();
+        let files = match event.kind {
+            FileKind::Database => &mut counts.database,
+            FileKind::Journal => &mut counts.journal,
+            FileKind::Wal => &mut counts.wal,
+            FileKind::SuperJournal => &mut counts.super_journal,
+            FileKind::Temporary => &mut counts.temporary,
+        };
         match event.operation {
-            Operation::Open { .. } => add(&files.opens, 1),
+            Operation::Open { .. } => files.opens += 1,
             Operation::Read { length, .. } => {
-                add(&files.reads, 1);
-                add(&files.bytes_read, length as u64);
+                files.reads += 1;
+                files.bytes_read += length as u64;
             }
             Operation::Write { bytes, .. } => {
-                add(&files.writes, 1);
-                add(&files.bytes_written, bytes.len() as u64);
+                files.writes += 1;
+                files.bytes_written += bytes.len() as u64;
             }
-            Operation::Truncate { .. } => add(&files.truncates, 1),
+            Operation::Truncate { .. } => files.truncates += 1,
             Operation::Sync { sync, with_directory } => {
-                add(&files.syncs, 1);
-                add(&files.full_syncs, sync.full.into());
-                add(&files.data_only_syncs, sync.data_only.into());
-                add(&files.directory_syncs, with_directory.into());
+                files.syncs += 1;
+                files.full_syncs += u64::from(sync.full);
+                files.data_only_syncs += u64::from(sync.data_only);
+                files.directory_syncs += u64::from(with_directory);
             }
             Operation::Delete { with_directory, .. } => {
-                add(&files.deletes, 1);
-                add(&files.directory_syncs, with_directory.into());
+                files.deletes += 1;
+                files.directory_syncs += u64::from(with_directory);
             }
-            Operation::Fetch { .. } => add(&files.mapped_reads, 1),
-            Operation::SharedMemoryMap { .. } => add(&shared_memory.maps, 1),
-            Operation::SharedMemoryLock { .. } => add(&shared_memory.locks, 1),
-            Operation::SharedMemoryBarrier => add(&shared_memory.barriers, 1),
-            Operation::SharedMemoryUnmap { .. } => add(&shared_memory.unmaps, 1),
-            Operation::Close
-            | Operation::Unfetch { .. }
-            | Operation::Lock { .. }
-            | Operation::Unlock { .. }
-            | Operation::FileControl { .. }
-            | Operation::Query(_) => {}
+            Operation::Fetch { .. } => files.mapped_reads += 1,
+            Operation::SharedMemoryMap { .. } => counts.shared_memory.maps += 1,
+            Operation::SharedMemoryLock { .. } => counts.shared_memory.locks += 1,
+            Operation::SharedMemoryBarrier => counts.shared_memory.barriers += 1,
+            Operation::SharedMemoryUnmap { .. } => counts.shared_memory.unmaps += 1,
+            _ => {}
         }
     }
 }

@@ -41,19 +41,11 @@ pub enum Call {
 pub struct RecordingVfs(ObservedVfs<Recorder>);
 
 impl RecordingVfs {
-    /// Registers a recording shim over the library's default VFS.
+    /// Registers a recording shim over the VFS of that name, or the library's default one.
     ///
     /// # Errors
     /// As for [`ObservedVfs::register`].
-    pub fn register(library: &Arc<Library>) -> Result<RecordingVfs> {
-        RecordingVfs::register_over(library, None)
-    }
-
-    /// Registers a recording shim over the VFS of that name.
-    ///
-    /// # Errors
-    /// As for [`ObservedVfs::register`].
-    pub fn register_over(library: &Arc<Library>, base: Option<&str>) -> Result<RecordingVfs> {
+    pub fn register(library: &Arc<Library>, base: Option<&str>) -> Result<RecordingVfs> {
         let recorder = Arc::new(Recorder::default());
         ObservedVfs::register(library, base, "pragmark-recording", recorder).map(RecordingVfs)
     }

@@ -115,7 +115,7 @@ fn the_script_is_recorded() {
     let (_, settings) =
         CONFIGURATIONS.iter().find(|(name, _)| *name == configuration).expect("known");
     let library = Arc::new(Library::load(&Source::Embedded).expect("loads"));
-    let vfs = RecordingVfs::register(&library).expect("registers");
+    let vfs = RecordingVfs::register(&library, None).expect("registers");
     let databases = folder.join("databases");
     run_script(&library, &vfs, &databases, settings);
     let mut names = HashMap::new();

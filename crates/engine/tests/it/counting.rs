@@ -3,7 +3,7 @@
 //! The sync counts of a commit are those of <https://sqlite.org/atomiccommit.html> (sections 3.7 to
 //! 3.11) and <https://sqlite.org/pragma.html#pragma_synchronous>.
 
-use crate::support::{Scratch, engine};
+use crate::support::{Scratch, device_characteristics, engine};
 use pragmark_engine::vfs::{CountingVfs, IoCounts};
 use pragmark_engine::{CheckpointMode, Connection, EngineError, Library, OpenFlags, pragma};
 use std::path::Path;
@@ -18,7 +18,7 @@ fn open_with(library: &Arc<Library>, vfs: &CountingVfs, path: &Path) -> Connecti
 /// The counts of ten commits of one row each, in a database with these settings.
 fn ten_commits(journal_mode: &str, synchronous: &str) -> IoCounts {
     let (library, scratch) = (engine(), Scratch::new());
-    let vfs = CountingVfs::register(&library).expect("registers");
+    let vfs = CountingVfs::register(&library, None).expect("registers");
     let connection = open_with(&library, &vfs, &scratch.file("db"));
     pragma::apply(&connection, "journal_mode", journal_mode).expect("applies");
     pragma::apply(&connection, "synchronous", synchronous).expect("applies");
@@ -28,7 +28,7 @@ fn ten_commits(journal_mode: &str, synchronous: &str) -> IoCounts {
     for _ in 0..10 {
         insert.run().expect("inserts");
     }
-    vfs.counts().since(&before)
+    vfs.counts() - before
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_commit_in_wal_mode_syncs_the_log_only_and_only_with_full() {
 #[test]
 fn a_checkpoint_copies_each_page_once_and_syncs_log_and_database() {
     let (library, scratch) = (engine(), Scratch::new());
-    let vfs = CountingVfs::register(&library).expect("registers");
+    let vfs = CountingVfs::register(&library, None).expect("registers");
     let connection = open_with(&library, &vfs, &scratch.file("db"));
     connection
         .execute(
@@ -92,7 +92,7 @@ fn a_checkpoint_copies_each_page_once_and_syncs_log_and_database() {
     let pages = connection.query_i64("PRAGMA page_count").expect("a number") as u64;
     let before = vfs.counts();
     connection.checkpoint(CheckpointMode::Passive).expect("runs").expect("WAL");
-    let counts = vfs.counts().since(&before);
+    let counts = vfs.counts() - before;
     assert_eq!(counts.database.bytes_written, pages * PAGE);
     assert_eq!((counts.wal.syncs, counts.database.syncs), (1, 1));
 }
@@ -100,7 +100,7 @@ fn a_checkpoint_copies_each_page_once_and_syncs_log_and_database() {
 #[test]
 fn what_is_written_is_what_the_file_holds() {
     let (library, scratch) = (engine(), Scratch::new());
-    let vfs = CountingVfs::register(&library).expect("registers");
+    let vfs = CountingVfs::register(&library, None).expect("registers");
     let path = scratch.file("db");
     let connection = open_with(&library, &vfs, &path);
     connection
@@ -125,7 +125,7 @@ fn reads_through_the_memory_map_are_told_from_others() {
         )
         .expect("fills");
     let read_all = |mmap_size| {
-        let vfs = CountingVfs::register(&library).expect("registers");
+        let vfs = CountingVfs::register(&library, None).expect("registers");
         let connection = open_with(&library, &vfs, &path);
         pragma::apply(&connection, "mmap_size", mmap_size).expect("applies");
         connection.query_i64("SELECT sum(length(hex(x))) FROM t").expect("reads");
@@ -140,7 +140,7 @@ fn reads_through_the_memory_map_are_told_from_others() {
 #[test]
 fn attached_databases_commit_through_a_super_journal() {
     let (library, scratch) = (engine(), Scratch::new());
-    let vfs = CountingVfs::register(&library).expect("registers");
+    let vfs = CountingVfs::register(&library, None).expect("registers");
     let connection = open_with(&library, &vfs, &scratch.file("one"));
     let two = scratch.file("two");
     connection
@@ -158,7 +158,7 @@ fn attached_databases_commit_through_a_super_journal() {
 #[test]
 fn temporary_files_are_counted_apart() {
     let (library, scratch) = (engine(), Scratch::new());
-    let vfs = CountingVfs::register(&library).expect("registers");
+    let vfs = CountingVfs::register(&library, None).expect("registers");
     let connection = open_with(&library, &vfs, &scratch.file("db"));
     pragma::apply(&connection, "temp_store", "file").expect("applies");
     connection
@@ -172,13 +172,10 @@ fn temporary_files_are_counted_apart() {
 #[test]
 fn a_shim_changes_nothing_that_sqlite_sees_of_the_device() {
     let (library, scratch) = (engine(), Scratch::new());
-    let vfs = CountingVfs::register(&library).expect("registers");
+    let vfs = CountingVfs::register(&library, None).expect("registers");
     let shimmed = open_with(&library, &vfs, &scratch.file("one"));
     let plain = crate::support::open(&library, &scratch.file("two"));
-    assert_eq!(
-        shimmed.device_characteristics().expect("known"),
-        plain.device_characteristics().expect("known")
-    );
+    assert_eq!(device_characteristics(&shimmed), device_characteristics(&plain));
     assert_eq!(
         pragma::read_back(&shimmed).expect("reads"),
         pragma::read_back(&plain).expect("reads")
@@ -188,9 +185,9 @@ fn a_shim_changes_nothing_that_sqlite_sees_of_the_device() {
 #[test]
 fn a_dropped_shim_keeps_serving_open_connections_but_no_new_ones() {
     let (library, scratch) = (engine(), Scratch::new());
-    let vfs = CountingVfs::register(&library).expect("registers");
+    let vfs = CountingVfs::register(&library, None).expect("registers");
     let (first, name) = (open_with(&library, &vfs, &scratch.file("db")), vfs.name().to_owned());
-    let other = CountingVfs::register(&library).expect("registers");
+    let other = CountingVfs::register(&library, None).expect("registers");
     assert_ne!(name, other.name());
     drop(vfs);
     first.execute("CREATE TABLE t(x)").expect("still works");
@@ -206,10 +203,10 @@ fn a_dropped_shim_keeps_serving_open_connections_but_no_new_ones() {
 fn a_shim_over_an_unknown_vfs_is_an_error() {
     let library = engine();
     assert!(matches!(
-        CountingVfs::register_over(&library, Some("absent")),
+        CountingVfs::register(&library, Some("absent")),
         Err(EngineError::Usage(what)) if what == "this engine has no VFS called absent"
     ));
-    CountingVfs::register_over(&library, Some("unix-dotfile")).expect("a VFS of SQLite");
+    CountingVfs::register(&library, Some("unix-dotfile")).expect("a VFS of SQLite");
 }
 
 #[test]

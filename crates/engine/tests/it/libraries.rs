@@ -163,9 +163,9 @@ fn a_library_without_threads_gives_out_one_connection_at_a_time() {
     let first = memory(&library);
     let second = || Connection::open(&library, ":memory:".as_ref(), OpenFlags::default(), None);
     assert!(matches!(second(), Err(EngineError::SingleThreaded)));
-    assert!(matches!(CountingVfs::register(&library), Err(EngineError::SingleThreaded)));
+    assert!(matches!(CountingVfs::register(&library, None), Err(EngineError::SingleThreaded)));
     first.close().expect("closes");
-    let vfs = CountingVfs::register(&library).expect("free");
+    let vfs = CountingVfs::register(&library, None).expect("free");
     let missing = scratch.file("folder/that/is/missing");
     for _ in 0..2 {
         let failed = Connection::open(&library, &missing, OpenFlags::default(), Some(vfs.name()));

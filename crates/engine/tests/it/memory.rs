@@ -1,6 +1,6 @@
 //! The file system in memory, and recording over it and over the disk.
 
-use crate::support::{Scratch, engine};
+use crate::support::{Scratch, device_characteristics, engine};
 use pragmark_engine::vfs::{Call, FileKind, MemoryOptions, MemoryVfs, RecordingVfs};
 use pragmark_engine::{CheckpointMode, Connection, Library, OpenFlags};
 use std::path::Path;
@@ -92,7 +92,7 @@ fn a_hot_journal_that_was_loaded_is_rolled_back() {
 fn the_same_seed_gives_the_same_journal() {
     let record = |library: &Arc<Library>, vfs: &MemoryVfs, seed| {
         vfs.reseed(seed).expect("not in use");
-        let recording = RecordingVfs::register_over(library, Some(vfs.name())).expect("registers");
+        let recording = RecordingVfs::register(library, Some(vfs.name())).expect("registers");
         let connection = open(library, recording.name(), "main.db");
         work(&connection, "wal");
         drop(connection);
@@ -115,10 +115,8 @@ fn powersafe_overwrite_can_be_taken_away_by_a_uri_and_for_all_files() {
     let vfs = memory(&library);
     let characteristics = |path: &str| {
         let flags = OpenFlags::default() | OpenFlags::URI;
-        Connection::open(&library, Path::new(path), flags, Some(vfs.name()))
-            .and_then(|connection| connection.device_characteristics())
-            .expect("known")
-            .expect("a file")
+        let connection = Connection::open(&library, Path::new(path), flags, Some(vfs.name()));
+        device_characteristics(&connection.expect("opens"))
     };
     let psow = pragmark_engine::ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE;
     assert_ne!(characteristics("main.db") & psow, 0);
@@ -152,7 +150,7 @@ fn replayed(calls: &[Call], wanted: FileKind) -> Vec<u8> {
 fn a_record_holds_what_the_disk_holds_in_the_end() {
     for mode in ["delete", "persist", "wal"] {
         let (library, scratch) = (engine(), Scratch::new());
-        let recording = RecordingVfs::register(&library).expect("registers");
+        let recording = RecordingVfs::register(&library, None).expect("registers");
         let path = scratch.file("main.db");
         let connection = open(&library, recording.name(), &path);
         work(&connection, mode);

@@ -265,7 +265,7 @@ impl PageFile {
     pub(super) fn finish_beyond(&self) -> Result<Vec<NewPage>> {
         let ExistingPages::Kept(kept) = &self.made else { return Ok(Vec::new()) };
         let kept = std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));
-        for (number, bytes) in (self.map.iter()).flat_map(|map| map.behind(self.pages_before)) {
+        for (number, bytes) in (self.map.iter()).flat_map(|map| map.of(self.pages_before + 1..)) {
             self.write_run(number, Buffer::of_page(&bytes).bytes())?;
         }
         let synced = || -> io::Result<()> {
@@ -279,7 +279,7 @@ impl PageFile {
     /// Returns the new entries in pages of the map that SQLite has made, by page number.
     pub(super) fn new_in_map(&self) -> Vec<(u32, Vec<u8>)> {
         let map = self.map.iter();
-        map.flat_map(|map| map.until(self.pages_before)).collect()
+        map.flat_map(|map| map.of(..=self.pages_before)).collect()
     }
 
     /// Gives back the room that was allocated and not used.

@@ -8,10 +8,12 @@
 
 use super::file::PageFile;
 use super::layout::{IndexColumn, IndexPlan};
-use super::leaves::{self, CellList, Leaves, Level, write_levels};
+use super::leaves::{self, Leaves};
+use super::level::{CellList, Level, write_levels};
 use super::merge::Merged;
 use super::order::{self, Field, Fields, Key};
 use super::packer::Packer;
+use super::page::INDEX_INTERIOR;
 use super::record::{header_length, number_length};
 use super::run::{Entry, Run};
 use super::varint;
@@ -37,11 +39,11 @@ pub(super) fn write(file: &PageFile, plan: &IndexPlan, runs: &[Run], threads: us
     if cuts.is_empty() {
         let (leaves, _) = writer.write_leaves(None, None)?;
         return match leaves.finish_alone(plan.root)? {
-            Some(level) => write_levels(file, plan.root, level),
+            Some(level) => write_levels(file, INDEX_INTERIOR, plan.root, level),
             None => Ok(()),
         };
     }
-    let mut level = Level::new(file);
+    let mut level = Level::default();
     let ranges = writer.each_range(&cuts, |from, until| {
         let (leaves, first) = writer.write_leaves(from, until)?;
         Ok((leaves.finish()?, first))
@@ -49,7 +51,7 @@ pub(super) fn write(file: &PageFile, plan: &IndexPlan, runs: &[Run], threads: us
     for (range, first) in ranges {
         level.append(&range, first.as_deref());
     }
-    write_levels(file, plan.root, level)
+    write_levels(file, INDEX_INTERIOR, plan.root, level)
 }
 
 /// Chooses entries that divide the runs into at most `ranges` ranges of about equal size, each of several

@@ -1,73 +1,18 @@
-//! The pages of an index: leaves filled with entries in order, the levels above them, and the overflow pages of
-//! entries that a page does not keep whole
+//! The leaves of an index, filled with entries in order, and the overflow pages of entries that a page does not keep
+//! whole
 //! (<https://sqlite.org/fileformat2.html#cell_payload_overflow_pages>).
 
 use super::buffer::Buffer;
 use super::file::PageFile;
+use super::level::{CellList, FLUSH, Level};
 use super::map::{self, Kind, Range};
-use super::page::{
-    self, INDEX_INTERIOR, INDEX_LEAF, LEAF_HEADER, PayloadLimits, fill_interior, write_header,
-};
+use super::page::{INDEX_LEAF, LEAF_HEADER, PayloadLimits, write_header};
 use super::run::Entry;
 use super::varint;
 use crate::error::Result;
 
-/// Writes the levels above a level of several pages, up to the root.
-pub(super) fn write_levels(file: &PageFile, root: u32, level: Level<'_>) -> Result<()> {
-    let Level { mut children, mut dividers, .. } = level;
-    loop {
-        let groups = page::groups(children.len(), file.usable, |at| dividers.get(at).len());
-        if groups.len() == 1 {
-            let mut buffer = Buffer::new(file.page_size, 1);
-            let index = buffer.add();
-            fill(buffer.page(index), file.usable, &children, &dividers, 0);
-            return file.write_page(root, buffer.bytes());
-        }
-        let mut level = Level::new(file);
-        for group in &groups {
-            level.interior(&children[group.clone()], &dividers, group.start)?;
-            if group.end < children.len() {
-                level.dividers.push(dividers.get(group.end - 1));
-            }
-        }
-        level.flush()?;
-        (children, dividers) = (level.children, level.dividers);
-    }
-}
-
 /// The fewest bytes of a cell in a leaf: a free block needs as many when the cell is deleted.
 const LEAST_CELL: usize = 4;
-/// Bytes after which the buffer is written.
-const FLUSH: usize = 1 << 20;
-
-/// Cells in one piece of memory.
-#[derive(Debug, Default, Clone)]
-pub(super) struct CellList {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl CellList {
-    pub(super) fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    pub(super) fn get(&self, number: usize) -> &[u8] {
-        let start = if number == 0 { 0 } else { self.ends[number - 1] };
-        &self.bytes[start..self.ends[number]]
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-    }
-
-    pub(super) fn push(&mut self, cell: &[u8]) {
-        self.bytes.extend_from_slice(cell);
-        self.ends.push(self.bytes.len());
-    }
-}
-
 /// The leaf that is being filled.
 #[derive(Debug, Clone, Copy)]
 struct Open {
@@ -78,10 +23,12 @@ struct Open {
     last: usize,
 }
 
-/// The leaves, and the start of the level above.
+/// The leaves, and the cells between them.
 pub(super) struct Leaves<'f> {
     file: &'f PageFile,
-    level: Level<'f>,
+    /// The leaves that were written.
+    level: Level,
+    buffer: Buffer,
     open: Option<Open>,
     /// The pointers to the open leaf's cells, which go into the page when it is full.
     pointers: Vec<u8>,
@@ -100,7 +47,8 @@ impl<'f> Leaves<'f> {
     pub(super) fn new(file: &'f PageFile) -> Leaves<'f> {
         Leaves {
             file,
-            level: Level::new(file),
+            level: Level::default(),
+            buffer: Buffer::new(file.page_size, FLUSH / file.page_size + 1),
             open: None,
             pointers: Vec::new(),
             between: None,
@@ -111,7 +59,7 @@ impl<'f> Leaves<'f> {
     }
 
     pub(super) fn push(&mut self, entry: Entry<'_>) -> Result<()> {
-        if self.waiting.ends.is_empty() && entry.cell.len() <= self.whole {
+        if self.waiting.len() == 0 && entry.cell.len() <= self.whole {
             return self.push_cell(entry.cell);
         }
         self.waiting.push(entry.cell);
@@ -138,7 +86,7 @@ impl<'f> Leaves<'f> {
         }
         open.content -= room;
         open.last = cell.len();
-        let place = &mut self.level.buffer.page(open.index)[open.content..open.content + room];
+        let place = &mut self.buffer.page(open.index)[open.content..open.content + room];
         place[..cell.len()].copy_from_slice(cell);
         place[cell.len()..].fill(0);
         let pointer = (open.content as u16).to_be_bytes();
@@ -153,15 +101,17 @@ impl<'f> Leaves<'f> {
         if let Some(between) = self.between.take() {
             self.level.dividers.push(&between);
         }
-        self.level.flush_when_full()?;
-        let open = Open { index: self.level.buffer.add(), content: self.file.usable, last: 0 };
+        if self.buffer.bytes().len() >= FLUSH {
+            self.flush()?;
+        }
+        let open = Open { index: self.buffer.add(), content: self.file.usable, last: 0 };
         self.open = Some(open);
         Ok(open)
     }
 
     fn close(&mut self) {
         let Some(open) = self.open.take() else { return };
-        let page = self.level.buffer.page(open.index);
+        let page = self.buffer.page(open.index);
         write_header(page, INDEX_LEAF, self.pointers.len() / 2, open.content);
         let behind = LEAF_HEADER + self.pointers.len();
         page[LEAF_HEADER..behind].copy_from_slice(&self.pointers);
@@ -174,7 +124,7 @@ impl<'f> Leaves<'f> {
     /// last cell of the full leaf takes its place.
     fn complete(&mut self) -> Result<()> {
         if let (Some(cell), Some(mut open)) = (self.between.take(), self.open) {
-            let page = self.level.buffer.page(open.index);
+            let page = self.buffer.page(open.index);
             self.between = Some(page[open.content..open.content + open.last].to_vec());
             open.content += open.last.max(LEAST_CELL);
             self.open = Some(open);
@@ -186,87 +136,36 @@ impl<'f> Leaves<'f> {
         Ok(())
     }
 
-    /// Writes the last leaves.
-    pub(super) fn finish(mut self) -> Result<Level<'f>> {
-        self.push_waiting()?;
-        self.complete()?;
-        self.level.flush()?;
-        Ok(self.level)
-    }
-
-    /// Writes the last leaves; a single leaf becomes the root, without a level above it.
-    pub(super) fn finish_alone(mut self, root: u32) -> Result<Option<Level<'f>>> {
-        self.push_waiting()?;
-        self.complete()?;
-        if self.level.children.is_empty() && self.level.buffer.pages == 1 {
-            self.file.write_page(root, self.level.buffer.bytes())?;
-            return Ok(None);
-        }
-        self.level.flush()?;
-        Ok(Some(self.level))
-    }
-}
-
-/// The pages of one level as they are written, with the cells between them.
-pub(super) struct Level<'f> {
-    file: &'f PageFile,
-    buffer: Buffer,
-    children: Vec<u32>,
-    dividers: CellList,
-}
-
-impl<'f> Level<'f> {
-    pub(super) fn new(file: &'f PageFile) -> Level<'f> {
-        Level {
-            file,
-            buffer: Buffer::new(file.page_size, FLUSH / file.page_size + 1),
-            children: Vec::new(),
-            dividers: CellList::default(),
-        }
-    }
-
-    /// Adds the pages of a range behind these, with the cell that comes between.
-    pub(super) fn append(&mut self, range: &Level<'_>, between: Option<&[u8]>) {
-        if let Some(between) = between {
-            self.dividers.push(between);
-        }
-        self.children.extend_from_slice(&range.children);
-        for number in 0..range.dividers.len() {
-            self.dividers.push(range.dividers.get(number));
-        }
-    }
-
-    /// Adds a page of these children; the first divider among them has the number `first`.
-    fn interior(&mut self, children: &[u32], dividers: &CellList, first: usize) -> Result<()> {
-        let index = self.buffer.add();
-        fill(self.buffer.page(index), self.file.usable, children, dividers, first);
-        self.flush_when_full()
-    }
-
-    fn flush_when_full(&mut self) -> Result<()> {
-        if self.buffer.bytes().len() >= FLUSH {
-            self.flush()?;
-        }
-        Ok(())
-    }
-
     fn flush(&mut self) -> Result<()> {
         let pages = self.buffer.pages;
         if pages > 0 {
             let range = self.file.reserve(pages)?;
             self.file.write_tree(range, self.buffer.bytes())?;
-            self.children.extend((0..pages).map(|index| range.page(index)));
+            self.level.children.extend((0..pages).map(|index| range.page(index)));
             self.buffer.clear(FLUSH / self.file.page_size + 1);
         }
         Ok(())
     }
-}
 
-/// Fills an interior page with children; the first divider among them has the number `first`.
-fn fill(page: &mut [u8], usable: usize, children: &[u32], dividers: &CellList, first: usize) {
-    let last = children.len() - 1;
-    let cells = children[..last].iter().zip(first..).map(|(child, at)| (*child, dividers.get(at)));
-    fill_interior(page, INDEX_INTERIOR, usable, cells, children[last]);
+    /// Writes the last leaves.
+    pub(super) fn finish(mut self) -> Result<Level> {
+        self.push_waiting()?;
+        self.complete()?;
+        self.flush()?;
+        Ok(self.level)
+    }
+
+    /// Writes the last leaves; a single leaf becomes the root, without a level above it.
+    pub(super) fn finish_alone(mut self, root: u32) -> Result<Option<Level>> {
+        self.push_waiting()?;
+        self.complete()?;
+        if self.level.children.is_empty() && self.buffer.pages == 1 {
+            self.file.write_page(root, self.buffer.bytes())?;
+            return Ok(None);
+        }
+        self.flush()?;
+        Ok(Some(self.level))
+    }
 }
 
 /// Returns the cells of entries as pages have them: a length, the local part, and the page of the rest. Writes the

@@ -2,6 +2,7 @@
 //! move it (<https://sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages>).
 
 use std::collections::BTreeMap;
+use std::ops::RangeBounds;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::page::{
@@ -157,18 +158,10 @@ impl Map {
         self.note(referred(&bytes[..self.usable]).into_iter().map(entry));
     }
 
-    /// Returns the new entries in the pages of the map up to this one, by number.
-    pub(super) fn until(&self, last: u32) -> Vec<(u32, Vec<u8>)> {
+    /// Returns the new entries in the pages of the map with these numbers.
+    pub(super) fn of(&self, numbers: impl RangeBounds<u32>) -> Vec<(u32, Vec<u8>)> {
         let pages = self.pages();
-        let until = pages.range(..=last);
-        until.map(|(number, new)| (*number, new.clone())).collect()
-    }
-
-    /// Returns the pages of the map behind this one.
-    pub(super) fn behind(&self, last: u32) -> Vec<(u32, Vec<u8>)> {
-        let pages = self.pages();
-        let behind = pages.range(last + 1..);
-        behind.map(|(number, new)| (*number, new.clone())).collect()
+        pages.range(numbers).map(|(number, new)| (*number, new.clone())).collect()
     }
 }
 

@@ -20,6 +20,7 @@ mod file;
 mod index;
 mod layout;
 mod leaves;
+mod level;
 mod link;
 mod map;
 mod merge;

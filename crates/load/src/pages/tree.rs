@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use super::buffer::Buffer;
 use super::file::PageFile;
+use super::level::{Level, write_levels};
 use super::link::read_page;
-use super::page::{self, DEEPEST, INTERIOR_HEADER, TABLE_INTERIOR, TABLE_LEAF, fill_interior};
+use super::page::{self, DEEPEST, INTERIOR_HEADER, TABLE_INTERIOR, TABLE_LEAF};
 use super::varint;
 use crate::error::Result;
 use engine::{Connection, EngineError};
@@ -17,32 +18,9 @@ pub(super) struct Child {
     pub(super) key: i64,
 }
 
-/// Bytes in the buffer before it is written.
-const FLUSH_BYTES: usize = 1 << 20;
-
-/// Writes level upon level until one page holds all, which is the root. `children` is not empty.
-pub(super) fn write_interior(file: &PageFile, root: u32, mut children: Vec<Child>) -> Result<()> {
-    loop {
-        let groups = groups(&children, file.usable);
-        if let [all] = &groups[..] {
-            let page = interior_page(file, &children[all.clone()]);
-            return file.write_page(root, page.bytes());
-        }
-        children = write_level(file, &children, &groups)?;
-    }
-}
-
-/// An interior page of these children.
-pub(super) fn interior_page(file: &PageFile, children: &[Child]) -> Buffer {
-    let mut buffer = Buffer::new(file.page_size, 1);
-    let index = buffer.add();
-    fill(buffer.page(index), children, file.usable);
-    buffer
-}
-
 /// Returns the children of an interior page, and the rightmost one, which has no key; `None` if the page makes
 /// no sense.
-pub(super) fn children(page: &[u8]) -> Option<(Vec<Child>, u32)> {
+fn children(page: &[u8]) -> Option<(Vec<Child>, u32)> {
     let u16_at = |at: usize| page::u16_at(page, at);
     let u32_at = |at: usize| page::u32_at(page, at);
     let children: Option<Vec<Child>> = (0..u16_at(3)?)
@@ -54,50 +32,22 @@ pub(super) fn children(page: &[u8]) -> Option<(Vec<Child>, u32)> {
     Some((children?, u32_at(8)?))
 }
 
-/// Writes the pages of one level and returns them as children of the next.
-pub(super) fn write_level(
-    file: &PageFile,
-    children: &[Child],
-    groups: &[Range<usize>],
-) -> Result<Vec<Child>> {
-    let page_size = file.page_size;
-    let at_once = FLUSH_BYTES / page_size;
-    let mut buffer = Buffer::new(page_size, at_once);
-    let mut level = Vec::with_capacity(groups.len());
-    for part in groups.chunks(at_once) {
-        let range = file.reserve(part.len())?;
-        for group in part {
-            let members = &children[group.clone()];
-            let index = buffer.add();
-            fill(buffer.page(index), members, file.usable);
-            level.push(Child { page: range.page(index), key: members[members.len() - 1].key });
-        }
-        file.write_tree(range, buffer.bytes())?;
-        buffer.clear(at_once);
-    }
-    Ok(level)
-}
-
-/// Divides children among pages.
-pub(super) fn groups(children: &[Child], usable: usize) -> Vec<Range<usize>> {
-    page::groups(children.len(), usable, |at| varint::length(children[at].key as u64))
-}
-
-/// Fills a page with children.
-fn fill(page: &mut [u8], children: &[Child], usable: usize) {
-    let Some((rightmost, others)) = children.split_last() else { return };
-    let cells = others.iter().map(|child| {
-        let mut key = Vec::with_capacity(varint::LONGEST);
+/// Returns pages as the level that they make: the largest key below a page comes behind its number.
+fn level(children: &[Child]) -> Level {
+    let (mut level, mut key) = (Level::default(), Vec::with_capacity(varint::LONGEST));
+    for child in children {
+        key.clear();
         varint::push(&mut key, child.key as u64);
-        (child.page, key)
-    });
-    fill_interior(page, TABLE_INTERIOR, usable, cells, rightmost.page);
+        level.children.push(child.page);
+        level.dividers.push(&key);
+    }
+    level
 }
 
 /// The interior pages of the right edge, the lowest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct RightEdge {
-    levels: Vec<Level>,
+    levels: Vec<EdgePage>,
     /// The root page, if it is a leaf with rows.
     leaf: Option<Vec<u8>>,
     /// The largest rowid.
@@ -106,7 +56,7 @@ pub(crate) struct RightEdge {
 
 /// An interior page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Level {
+struct EdgePage {
     page: u32,
     /// All children but the rightmost.
     children: Vec<Child>,
@@ -128,7 +78,7 @@ impl RightEdge {
             match bytes.first() {
                 Some(&TABLE_INTERIOR) if levels.len() < DEEPEST => {
                     let Some((children, rightmost)) = children(&bytes) else { return Ok(None) };
-                    levels.push(Level { page, children, rightmost });
+                    levels.push(EdgePage { page, children, rightmost });
                     page = rightmost;
                 }
                 // A tree of several levels without a row is nothing that SQLite leaves.
@@ -157,24 +107,27 @@ impl RightEdge {
             file.write_tree(range, Buffer::of_page(&leaf).bytes())?;
             new.insert(0, Child { page: range.page(0), key });
         }
-        for level in self.levels {
-            let mut children = level.children;
-            children.push(Child { page: level.rightmost, key });
+        for edge in self.levels {
+            let mut children = edge.children;
+            children.push(Child { page: edge.rightmost, key });
             children.append(&mut new);
-            if level.page == root {
-                return write_interior(file, root, children);
+            let level = level(&children);
+            if edge.page == root {
+                return write_levels(file, TABLE_INTERIOR, root, level);
             }
-            let groups = groups(&children, file.usable);
-            let (first, others) = (&groups[0], &groups[1..]);
-            let kept = &children[first.clone()];
-            file.write_page(level.page, interior_page(file, kept).bytes())?;
+            let groups = level.groups(file.usable);
+            let (first, others) = (groups[0].clone(), &groups[1..]);
+            let last_key = |group: &Range<usize>| children[group.end - 1].key;
+            key = last_key(&first);
+            file.write_page(edge.page, level.page(file, TABLE_INTERIOR, first).bytes())?;
             if others.is_empty() {
                 return Ok(());
             }
-            key = kept[kept.len() - 1].key;
-            new = write_level(file, &children, others)?;
+            let pages = level.write(file, TABLE_INTERIOR, others)?.children.into_iter();
+            let keys = others.iter().map(last_key);
+            new = pages.zip(keys).map(|(page, key)| Child { page, key }).collect();
         }
-        write_interior(file, root, new)
+        write_levels(file, TABLE_INTERIOR, root, level(&new))
     }
 }
 
@@ -188,7 +141,7 @@ mod tests {
             .map(|page| Child { page, key: i64::from(page) * 1_000_003 - 5_000_000 })
             .collect();
         let mut page = vec![7; 512];
-        fill(&mut page, &written, 500);
+        level(&written).fill(&mut page, 500, TABLE_INTERIOR, 0..20);
         let (read, rightmost) = children(&page).unwrap();
         assert_eq!((&read[..], rightmost), (&written[..19], 20));
         assert_eq!(page[500..], [0; 12]);
@@ -201,7 +154,7 @@ mod tests {
         for count in 2..400 {
             let children: Vec<Child> =
                 (1..=count).map(|page| Child { page, key: i64::from(page) * 1_000_000 }).collect();
-            let groups = groups(&children, 512);
+            let groups = level(&children).groups(512);
             assert!(groups.iter().all(|group| group.len() > 1), "{count}");
             assert_eq!(groups.iter().map(ExactSizeIterator::len).sum::<usize>(), count as usize);
         }

@@ -6,16 +6,11 @@ use std::io::BufReader;
 use std::path::Path;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    BinaryType, BinaryViewType, ByteArrayType, ByteViewType, LargeBinaryType, LargeUtf8Type,
-    StringViewType, Utf8Type,
-};
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_buffer::ArrowNativeType;
 use arrow_ipc::reader::StreamReader;
 use arrow_schema::{ArrowError, DataType, Schema};
 
-use super::{DecimalColumn, ReadOptions, Source, SourceInfo};
+use super::{DecimalColumn, Source, SourceInfo};
 use crate::batch::{Batch, RowNumbers};
 use crate::convert::{Decimals, scale};
 use crate::error::{LoadError, Result};
@@ -108,8 +103,6 @@ impl Source for BatchSource<'_> {
         &self.info
     }
 
-    fn begin(&mut self, _options: ReadOptions) {}
-
     fn next(&mut self) -> Result<Option<Batch>> {
         let name = &self.info.name;
         let more =
@@ -199,7 +192,7 @@ fn bytes_of_column(column: &ArrayRef) -> usize {
     match column.data_type() {
         // Of these the library counts what points to the values, however often and wherever it points.
         DataType::Utf8View | DataType::BinaryView | DataType::Dictionary(_, _) => {
-            (0..column.len()).map(lengths(column)).sum()
+            lengths(column).iter().sum()
         }
         _ => {
             let data = column.to_data();
@@ -208,41 +201,27 @@ fn bytes_of_column(column: &ArrayRef) -> usize {
     }
 }
 
-/// Tells the bytes of the value in a row.
-type Lengths<'c> = Box<dyn Fn(usize) -> usize + 'c>;
-
-fn lengths(column: &ArrayRef) -> Lengths<'_> {
-    match column.data_type() {
-        DataType::Utf8 => lengths_by_offsets::<Utf8Type>(column),
-        DataType::LargeUtf8 => lengths_by_offsets::<LargeUtf8Type>(column),
-        DataType::Binary => lengths_by_offsets::<BinaryType>(column),
-        DataType::LargeBinary => lengths_by_offsets::<LargeBinaryType>(column),
-        DataType::Utf8View => lengths_by_views::<StringViewType>(column),
-        DataType::BinaryView => lengths_by_views::<BinaryViewType>(column),
-        DataType::Dictionary(_, _) => lengths_by_keys(column),
-        _ => Box::new(|_| size_of::<i64>()),
-    }
-}
-
-fn lengths_by_offsets<T: ByteArrayType>(column: &ArrayRef) -> Lengths<'_> {
-    let values = column.as_bytes::<T>();
-    Box::new(move |row| values.value_length(row).as_usize())
-}
-
-fn lengths_by_views<T: ByteViewType>(column: &ArrayRef) -> Lengths<'_> {
-    let views = column.as_byte_view::<T>().views();
+/// Returns the bytes of the value in each row.
+fn lengths(column: &ArrayRef) -> Vec<usize> {
     // A view begins with the length, in 32 bits.
-    Box::new(move |row| views[row] as u32 as usize)
-}
-
-fn lengths_by_keys(column: &ArrayRef) -> Lengths<'_> {
-    let dictionary = column.as_any_dictionary();
-    if dictionary.values().is_empty() {
-        return Box::new(|_| 0);
+    let of_view = |view: &u128| *view as u32 as usize;
+    match column.data_type() {
+        DataType::Utf8 => column.as_string::<i32>().offsets().lengths().collect(),
+        DataType::LargeUtf8 => column.as_string::<i64>().offsets().lengths().collect(),
+        DataType::Binary => column.as_binary::<i32>().offsets().lengths().collect(),
+        DataType::LargeBinary => column.as_binary::<i64>().offsets().lengths().collect(),
+        DataType::Utf8View => column.as_string_view().views().iter().map(of_view).collect(),
+        DataType::BinaryView => column.as_binary_view().views().iter().map(of_view).collect(),
+        DataType::Dictionary(_, _) => {
+            let dictionary = column.as_any_dictionary();
+            let of_values = lengths(dictionary.values());
+            if of_values.is_empty() {
+                return vec![0; column.len()];
+            }
+            dictionary.normalized_keys().iter().map(|key| of_values[*key]).collect()
+        }
+        _ => vec![size_of::<i64>(); column.len()],
     }
-    let keys = dictionary.normalized_keys();
-    let length = lengths(dictionary.values());
-    Box::new(move |row| length(keys[row]))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use arrow_array::builder::{BinaryBuilder, Float64Builder, Int64Builder, StringBu
 use arrow_array::{ArrayRef, NullArray};
 use engine::ValueRef;
 
+use super::Storing;
 use super::number::EXACT;
 use crate::affinity::Affinity;
 use crate::batch::{Batch, Malformed, RowNumbers, record_batch};
@@ -17,7 +18,7 @@ use crate::error::{Fault, Result};
 /// Gathers rows into batches.
 pub(super) struct BatchBuilder {
     names: Vec<String>,
-    affinities: Vec<Affinity>,
+    storing: Vec<Storing>,
     columns: Vec<ColumnBuilder>,
     /// Rows in the current batch.
     pub(super) rows: usize,
@@ -40,10 +41,10 @@ pub(crate) enum ColumnBuilder {
 
 impl BatchBuilder {
     /// `before` is the number of the row before the first one.
-    pub(super) fn new(names: &[String], affinities: &[Affinity], before: u64) -> BatchBuilder {
+    pub(super) fn new(names: &[String], storing: &[Storing], before: u64) -> BatchBuilder {
         BatchBuilder {
             names: names.to_vec(),
-            affinities: affinities.to_vec(),
+            storing: storing.to_vec(),
             columns: names.iter().map(|_| ColumnBuilder::Nulls(0)).collect(),
             rows: 0,
             numbers: RowNumbers { first: before + 1, left_out: Vec::new(), of: Vec::new() },
@@ -96,7 +97,7 @@ impl BatchBuilder {
         if self.rows == 0 && self.malformed.is_empty() {
             return Ok(());
         }
-        let fresh = BatchBuilder::new(&self.names, &self.affinities, self.number);
+        let fresh = BatchBuilder::new(&self.names, &self.storing, self.number);
         let full = std::mem::replace(self, fresh);
         let columns = full.columns.into_iter().map(ColumnBuilder::finish).collect();
         let batch = Batch {
@@ -116,8 +117,7 @@ impl BatchBuilder {
     }
 
     fn affinity(&self, column: usize) -> Affinity {
-        // Where the affinity is not known, values are kept as they are.
-        self.affinities.get(column).copied().unwrap_or(Affinity::Blob)
+        Storing::of(&self.storing, column).affinity
     }
 }
 
@@ -229,7 +229,7 @@ mod tests {
     use arrow_schema::DataType;
 
     fn gathered(affinity: Affinity, values: &[ValueRef<'_>]) -> Vec<(DataType, usize)> {
-        let mut builder = BatchBuilder::new(&["a".to_owned()], &[affinity], 0);
+        let mut builder = BatchBuilder::new(&["a".to_owned()], &[Storing::declared(affinity)], 0);
         for value in values {
             builder.push("test", &[*value]).unwrap();
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use engine::{Connection, Library, OpenFlags, Statement, Step, Value, ValueRef};
@@ -11,8 +11,7 @@ use engine::{Connection, Library, OpenFlags, Statement, Step, Value, ValueRef};
 use super::batch_builder::BatchBuilder;
 use super::text::receive;
 use super::view::positions;
-use super::{ReadOptions, Source, SourceInfo};
-use crate::affinity::Affinity;
+use super::{ReadOptions, Source, SourceInfo, Storing};
 use crate::batch::Batch;
 use crate::error::{Fault, LoadError, Result};
 use crate::schema::{any_is_strict, texts};
@@ -91,7 +90,7 @@ impl DatabaseSource {
             input: name.clone(),
             names: columns.iter().map(|column| column.name.clone()).collect(),
             bytes: std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
-            affinities: Vec::new(),
+            columns: Vec::new(),
             query,
         };
         Ok(DatabaseSource {
@@ -207,8 +206,8 @@ const AHEAD: usize = 2;
 struct Batches {
     /// The name of the input.
     input: String,
-    /// Asks for one more, where they are not read ahead.
-    orders: Option<Sender<()>>,
+    /// Asks for one more.
+    orders: Sender<()>,
     received: Receiver<Message>,
     stop: Arc<AtomicBool>,
 }
@@ -222,22 +221,22 @@ struct Reading {
     /// The length of the file.
     bytes: u64,
     names: Vec<String>,
-    affinities: Vec<Affinity>,
+    columns: Vec<Storing>,
     query: String,
 }
 
 /// Where batches go.
 struct Outlet {
-    batches: SyncSender<Message>,
-    /// Whose orders are waited for before a batch is read.
-    orders: Option<Receiver<()>>,
+    batches: Sender<Message>,
+    /// An order is waited for before a batch is read.
+    orders: Receiver<()>,
     stop: Arc<AtomicBool>,
 }
 
 impl Outlet {
     /// Waits until a batch is wanted; false where none is any more.
     fn wait(&self) -> bool {
-        self.orders.as_ref().is_none_or(|orders| orders.recv().is_ok())
+        self.orders.recv().is_ok()
     }
 
     /// Sends a batch and waits until another one is wanted; false where none is any more.
@@ -251,10 +250,8 @@ impl Outlet {
 impl Batches {
     /// Returns the next batch; `None` at the end, or after a stop.
     fn next(&self) -> Result<Option<Batch>> {
-        if let Some(orders) = &self.orders {
-            // A reader that has ended sends nothing more.
-            let _ = orders.send(());
-        }
+        // A reader that has ended sends nothing more.
+        let _ = self.orders.send(());
         receive(&self.received, &self.stop, &self.input)?.unwrap_or(Ok(None))
     }
 }
@@ -264,14 +261,13 @@ impl Reading {
     /// ends when the receiver of batches is gone.
     fn start(mut self, connection: Connection, options: ReadOptions) -> Batches {
         let ReadOptions { on_demand, stop, .. } = options;
-        self.affinities = options.affinities;
-        let (sender, received) = sync_channel(AHEAD);
+        self.columns = options.columns;
+        let (batches, received) = channel();
         let (orders, ordered) = channel();
-        let outlet = Outlet {
-            batches: sender,
-            orders: on_demand.then_some(ordered),
-            stop: Arc::clone(&stop),
-        };
+        let ahead = if on_demand { 0 } else { AHEAD };
+        // The receiver is here.
+        let _ = (0..ahead).try_for_each(|_| orders.send(()));
+        let outlet = Outlet { batches, orders: ordered, stop: Arc::clone(&stop) };
         let input = self.input.clone();
         std::thread::spawn(move || {
             let end = self.read(&connection, &outlet);
@@ -279,7 +275,7 @@ impl Reading {
             // The receiver may be gone.
             let _ = outlet.batches.send(end.map(|()| None));
         });
-        Batches { input, orders: on_demand.then_some(orders), received, stop }
+        Batches { input, orders, received, stop }
     }
 
     /// Sends batches until the end, an error, or until the receiver is gone.
@@ -288,7 +284,7 @@ impl Reading {
             return Ok(());
         }
         let mut statement = connection.prepare(&self.query)?;
-        let mut builder = BatchBuilder::new(&self.names, &self.affinities, 0);
+        let mut builder = BatchBuilder::new(&self.names, &self.columns, 0);
         let mut bytes = 0;
         while statement.step()? == Step::Row {
             // A batch ends when there is a row for the next one, so that the last one is known as such.
@@ -355,6 +351,7 @@ fn is_full(builder: &BatchBuilder, bytes: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::affinity::Affinity;
     use std::path::PathBuf;
 
     fn library() -> Arc<Library> {
@@ -485,9 +482,9 @@ mod tests {
 
     #[test]
     fn a_thread_that_dies_is_not_the_end_of_the_rows() {
-        let (sender, received) = sync_channel(AHEAD);
+        let (sender, received) = channel();
         let batches =
-            Batches { input: "a.db".to_owned(), orders: None, received, stop: Arc::default() };
+            Batches { input: "a.db".to_owned(), orders: channel().0, received, stop: Arc::default() };
         sender.send(Ok(None)).unwrap();
         drop(sender);
         assert!(batches.next().unwrap().is_none());

@@ -21,13 +21,37 @@ pub enum Typing {
     Unseen,
 }
 
+/// How a column will be stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Storing {
+    /// Its affinity in the table.
+    pub affinity: Affinity,
+    /// Where its type comes from.
+    pub typing: Typing,
+}
+
+impl Storing {
+    /// Describes a column of this affinity, whose type is declared.
+    pub fn declared(affinity: Affinity) -> Storing {
+        Storing { affinity, typing: Typing::Declared }
+    }
+
+    /// Returns the description of a column; where it is not known, values are kept as they are.
+    pub(crate) fn of(columns: &[Storing], column: usize) -> Storing {
+        columns.get(column).copied().unwrap_or(Storing::declared(Affinity::Blob))
+    }
+
+    /// Returns whether the column holds numbers by its type.
+    pub(crate) fn is_of_numbers(self) -> bool {
+        !matches!(self.affinity, Affinity::Text | Affinity::Blob)
+    }
+}
+
 /// How a source is read.
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
-    /// The affinities of the columns in the table.
-    pub affinities: Vec<Affinity>,
-    /// Where the types of the columns come from; columns that are missing here have declared types.
-    pub typing: Vec<Typing>,
+    /// How its columns will be stored.
+    pub columns: Vec<Storing>,
     /// Whether the rows can be read again, with types and keys of all rows.
     pub is_reopenable: bool,
     /// Whether nothing is read ahead: rows are read and parsed only while [`Source::next`](super::Source::next) waits for them, so that a
@@ -40,8 +64,9 @@ pub struct ReadOptions {
 
 impl ReadOptions {
     /// Returns the options for columns of these affinities, with declared types.
-    pub fn new(affinities: impl Into<Vec<Affinity>>) -> ReadOptions {
-        ReadOptions { affinities: affinities.into(), ..ReadOptions::default() }
+    pub fn new(affinities: impl IntoIterator<Item = Affinity>) -> ReadOptions {
+        let columns = affinities.into_iter().map(Storing::declared).collect();
+        ReadOptions { columns, ..ReadOptions::default() }
     }
 }
 

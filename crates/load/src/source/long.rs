@@ -9,10 +9,9 @@ use engine::{Columns, ValueRef};
 use super::batch_builder::BatchBuilder;
 use super::several::widen;
 use super::view::positions;
-use super::{ReadOptions, Reopen, Seen, Source, SourceInfo, Typing};
-use crate::affinity::Affinity;
+use super::{ReadOptions, Reopen, Seen, Source, SourceInfo, Storing};
 use crate::batch::{Batch, RowNumbers, record_batch};
-use crate::batch_conversion::convert_batch;
+use crate::batch_conversion::next_converted;
 use crate::cells::Rows;
 use crate::error::{LoadError, Result};
 use crate::sql::unique;
@@ -111,25 +110,19 @@ impl Source for Long {
     }
 
     fn begin(&mut self, options: ReadOptions) {
-        let columns = self.source.columns().len();
-        let value = self.info.columns.len() - 1;
-        let mut affinities = vec![Affinity::Text; columns];
-        let mut typing = vec![Typing::Declared; columns];
-        let all =
-            self.ids.iter().copied().zip(0..).chain(self.others.iter().map(|at| (*at, value)));
-        for (at, column) in all {
-            affinities[at] = options.affinities.get(column).copied().unwrap_or(Affinity::Blob);
-            typing[at] = options.typing.get(column).copied().unwrap_or(Typing::Declared);
+        // The values are in the last column.
+        let value = Storing::of(&options.columns, self.info.columns.len() - 1);
+        let mut columns = vec![value; self.source.columns().len()];
+        for (column, at) in self.ids.iter().enumerate() {
+            columns[*at] = Storing::of(&options.columns, column);
         }
-        self.source.begin(ReadOptions { affinities, typing, ..options });
+        self.source.begin(ReadOptions { columns, ..options });
     }
 
     fn next(&mut self) -> Result<Option<Batch>> {
         while self.ready.is_empty() {
-            let Some(batch) = self.source.next()? else { return Ok(None) };
-            for batch in convert_batch(self.name(), self.info.decimals_as, batch)? {
-                self.add(batch)?;
-            }
+            let Some(batch) = next_converted(&mut *self.source)? else { return Ok(None) };
+            self.add(batch)?;
         }
         Ok(self.ready.pop_front())
     }

@@ -34,7 +34,9 @@ pub(crate) use database::{columns, query};
 pub use dates::{DateOrder, Dates};
 pub use encoding::Encoding;
 pub use format::Format;
-pub use info::{DateColumn, Deciding, DecimalColumn, ReadOptions, Seen, SourceInfo, Typing};
+pub use info::{
+    DateColumn, Deciding, DecimalColumn, ReadOptions, Seen, SourceInfo, Storing, Typing,
+};
 pub use input::Input;
 pub use json_lines::{JsonLinesSource, JsonOptions};
 pub use locations::{Locations, RowLocation, Unit};
@@ -80,7 +82,7 @@ pub trait Source: Send {
     }
 
     /// Begins to read, before the first batch. Without this call the options are the default ones.
-    fn begin(&mut self, options: ReadOptions);
+    fn begin(&mut self, _options: ReadOptions) {}
 
     /// Returns the next rows; `None` at the end.
     ///

@@ -38,16 +38,22 @@ pub(crate) fn is_number_to_sqlite(text: &[u8]) -> bool {
 /// Returns the integer of 64 bits that a text is, if it is nothing but a sign and at most 19 digits.
 #[inline]
 pub(crate) fn integer(text: &[u8]) -> Option<i64> {
-    let (negative, digits) = match text {
-        [b'-', digits @ ..] => (true, digits),
-        digits => (false, digits),
-    };
+    let (negative, digits) = signed(text);
     let value = match digits.len() {
         4..=8 => integer_of_eight(digits)?,
         1..=18 => integer_of_digits(digits)?,
         _ => return long_integer(text, digits),
     };
     Some(if negative { -value } else { value })
+}
+
+/// Returns whether a minus stands before a number, and what follows it.
+#[inline]
+fn signed(text: &[u8]) -> (bool, &[u8]) {
+    match text {
+        [b'-', unsigned @ ..] => (true, unsigned),
+        unsigned => (false, unsigned),
+    }
 }
 
 /// Returns the number that up to 18 digits are.
@@ -108,10 +114,7 @@ const EXACT_POWERS: [f64; 16] =
 /// accurately", 1990).
 #[inline]
 pub(crate) fn short_decimal(text: &[u8]) -> Option<f64> {
-    let (negative, unsigned) = match text {
-        [b'-', unsigned @ ..] => (true, unsigned),
-        unsigned => (false, unsigned),
-    };
+    let (negative, unsigned) = signed(text);
     let (mut value, mut digits, mut behind_point) = (0_u64, 0, None);
     for byte in unsigned {
         match byte {
@@ -201,10 +204,7 @@ const fn reciprocal(divisor: u128) -> u128 {
 /// certainly reads the same.
 #[inline]
 pub(crate) fn decimal(text: &[u8]) -> Option<f64> {
-    let (is_negative, unsigned) = match text {
-        [b'-', unsigned @ ..] => (true, unsigned),
-        unsigned => (false, unsigned),
-    };
+    let (is_negative, unsigned) = signed(text);
     let (digits, exponent) = digits(unsigned)?;
     let value = nearest(digits, exponent)?.value;
     Some(if is_negative { -value } else { value })
@@ -213,10 +213,7 @@ pub(crate) fn decimal(text: &[u8]) -> Option<f64> {
 /// Returns the same, if the digits can be had again from the number.
 #[inline]
 pub(crate) fn kept_decimal(text: &[u8]) -> Option<f64> {
-    let (is_negative, unsigned) = match text {
-        [b'-', unsigned @ ..] => (true, unsigned),
-        unsigned => (false, unsigned),
-    };
+    let (is_negative, unsigned) = signed(text);
     let (digits, exponent) = digits(unsigned)?;
     let nearest = nearest(digits, exponent)?;
     let is_kept = nearest.keeps_digits && has_usual_exponent(text);

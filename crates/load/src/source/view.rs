@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, NullArray, StringArray};
 
-use super::{ReadOptions, Reopen, Seen, Source, SourceInfo, Typing};
+use super::{ReadOptions, Reopen, Seen, Source, SourceInfo, Storing};
 use crate::affinity::Affinity;
 use crate::batch::{Batch, record_batch};
 use crate::error::{LoadError, Result};
@@ -129,22 +129,15 @@ impl Source for View {
     }
 
     fn begin(&mut self, options: ReadOptions) {
-        let columns = self.source.columns().len();
-        let mut of_source = ReadOptions {
-            // Columns that are not selected are not parsed.
-            affinities: vec![Affinity::Text; columns],
-            typing: vec![Typing::Declared; columns],
-            ..options
-        };
-        let at = |(at, value)| Option::zip(at, Some(value));
-        for (at, affinity) in self.order.iter().copied().zip(options.affinities).filter_map(at) {
-            of_source.affinities[at] = affinity;
+        // Columns that are not selected are not parsed.
+        let not_selected = Storing::declared(Affinity::Text);
+        let mut columns = vec![not_selected; self.source.columns().len()];
+        for (at, storing) in self.order.iter().zip(options.columns) {
+            if let Some(at) = at {
+                columns[*at] = storing;
+            }
         }
-        let at = |(at, value)| Option::zip(at, Some(value));
-        for (at, typing) in self.order.iter().copied().zip(options.typing).filter_map(at) {
-            of_source.typing[at] = typing;
-        }
-        self.source.begin(of_source);
+        self.source.begin(ReadOptions { columns, ..options });
     }
 
     fn next(&mut self) -> Result<Option<Batch>> {

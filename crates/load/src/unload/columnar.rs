@@ -9,11 +9,10 @@ use arrow_array::{
 };
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use engine::{Connection, Value, ValueRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use values::calendar::day;
 
@@ -151,14 +150,6 @@ fn new_columns(schema: &SchemaRef) -> Vec<ColumnBuilder> {
     schema.fields().iter().map(|_| ColumnBuilder::Nulls(0)).collect()
 }
 
-fn of_arrow(error: ArrowError) -> io::Error {
-    io::Error::other(error)
-}
-
-fn of_parquet(error: ParquetError) -> io::Error {
-    io::Error::other(error)
-}
-
 impl ColumnarWriter {
     pub(super) fn new(
         output: Output,
@@ -170,20 +161,20 @@ impl ColumnarWriter {
             || IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD));
         let encoder = match format {
             OutputFormat::Arrow => {
-                let options = options().map_err(of_arrow)?;
+                let options = options().map_err(io::Error::other)?;
                 let writer = FileWriter::try_new_with_options(output, schema, options);
-                Encoder::File(Box::new(writer.map_err(of_arrow)?))
+                Encoder::File(Box::new(writer.map_err(io::Error::other)?))
             }
             OutputFormat::ArrowStream => {
-                let options = options().map_err(of_arrow)?;
+                let options = options().map_err(io::Error::other)?;
                 let writer = StreamWriter::try_new_with_options(output, schema, options);
-                Encoder::Stream(Box::new(writer.map_err(of_arrow)?))
+                Encoder::Stream(Box::new(writer.map_err(io::Error::other)?))
             }
             _ => {
                 let compression = Compression::ZSTD(ZstdLevel::default());
                 let properties = WriterProperties::builder().set_compression(compression).build();
                 let writer = ArrowWriter::try_new(output, Arc::clone(schema), Some(properties));
-                Encoder::Parquet(Box::new(writer.map_err(of_parquet)?))
+                Encoder::Parquet(Box::new(writer.map_err(io::Error::other)?))
             }
         };
         Ok(ColumnarWriter {
@@ -226,34 +217,30 @@ impl ColumnarWriter {
         let fields = self.schema.fields().iter();
         let columns = columns.into_iter().zip(fields);
         let columns = columns.map(|(column, field)| finished(column, field.data_type())).collect();
-        let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(of_arrow)?;
+        let batch =
+            RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(io::Error::other)?;
         (self.rows, self.bytes) = (0, 0);
         match &mut self.encoder {
             Encoder::Parquet(writer) => {
-                writer.write(&batch).map_err(of_parquet)?;
+                writer.write(&batch).map_err(io::Error::other)?;
                 if writer.in_progress_size() >= self.group {
-                    writer.flush().map_err(of_parquet)
+                    writer.flush().map_err(io::Error::other)
                 } else {
                     Ok(())
                 }
             }
-            Encoder::File(writer) => writer.write(&batch).map_err(of_arrow),
-            Encoder::Stream(writer) => writer.write(&batch).map_err(of_arrow),
+            Encoder::File(writer) => writer.write(&batch).map_err(io::Error::other),
+            Encoder::Stream(writer) => writer.write(&batch).map_err(io::Error::other),
         }
     }
 
-    pub(super) fn finish(mut self) -> io::Result<Output> {
+    pub(super) fn finish(mut self) -> io::Result<()> {
         self.end_batch()?;
-        match self.encoder {
-            Encoder::Parquet(writer) => writer.into_inner().map_err(of_parquet),
-            Encoder::File(mut writer) => {
-                writer.finish().map_err(of_arrow)?;
-                writer.into_inner().map_err(of_arrow)
-            }
-            Encoder::Stream(mut writer) => {
-                writer.finish().map_err(of_arrow)?;
-                writer.into_inner().map_err(of_arrow)
-            }
-        }
+        let output = match self.encoder {
+            Encoder::Parquet(writer) => writer.into_inner().map_err(io::Error::other),
+            Encoder::File(writer) => writer.into_inner().map_err(io::Error::other),
+            Encoder::Stream(writer) => writer.into_inner().map_err(io::Error::other),
+        };
+        output?.finish()
     }
 }

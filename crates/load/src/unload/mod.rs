@@ -271,19 +271,7 @@ fn folder(statement: &Statement<'_, '_>, folders: &[String], first: i32) -> Resu
 /// Returns a text as a part of a path, with other characters as in URLs.
 fn escaped(text: &str) -> String {
     let part = |c: char| match c {
-        '/'
-        | '\\'
-        | '%'
-        | '='
-        | ':'
-        | '*'
-        | '?'
-        | '"'
-        | '<'
-        | '>'
-        | '|'
-        | '\0'..='\x1f'
-        | '\x7f' => {
+        _ if c.is_ascii_control() || "/\\%=:*?\"<>|".contains(c) => {
             format!("%{:02X}", u32::from(c))
         }
         c => c.to_string(),
@@ -414,14 +402,13 @@ impl Files<'_> {
 
     /// Ends the current file.
     fn end(&mut self) -> Result<()> {
-        let output = match self.writer.take() {
+        let written = match self.writer.take() {
             Some(Writer::Text(writer)) => writer.finish(),
             Some(Writer::Columnar(writer)) => writer.finish(),
             None => return Ok(()),
         };
         self.rows = 0;
-        let ended = output.and_then(Output::finish).and_then(|sink| self.place.end(sink));
-        ended.map_err(LoadError::write(self.place.path()))
+        written.and_then(|()| self.place.end()).map_err(LoadError::write(self.place.path()))
     }
 
     /// Ends the last file, which there is even without a row, and moves all to their places; returns them and their bytes.

@@ -19,6 +19,8 @@ pub(super) struct OutputFiles {
     path: Option<PathBuf>,
     done: Vec<(TempPath, PathBuf)>,
     current: PathBuf,
+    /// The current file, unless rows go to standard output.
+    file: Option<Unfinished>,
     /// The folder of the current file, below that of the path.
     pub(super) folder: PathBuf,
     /// Bytes of the current file so far, and of the ones before.
@@ -39,7 +41,7 @@ impl OutputFiles {
         let path = request.output.clone();
         let current = path.clone().unwrap_or_else(|| "standard output".into());
         let (done, folder, bytes) = (Vec::new(), PathBuf::new(), Arc::default());
-        Ok(OutputFiles { path, done, current, folder, bytes, before: 0 })
+        Ok(OutputFiles { path, done, current, file: None, folder, bytes, before: 0 })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -53,8 +55,8 @@ impl OutputFiles {
     /// Begins the next file.
     pub(super) fn begin(&mut self, request: &Unload) -> Result<Output> {
         self.before += self.bytes.swap(0, Ordering::Relaxed);
-        let sink = match &self.path {
-            None => Sink::Standard(io::stdout()),
+        let to: Box<dyn Write + Send> = match &self.path {
+            None => Box::new(io::stdout()),
             Some(path) => {
                 let number = self.done.len() as u64 + 1;
                 self.current = match request.split {
@@ -68,13 +70,15 @@ impl OutputFiles {
                 check_free(&self.current, request)?;
                 // In the folder that is there; by its number none of these files is taken for a leftover.
                 let unfinished = if number > 1 { part(path, number) } else { path.clone() };
-                let file =
-                    Unfinished::next_to(&unfinished).map_err(LoadError::write(&self.current))?;
-                Sink::File(file)
+                let unwritable = LoadError::write(&self.current);
+                let file = Unfinished::next_to(&unfinished).map_err(&unwritable)?;
+                let writer = file.writer().map_err(unwritable)?;
+                self.file = Some(file);
+                Box::new(writer)
             }
         };
         let counted =
-            BufWriter::with_capacity(BUFFER, Counted { sink, bytes: Arc::clone(&self.bytes) });
+            BufWriter::with_capacity(BUFFER, Counted { to, bytes: Arc::clone(&self.bytes) });
         let output = match request.form.compression {
             Compression::None => Ok(Output::Plain(counted)),
             Compression::Gzip => {
@@ -86,8 +90,8 @@ impl OutputFiles {
     }
 
     /// Keeps a file that is complete, and closes it: there may be more of them than a process may have open.
-    pub(super) fn end(&mut self, sink: Sink) -> io::Result<()> {
-        if let Sink::File(file) = sink {
+    pub(super) fn end(&mut self) -> io::Result<()> {
+        if let Some(file) = self.file.take() {
             file.sync()?;
             self.done.push((file.closed(), self.current.clone()));
         }
@@ -150,33 +154,21 @@ fn check_free(path: &Path, request: &Unload) -> Result<()> {
 /// Bytes that are written at a time.
 const BUFFER: usize = 256 << 10;
 
-/// A file, or standard output.
-pub(super) enum Sink {
-    File(Unfinished),
-    Standard(io::Stdout),
-}
-
 /// Counts what is written.
 pub(super) struct Counted {
-    sink: Sink,
+    to: Box<dyn Write + Send>,
     bytes: Arc<AtomicU64>,
 }
 
 impl Write for Counted {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = match &mut self.sink {
-            Sink::File(file) => file.write(bytes),
-            Sink::Standard(output) => output.write(bytes),
-        }?;
+        let count = self.to.write(bytes)?;
         self.bytes.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match &mut self.sink {
-            Sink::File(file) => file.flush(),
-            Sink::Standard(output) => output.flush(),
-        }
+        self.to.flush()
     }
 }
 
@@ -189,14 +181,13 @@ pub(super) enum Output {
 
 impl Output {
     /// Writes the end.
-    pub(super) fn finish(self) -> io::Result<Sink> {
+    pub(super) fn finish(self) -> io::Result<()> {
         let mut buffered = match self {
             Output::Plain(buffered) => buffered,
             Output::Gzip(encoder) => encoder.finish()?,
             Output::Zstd(encoder) => encoder.finish()?,
         };
-        buffered.flush()?;
-        buffered.into_inner().map(|counted| counted.sink).map_err(io::IntoInnerError::into_error)
+        buffered.flush()
     }
 }
 

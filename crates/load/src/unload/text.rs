@@ -106,11 +106,11 @@ impl TextWriter {
         self.output.write_all(&self.line)
     }
 
-    pub(super) fn finish(mut self) -> io::Result<Output> {
+    pub(super) fn finish(mut self) -> io::Result<()> {
         if self.format == OutputFormat::Json {
             self.output.write_all(b"\n]\n")?;
         }
-        Ok(self.output)
+        self.output.finish()
     }
 }
 

@@ -139,7 +139,7 @@ struct Recorded {
 fn record(scene: &Scene) -> Recorded {
     let folder = tempfile::tempdir().unwrap();
     let library = library();
-    let recording = RecordingVfs::register(&library).unwrap();
+    let recording = RecordingVfs::register(&library, None).unwrap();
     let path = folder.path().join("db");
     open(&library, &path).execute(&scene.before).unwrap();
     let before = std::fs::read(&path).unwrap();

@@ -35,7 +35,7 @@ fn the_table_names_each_mutation_once_and_says_what_has_to_notice_it() {
 fn syncs(engine: engine::Library) -> u64 {
     let engine = Arc::new(engine);
     let folder = tempfile::tempdir().unwrap();
-    let counting = engine::vfs::CountingVfs::register(&engine).unwrap();
+    let counting = engine::vfs::CountingVfs::register(&engine, None).unwrap();
     let database = folder.path().join("db");
     let connection =
         Connection::open(&engine, &database, OpenFlags::default(), Some(counting.name())).unwrap();

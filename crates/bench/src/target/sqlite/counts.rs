@@ -68,7 +68,7 @@ impl Counts {
     /// Stops counting file operations until [`Counts::resume`], after noting these connections.
     pub(crate) fn pause(&mut self, connections: &[Connection]) -> Result<()> {
         let now = self.counter.counts();
-        for (name, value) in file_metrics(&now.since(&self.before)) {
+        for (name, value) in file_metrics(&(now - self.before)) {
             *self.metrics.entry(name).or_default() += value;
         }
         self.before = now;

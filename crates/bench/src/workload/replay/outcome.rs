@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use engine::{EngineError, ErrorKind};
+use engine::{EngineError, SqliteError, ffi};
 use lab::trial::ReadBack;
 use serde::{Deserialize, Serialize};
 use trace::{Call, Values};
@@ -41,8 +41,9 @@ pub(super) struct CallOutcome {
 impl CallOutcome {
     /// Returns whether another connection's lock was in the way.
     pub(super) fn is_busy(&self) -> bool {
-        let kind = self.error.as_ref().and_then(EngineError::as_sqlite);
-        kind.is_some_and(|error| matches!(error.kind(), ErrorKind::Busy | ErrorKind::Locked))
+        let error = self.error.as_ref().and_then(EngineError::as_sqlite);
+        let code = error.map(SqliteError::primary);
+        matches!(code, Some(ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED))
     }
 
     fn code(&self) -> i32 {

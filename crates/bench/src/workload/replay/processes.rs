@@ -225,7 +225,7 @@ fn execute_spec(
 ) -> Result<ProcessReport> {
     let library = Arc::new(Library::load(&Source::from_str(&spec.engine)?)?);
     let counter =
-        spec.counting.then(|| CountingVfs::register(&library).map(Arc::new)).transpose()?;
+        spec.counting.then(|| CountingVfs::register(&library, None).map(Arc::new)).transpose()?;
     let trial = Trial { counter, ..Trial::detached(&spec.settings, &library, &spec.directory) };
     let mut recording = Recording::of(&source::open(&spec.trace)?, &spec.trace, &spec.directory)?;
     recording.confine(&spec.settings);

@@ -15,9 +15,10 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 
 use super::arrow::{BATCH_BYTES, BATCH_ROWS, Parts, columns_of, info_of_schema};
+use super::dates::has_texts;
 use super::format::{ARROW, PARQUET, beginning};
 use super::view::positions;
-use super::{ReadOptions, Seen, Source, SourceInfo};
+use super::{Seen, Source, SourceInfo};
 use crate::batch::Batch;
 use crate::convert::Decimals;
 use crate::error::{LoadError, Result};
@@ -146,14 +147,6 @@ fn arrow_ipc(
     Ok(ColumnarSource::new(name, &schema, batches, extent, (total_bytes, decimals)))
 }
 
-fn is_text(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
-        DataType::Dictionary(_, values) => is_text(values),
-        _ => false,
-    }
-}
-
 /// Returns the rows of a batch, if `rows` have this number of bytes.
 fn rows_at_a_time(rows: usize, bytes: usize) -> usize {
     let of_row = (bytes / rows.max(1)).max(1);
@@ -172,7 +165,7 @@ impl ColumnarSource {
         let mut info = info_of_schema(name, schema, decimals);
         let seen = types().map(|kind| Seen {
             is_typed: *kind != DataType::Null,
-            is_text: is_text(kind),
+            is_text: has_texts(kind),
             ..Seen::default()
         });
         info.seen = seen.collect();
@@ -195,8 +188,6 @@ impl Source for ColumnarSource {
     fn info(&self) -> &SourceInfo {
         &self.info
     }
-
-    fn begin(&mut self, _options: ReadOptions) {}
 
     fn next(&mut self) -> Result<Option<Batch>> {
         let name = &*self.info.name;

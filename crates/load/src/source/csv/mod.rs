@@ -153,8 +153,7 @@ fn read_header(input: Input, options: CsvOptions) -> Result<(Text, Reader)> {
         further: 0,
         header_line: Vec::new(),
         has_blanks: false,
-        affinities: Vec::new(),
-        typing: Vec::new(),
+        columns: Vec::new(),
         encoding: input.encoding(),
         notes,
     };

@@ -23,7 +23,7 @@ use crate::source::number::{
     has_leading_zero, integer, is_number_to_sqlite, kept_decimal, real, short_decimal,
 };
 use crate::source::text::{Parsed, TextFormat};
-use crate::source::{ReadOptions, Typing, Unit};
+use crate::source::{ReadOptions, Storing, Typing, Unit};
 
 /// How to read a CSV text whose columns are known.
 pub struct Reader {
@@ -42,9 +42,7 @@ pub struct Reader {
     /// Whether blanks stand next to every delimiter.
     pub(super) has_blanks: bool,
     /// How the columns will be stored; empty where that is not known.
-    pub(super) affinities: Vec<Affinity>,
-    /// Where their types come from; declared where that is not known.
-    pub(super) typing: Vec<Typing>,
+    pub(super) columns: Vec<Storing>,
     /// The name of the encoding that the text was in.
     pub(super) encoding: &'static str,
     pub(super) notes: Notes,
@@ -52,8 +50,7 @@ pub struct Reader {
 
 impl TextFormat for Reader {
     fn begin(&mut self, options: &ReadOptions) {
-        self.affinities.clone_from(&options.affinities);
-        self.typing.clone_from(&options.typing);
+        self.columns.clone_from(&options.columns);
     }
 
     fn unit(&self) -> Unit {
@@ -271,56 +268,55 @@ impl<'r> Block<'r> {
     /// A column, parsed if every text is what the affinity wants and parsing gives what SQLite would
     /// have made of it; otherwise texts, which SQLite's affinity then turns into the same.
     fn column(&self, column: usize, rows: usize) -> Result<ArrayRef, TypeMismatch> {
-        let typing = self.reader.typing.get(column).copied().unwrap_or(Typing::Declared);
+        let Storing { affinity, typing } = self.storing(column);
         let number = self.reader.options.number;
-        let parsed = match (self.reader.affinities.get(column), typing, number) {
-            (Some(Affinity::Integer | Affinity::Numeric), _, Some(form)) => {
+        let parsed = match (affinity, typing, number) {
+            (Affinity::Integer | Affinity::Numeric, _, Some(form)) => {
                 self.integers(column, rows, |text| kept(&form.plain(text)?, integer))
             }
-            (Some(Affinity::Real), _, Some(form)) => {
+            (Affinity::Real, _, Some(form)) => {
                 self.reals(column, rows, |text| kept_real(&form.plain(text)?))
             }
-            (Some(Affinity::Integer | Affinity::Numeric), Typing::Declared, None) => {
+            (Affinity::Integer | Affinity::Numeric, Typing::Declared, None) => {
                 self.integers(column, rows, integer)
             }
-            (Some(Affinity::Integer | Affinity::Numeric), _, None) => {
+            (Affinity::Integer | Affinity::Numeric, _, None) => {
                 self.integers(column, rows, |text| kept(text, integer))
             }
-            (Some(Affinity::Real), Typing::Declared, None) => self.reals(column, rows, real),
-            (Some(Affinity::Real), _, None) => self.reals(column, rows, kept_real),
-            (Some(Affinity::Text | Affinity::Blob) | None, _, _) => None,
+            (Affinity::Real, Typing::Declared, None) => self.reals(column, rows, real),
+            (Affinity::Real, _, None) => self.reals(column, rows, kept_real),
+            (Affinity::Text | Affinity::Blob, _, _) => None,
         };
         if let Some(array) = parsed {
             return Ok(array);
         }
-        match self.mismatch(column, typing) {
+        match self.mismatch(column) {
             Some(mismatch) => Err(mismatch),
             None => Ok(self.texts(column, rows)),
         }
     }
 
-    /// Returns whether a column holds numbers by its type.
-    fn is_number(&self, column: usize) -> bool {
-        let affinity = self.reader.affinities.get(column);
-        affinity.is_some_and(|affinity| !matches!(affinity, Affinity::Text | Affinity::Blob))
+    fn storing(&self, column: usize) -> Storing {
+        Storing::of(&self.reader.columns, column)
     }
 
     /// Returns the first value of a column of texts that does not fit the column's type, where that was chosen
     /// from the first rows; or that is a number only if it is not written as numbers are said to be.
-    fn mismatch(&self, column: usize, typing: Typing) -> Option<TypeMismatch> {
-        let affinity = *self.reader.affinities.get(column)?;
+    fn mismatch(&self, column: usize) -> Option<TypeMismatch> {
+        let storing = self.storing(column);
+        let (affinity, is_number) = (storing.affinity, storing.is_of_numbers());
         let text = |field| unescaped(self.bytes, field, self.reader.dialect);
         let fields = self.fields(column).enumerate();
         let mut values = fields.filter(|(_, field)| !self.reader.is_null(self.bytes, *field));
-        let (row, fault) = match (typing, self.reader.options.number) {
+        let (row, fault) = match (storing.typing, self.reader.options.number) {
             (Typing::Unseen, _) => (values.next()?.0, Fault::Unseen),
-            (_, Some(form)) if self.is_number(column) => {
+            (_, Some(form)) if is_number => {
                 let is_other =
                     |text: &[u8]| form.plain(text).is_none() && is_number_to_sqlite(text);
                 let (row, field) = values.find(|(_, field)| is_other(&text(*field)))?;
                 (row, Fault::changed(affinity, &text(field)))
             }
-            (Typing::Sampled, None) if self.is_number(column) => {
+            (Typing::Sampled, None) if is_number => {
                 let (row, field) =
                     values.find(|(_, field)| is_changed_by(affinity, &text(*field)))?;
                 (row, Fault::changed(affinity, &text(field)))
@@ -380,7 +376,7 @@ impl<'r> Block<'r> {
     fn texts(&self, column: usize, rows: usize) -> ArrayRef {
         let length = self.fields(column).map(|field| field.range().len()).sum();
         let mut values = Texts::new(rows, length);
-        if self.is_number(column) {
+        if self.storing(column).is_of_numbers() {
             return self.numbers_and_texts(column, values);
         }
         for field in self.fields(column) {
@@ -408,7 +404,7 @@ impl<'r> Block<'r> {
             others += u64::from(plain.is_none() && !is_number_to_sqlite(&text));
             values.push(plain.as_deref().unwrap_or(&text));
         }
-        if others > 0 && self.reader.typing.get(column) == Some(&Typing::Declared) {
+        if others > 0 && self.storing(column).typing == Typing::Declared {
             let column = self.reader.names[column].clone();
             self.reader.notes.add(Note::Texts { column, values: others });
         }

@@ -52,17 +52,15 @@ pub(super) struct DateSample {
     digits: usize,
 }
 
-/// The conclusion from the first values of a column.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// There are none.
+/// The decision about a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// It has had no value yet.
     Unknown,
-    /// They are not dates of one form.
+    /// It stays as it is: its values are not dates of one form.
     Other,
-    /// They are dates of this form, such as the first one.
+    /// Its dates have this form, such as the first one.
     Dates(Form, String),
-    /// They may begin with the day or the month, as the first one.
-    Ambiguous(String),
 }
 
 impl DateSample {
@@ -90,12 +88,16 @@ impl DateSample {
         }
     }
 
-    pub(super) fn verdict(&self, order: DateOrder) -> Verdict {
+    /// Decides by the values so far.
+    ///
+    /// # Errors
+    /// They may begin with the day or the month, as this first one.
+    pub(super) fn decide(&self, order: DateOrder) -> Result<Decision, String> {
         let Some((first, text)) = &self.first else {
-            return if self.differs { Verdict::Other } else { Verdict::Unknown };
+            return Ok(if self.differs { Decision::Other } else { Decision::Unknown });
         };
         if self.differs || self.is_day_first && self.is_month_first {
-            return Verdict::Other;
+            return Ok(Decision::Other);
         }
         let day_first = match (first.shape, order) {
             (Shape::YearLast(_), _) if self.is_day_first => true,
@@ -104,7 +106,7 @@ impl DateSample {
             (Shape::YearLast(_), DateOrder::MonthFirst) => false,
             // With points, the day comes first everywhere.
             (Shape::YearLast(b'.'), DateOrder::Auto) => true,
-            (Shape::YearLast(_), DateOrder::Auto) => return Verdict::Ambiguous(text.clone()),
+            (Shape::YearLast(_), DateOrder::Auto) => return Err(text.clone()),
             _ => true,
         };
         let form = Form {
@@ -119,7 +121,7 @@ impl DateSample {
                 _ => 9,
             },
         };
-        Verdict::Dates(form, text.clone())
+        Ok(Decision::Dates(form, text.clone()))
     }
 }
 
@@ -352,8 +354,10 @@ mod tests {
         for value in values {
             column_sample.add(value);
         }
-        match column_sample.verdict(order) {
-            Verdict::Dates(form, _) => values.iter().map(|value| form.written(value)).collect(),
+        match column_sample.decide(order) {
+            Ok(Decision::Dates(form, _)) => {
+                values.iter().map(|value| form.written(value)).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -374,10 +378,7 @@ mod tests {
     fn without_one_the_order_is_the_one_chosen_or_unknown() {
         let mut column_sample = DateSample::default();
         column_sample.add("1/2/2024");
-        assert_eq!(
-            column_sample.verdict(DateOrder::Auto),
-            Verdict::Ambiguous("1/2/2024".to_owned())
-        );
+        assert_eq!(column_sample.decide(DateOrder::Auto), Err("1/2/2024".to_owned()));
         let one = |order| written(order, &["1/2/2024"])[0].clone().unwrap();
         assert_eq!(one(DateOrder::DayFirst), "2024-02-01");
         assert_eq!(one(DateOrder::MonthFirst), "2024-01-02");
@@ -409,7 +410,7 @@ mod tests {
         ] {
             let mut column_sample = DateSample::default();
             values.iter().for_each(|value| column_sample.add(value));
-            assert_eq!(column_sample.verdict(DateOrder::Auto), Verdict::Other, "{values:?}");
+            assert_eq!(column_sample.decide(DateOrder::Auto), Ok(Decision::Other), "{values:?}");
         }
     }
 

@@ -6,19 +6,18 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BooleanArray, StringArray};
-use arrow_schema::{ArrowError, DataType};
-use arrow_select::filter::filter;
-use arrow_select::take::take;
+use arrow_array::{Array, ArrayRef, StringArray};
+use arrow_schema::DataType;
 
-use super::{DateColumn, ReadOptions, Reopen, Source, SourceInfo};
+use super::{DateColumn, ReadOptions, Reopen, Source, SourceInfo, Storing};
 use crate::affinity::Affinity;
-use crate::batch::{Batch, Malformed, record_batch};
-use crate::convert::field_text;
-use crate::error::{Fault, LoadError, Result};
+use crate::batch::{Batch, record_batch};
+use crate::batch_conversion::leave_out;
+use crate::convert::{Decimals, converted, field_text};
+use crate::error::{LoadError, Result};
 use crate::sql::same;
 use crate::table::Column;
-use form::{DateSample, Form, Verdict};
+use form::{DateSample, Decision, Form};
 
 pub use form::DateOrder;
 
@@ -44,24 +43,6 @@ pub(super) struct Dated {
     sample: Option<VecDeque<Batch>>,
 }
 
-/// The decision about a column.
-#[derive(Debug, Clone)]
-enum Decision {
-    /// It stays as it is.
-    Other,
-    /// It has had no value yet.
-    Unknown,
-    /// Its dates have this form, such as this one.
-    Dates(Form, String),
-}
-
-/// A value of a column.
-enum Field<'f> {
-    Null,
-    Text(&'f str),
-    Other,
-}
-
 impl Dated {
     pub(super) fn new(source: Box<dyn Source>, dates: Dates) -> Dated {
         Dated { info: source.info().clone(), columns: Vec::new(), sample: None, source, dates }
@@ -83,18 +64,18 @@ impl Dated {
         Ok(sample)
     }
 
-    /// Returns the next batch, with the texts of each row where Arrow names each distinct one once.
+    /// Returns the next batch, with the texts of each row however Arrow keeps them.
     fn read(&mut self) -> Result<Option<Batch>> {
         let Some(mut batch) = self.source.next()? else { return Ok(None) };
-        let columns = batch.rows.columns().iter().zip(&self.columns);
-        if !columns.clone().any(is_gathered) {
-            return Ok(Some(batch));
-        }
-        let columns = columns.map(|(array, decision)| {
-            if is_gathered((array, decision)) { gathered(array) } else { Ok(Arc::clone(array)) }
+        let columns = batch.rows.columns().iter().zip(&self.columns).zip(&self.info.columns);
+        let columns = columns.map(|((array, decision), column)| {
+            if *decision == Decision::Other || !has_texts(array.data_type()) {
+                return Ok(Arc::clone(array));
+            }
+            converted(array, Decimals::Text)
+                .map_err(|error| error.of_column(&column.name, array.data_type()))
         });
-        let columns: Result<Vec<ArrayRef>, _> = columns.collect();
-        let columns = columns.map_err(|error| LoadError::form(self.name(), error))?;
+        let columns = columns.collect::<Result<Vec<ArrayRef>>>()?;
         let names = self.info.columns.iter().map(|column| &column.name);
         batch.rows = record_batch(self.name(), names, columns, batch.rows.num_rows())?;
         Ok(Some(batch))
@@ -111,20 +92,13 @@ impl Dated {
                 add(&mut column_sample, batch.rows.column(number));
             }
             let name = &self.info.columns[number].name;
-            *decision = match column_sample.verdict(self.dates.order) {
-                Verdict::Unknown => Decision::Unknown,
-                Verdict::Other => Decision::Other,
-                Verdict::Ambiguous(value) => {
-                    let column = name.clone();
-                    return Err(LoadError::AmbiguousDates(column, value));
-                }
-                Verdict::Dates(form, first) => {
-                    let stored = form.written(&first).unwrap_or_default();
-                    let (name, first) = (name.clone(), first.clone());
-                    self.info.dates.push(DateColumn { name, first: first.clone(), stored });
-                    Decision::Dates(form, first)
-                }
-            };
+            *decision = (column_sample.decide(self.dates.order))
+                .map_err(|value| LoadError::AmbiguousDates(name.clone(), value))?;
+            if let Decision::Dates(form, first) = decision {
+                let stored = form.written(first).unwrap_or_default();
+                let (name, first) = (name.clone(), first.clone());
+                self.info.dates.push(DateColumn { name, first, stored });
+            }
         }
         Ok(())
     }
@@ -157,99 +131,37 @@ impl Dated {
     }
 }
 
-/// Takes rows out of a batch, each with a column and a reason; `before` are the rows as they were read.
-fn leave_out(
-    input: &str,
-    batch: &mut Batch,
-    before: &arrow_array::RecordBatch,
-    refused: Vec<(usize, String, String)>,
-) -> Result<()> {
-    let mut is_kept = vec![true; before.num_rows()];
-    let mut numbers = Vec::new();
-    for (row, column, reason) in refused {
-        is_kept[row] = false;
-        let number = batch.numbers.number(row);
-        numbers.push(number);
-        let fields = before.columns().iter();
-        batch.malformed.push(Malformed {
-            row: number,
-            column: Some(column),
-            fault: Fault::Form(reason),
-            fields: fields.map(|field| field_text(&field.slice(row, 1))).collect(),
-            is_kept: false,
-        });
-    }
-    batch.malformed.sort_by_key(|row| row.row);
-    batch.numbers.left_out.extend(numbers);
-    batch.numbers.left_out.sort_unstable();
-    let kept = is_kept.iter().filter(|is_kept| **is_kept).count();
-    let mask = BooleanArray::from(is_kept);
-    let columns = batch.rows.columns().iter();
-    let columns: Result<Vec<ArrayRef>, _> = columns.map(|column| filter(column, &mask)).collect();
-    let columns = columns.map_err(|error| LoadError::form(input, error))?;
-    let schema = batch.rows.schema();
-    let names = schema.fields().iter().map(|field| field.name());
-    batch.rows = record_batch(input, names, columns, kept)?;
-    Ok(())
-}
-
-/// Returns whether a column is a dictionary of texts that may be dates.
-fn is_gathered((array, decision): (&ArrayRef, &Decision)) -> bool {
-    let is_text = |values: &DataType| {
-        matches!(values, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
-    };
-    !matches!(decision, Decision::Other)
-        && matches!(array.data_type(), DataType::Dictionary(_, values) if is_text(values))
-}
-
-/// Returns the text of each row.
-fn gathered(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
-    let dictionary = array.as_any_dictionary();
-    take(dictionary.values(), dictionary.keys(), None)
-}
-
-/// Returns the values of a column.
-fn fields(array: &ArrayRef) -> Box<dyn Iterator<Item = Field<'_>> + '_> {
-    fn texts<'t>(
-        texts: impl Iterator<Item = Option<&'t str>> + 't,
-    ) -> Box<dyn Iterator<Item = Field<'t>> + 't> {
-        Box::new(texts.map(|text| text.map_or(Field::Null, Field::Text)))
-    }
-    match array.data_type() {
-        DataType::Utf8 => texts(array.as_string::<i32>().iter()),
-        DataType::LargeUtf8 => texts(array.as_string::<i64>().iter()),
-        DataType::Utf8View => texts(array.as_string_view().iter()),
-        DataType::Null => Box::new((0..array.len()).map(|_| Field::Null)),
-        _ => Box::new(
-            (0..array.len()).map(|row| if array.is_null(row) { Field::Null } else { Field::Other }),
-        ),
+/// Returns whether the values of a column are texts, which may be dates.
+pub(super) fn has_texts(kind: &DataType) -> bool {
+    match kind {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, values) => has_texts(values),
+        _ => false,
     }
 }
 
 fn add(column_sample: &mut DateSample, array: &ArrayRef) {
-    for field in fields(array) {
-        match field {
-            Field::Null => {}
-            Field::Text(text) => column_sample.add(text),
-            Field::Other => column_sample.add_other(),
-        }
+    match array.as_string_opt::<i32>() {
+        Some(texts) => texts.iter().flatten().for_each(|text| column_sample.add(text)),
+        None if array.logical_null_count() < array.len() => column_sample.add_other(),
+        None => {}
     }
 }
 
 /// A column with its dates in SQLite's form; `wrong` gets the rows of values that have not the form.
 fn written(array: &ArrayRef, form: &Form, mut wrong: impl FnMut(usize, String)) -> ArrayRef {
-    let texts = fields(array).enumerate().map(|(row, field)| {
-        let text = match field {
-            Field::Null => return None,
-            Field::Text(text) => form.written(text),
-            Field::Other => None,
-        };
-        if text.is_none() {
+    let (texts, nulls) = (array.as_string_opt::<i32>(), array.logical_nulls());
+    let dates = (0..array.len()).map(|row| {
+        if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+            return None;
+        }
+        let date = texts.and_then(|texts| form.written(texts.value(row)));
+        if date.is_none() {
             wrong(row, field_text(&array.slice(row, 1)));
         }
-        text
+        date
     });
-    Arc::new(texts.collect::<StringArray>())
+    Arc::new(dates.collect::<StringArray>())
 }
 
 impl Source for Dated {
@@ -262,10 +174,10 @@ impl Source for Dated {
     }
 
     fn begin(&mut self, options: ReadOptions) {
-        let columns = self.info.columns.iter().zip(&options.affinities);
-        let of = |(column, affinity): (&Column, &Affinity)| {
+        let columns = self.info.columns.iter().zip(&options.columns);
+        let of = |(column, storing): (&Column, &Storing)| {
             let is_left = self.dates.except.iter().any(|name| same(name, &column.name));
-            match affinity {
+            match storing.affinity {
                 // Types such as DATE and TIMESTAMP have the affinity of numbers.
                 Affinity::Text | Affinity::Blob | Affinity::Numeric if !is_left => {
                     Decision::Unknown

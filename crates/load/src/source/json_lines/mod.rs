@@ -22,7 +22,7 @@ use super::notes::Notes;
 use super::number::is_number_to_sqlite;
 use super::number::keeps_digits;
 use super::text::{Parsed, Text, TextFormat, TextSource};
-use super::{Input, ReadOptions, Typing, Unit};
+use super::{Input, ReadOptions, Storing, Typing, Unit};
 use crate::affinity::Affinity;
 use crate::error::{Fault, LoadError, Result};
 use crate::sql::{same, unique};
@@ -144,8 +144,7 @@ fn read_beginning(mut input: Input, options: &JsonOptions) -> Result<(Text, Line
         keys: Vec::new(),
         names: Vec::new(),
         columns_by_key: HashMap::new(),
-        affinities: Vec::new(),
-        typing: Vec::new(),
+        columns: Vec::new(),
         ignores_others: false,
         positions: Vec::new(),
     };
@@ -214,9 +213,8 @@ pub struct Lines {
     names: Vec<String>,
     /// Which column a key is.
     columns_by_key: HashMap<String, usize>,
-    affinities: Vec<Affinity>,
-    /// Where their types come from; declared where that is not known.
-    typing: Vec<Typing>,
+    /// How the columns will be stored.
+    columns: Vec<Storing>,
     /// Whether a key without a column is passed over.
     ignores_others: bool,
     /// The names of the values of an array, if rows are arrays.
@@ -225,8 +223,7 @@ pub struct Lines {
 
 impl TextFormat for Lines {
     fn begin(&mut self, options: &ReadOptions) {
-        self.affinities.clone_from(&options.affinities);
-        self.typing.clone_from(&options.typing);
+        self.columns.clone_from(&options.columns);
         self.is_reopenable = options.is_reopenable;
     }
 
@@ -240,7 +237,7 @@ impl TextFormat for Lines {
 
     fn parse(&self, bytes: &[u8]) -> Result<Parsed> {
         let bytes = &*finite(bytes);
-        let mut builder = BatchBuilder::new(&self.names, &self.affinities, 0);
+        let mut builder = BatchBuilder::new(&self.names, &self.columns, 0);
         // Looked at once, because it takes as long for each line as for many of them.
         let text = std::str::from_utf8(bytes).ok();
         let (mut values, mut begin) = (Vec::with_capacity(self.names.len()), 0);
@@ -325,8 +322,7 @@ impl Lines {
             if let Some(fault) = self.mismatch(*column, raw.get()) {
                 return Err((Some(key.into_owned()), fault));
             }
-            let affinity = self.affinities.get(*column).copied();
-            values[*column] = value(raw, affinity)
+            values[*column] = value(raw, Storing::of(&self.columns, *column).affinity)
                 .map_err(|reason| (Some(key.into_owned()), Fault::Form(reason)))?;
         }
         Ok(Some(values))
@@ -337,11 +333,10 @@ impl Lines {
     /// Returns the fault of a value that does not fit the type of its column, where the type was chosen from
     /// the first lines: a number loses its digits, or a text becomes a number.
     fn mismatch(&self, column: usize, raw: &str) -> Option<Fault> {
-        let typing = *self.typing.get(column)?;
-        let affinity = *self.affinities.get(column)?;
+        let storing = Storing::of(&self.columns, column);
+        let (affinity, is_number) = (storing.affinity, storing.is_of_numbers());
         let first = raw.as_bytes().first()?;
-        let is_number = !matches!(affinity, Affinity::Text | Affinity::Blob);
-        match typing {
+        match storing.typing {
             Typing::Unseen => (*first != b'n').then_some(Fault::Unseen),
             Typing::Sampled if is_number && *first == b'"' => {
                 let text = serde_json::from_str::<Key<'_>>(raw).ok()?.0;
@@ -450,10 +445,10 @@ impl Value<'_> {
 
 /// Returns the value for SQLite: true and false are 1 and 0, and arrays and objects stay JSON. A column
 /// of text gets other values as JSON writes them.
-fn value(raw: &RawValue, affinity: Option<Affinity>) -> Result<Value<'_>, String> {
+fn value(raw: &RawValue, affinity: Affinity) -> Result<Value<'_>, String> {
     let text = raw.get();
     let reason = |error: serde_json::Error| error.to_string();
-    let is_text_column = affinity == Some(Affinity::Text);
+    let is_text_column = affinity == Affinity::Text;
     Ok(match text.as_bytes().first() {
         Some(b'n') => Value::Null,
         Some(first) if is_text_column && *first != b'"' => Value::Text(Cow::Borrowed(text)),

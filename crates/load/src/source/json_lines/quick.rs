@@ -5,8 +5,8 @@ use engine::ValueRef;
 
 use super::Lines;
 use crate::affinity::Affinity;
-use crate::source::Typing;
 use crate::source::number::{integer, short_decimal};
+use crate::source::{Storing, Typing};
 
 /// Bytes of a number up to which no type changes it.
 const SHORT: usize = 15;
@@ -94,16 +94,14 @@ impl<'l> Parser<'l> {
 
     fn value(&mut self, lines: &Lines, column: usize) -> Option<ValueRef<'l>> {
         let first = self.next()?;
-        let affinity = lines.affinities.get(column).copied();
-        let typing = lines.typing.get(column).copied().unwrap_or(Typing::Declared);
+        let storing = Storing::of(&lines.columns, column);
         let is_null = first == b'n';
-        if typing == Typing::Unseen && !is_null {
+        if storing.typing == Typing::Unseen && !is_null {
             return None;
         }
-        let is_text = affinity == Some(Affinity::Text);
+        let is_text = storing.affinity == Affinity::Text;
         if first == b'"' {
-            let is_number = !matches!(affinity, None | Some(Affinity::Text | Affinity::Blob));
-            let is_checked = is_number && typing == Typing::Sampled;
+            let is_checked = storing.is_of_numbers() && storing.typing == Typing::Sampled;
             return (!is_checked).then(|| self.text().map(ValueRef::Text))?;
         }
         let begin = self.at - 1;
@@ -166,8 +164,7 @@ mod tests {
             names: names.to_vec(),
             notes: Notes::default(),
             is_reopenable: false,
-            affinities: affinities.to_vec(),
-            typing: vec![typing; 2],
+            columns: affinities.map(|affinity| Storing { affinity, typing }).to_vec(),
             ignores_others: false,
             positions: Vec::new(),
         }

@@ -147,11 +147,16 @@ impl Text {
     /// Reads at least this number of bytes more, or as much as there is already: a record longer than a block doubles it.
     fn fill(&mut self, least: usize) -> Result<()> {
         let held = self.bytes.len();
-        let more = least.max(held);
-        self.bytes.resize(held + more, 0);
+        self.fill_to(held + least.max(held))
+    }
+
+    /// Reads on until this number of bytes are there, or the end.
+    fn fill_to(&mut self, length: usize) -> Result<()> {
+        let held = self.bytes.len();
+        self.bytes.resize(length, 0);
         let count = self.input.fill(&mut self.bytes[held..])?;
         self.bytes.truncate(held + count);
-        self.last = count < more;
+        self.last = held + count < length;
         if self.last {
             self.input.close();
         }
@@ -217,23 +222,10 @@ impl Text {
         rest.extend_from_slice(&self.bytes[whole..]);
         let mut block = std::mem::replace(&mut self.bytes, rest);
         block.truncate(whole);
-        if !self.last {
-            self.fill_block()?;
+        if !self.last && self.bytes.len() < BLOCK {
+            self.fill_to(BLOCK)?;
         }
         Ok(Some(block))
-    }
-
-    /// Reads on until the rest of a record has become a block.
-    fn fill_block(&mut self) -> Result<()> {
-        let held = self.bytes.len();
-        if held >= BLOCK {
-            return Ok(());
-        }
-        self.bytes.resize(BLOCK, 0);
-        let count = self.input.fill(&mut self.bytes[held..])?;
-        self.bytes.truncate(held + count);
-        self.last = held + count < BLOCK;
-        Ok(())
     }
 }
 
@@ -249,8 +241,8 @@ type Answer = Result<(Parsed, u64)>;
 
 /// Where the answers come from.
 enum Supply<F> {
-    /// Other threads, in the order of the input, `None` at its end.
-    Threads(Receiver<Option<Receiver<Answer>>>),
+    /// Other threads, in the order of the input, `None` at its end; or until the flag is set.
+    Threads(Receiver<Option<Receiver<Answer>>>, Arc<AtomicBool>),
     /// The thread that asks.
     Demand(Box<Text>, F),
 }
@@ -267,7 +259,6 @@ pub(super) struct Batches<F> {
     /// The numbers given to rows before.
     numbers: u64,
     unit: Unit,
-    stop: Arc<AtomicBool>,
 }
 
 impl<F: TextFormat> Batches<F> {
@@ -285,18 +276,15 @@ impl<F: TextFormat> Batches<F> {
         let (input, unit) = (text.input.name.to_owned(), format.unit());
         let (order, answers) = sync_channel(2 * parsers);
         std::thread::spawn(move || read(text, &*format, &jobs, &order));
-        Batches::of((input, unit), Supply::Threads(answers), stop)
+        let supply = Supply::Threads(answers, stop);
+        Batches { input, supply, ready: VecDeque::new(), numbers: 0, unit }
     }
 
     /// Reads and parses only when a batch is wanted.
     pub(super) fn on_demand(text: Text, format: F) -> Batches<F> {
-        let named = (text.input.name.to_owned(), format.unit());
+        let (input, unit) = (text.input.name.to_owned(), format.unit());
         let supply = Supply::Demand(Box::new(text), format);
-        Batches::of(named, supply, Arc::default())
-    }
-
-    fn of((input, unit): (String, Unit), supply: Supply<F>, stop: Arc<AtomicBool>) -> Batches<F> {
-        Batches { input, supply, ready: VecDeque::new(), numbers: 0, unit, stop }
+        Batches { input, supply, ready: VecDeque::new(), numbers: 0, unit }
     }
 
     /// Returns the next batch; `None` at the end, or after a stop.
@@ -320,8 +308,12 @@ impl<F: TextFormat> Batches<F> {
     /// Returns the result of the next block.
     fn answer(&mut self) -> Option<Answer> {
         match &mut self.supply {
-            Supply::Threads(answers) => {
-                received(answers, &self.stop, &self.input).unwrap_or_else(|error| Some(Err(error)))
+            Supply::Threads(answers, stop) => {
+                let answer = match receive(answers, stop, &self.input) {
+                    Ok(Some(Some(answer))) => receive(&answer, stop, &self.input),
+                    other => other.map(|_| None),
+                };
+                answer.unwrap_or_else(|error| Some(Err(error)))
             }
             Supply::Demand(text, format) => {
                 let block = text.next_block(format).transpose()?;
@@ -351,18 +343,6 @@ pub(super) fn shift(batch: &mut Batch, by: u64) {
     }
     for row in &mut batch.malformed {
         row.row += by;
-    }
-}
-
-/// Returns the result of the next block; `None` at the end, or after a stop.
-fn received(
-    answers: &Receiver<Option<Receiver<Answer>>>,
-    stop: &AtomicBool,
-    input: &str,
-) -> Result<Option<Answer>> {
-    match receive(answers, stop, input)? {
-        Some(Some(answer)) => receive(&answer, stop, input),
-        Some(None) | None => Ok(None),
     }
 }
 

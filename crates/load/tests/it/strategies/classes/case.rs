@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use engine::{Connection, ErrorKind, Value};
+use engine::{Connection, Value, ffi};
 use lab::seed::Seed;
 use pragmark_load::{
     Column, Dates, Index, LoadError, Mode, OnError, Opening, Request, StrategyChoice, Summary,
@@ -115,7 +115,7 @@ impl Case {
     fn is_skipped(&self, error: &engine::EngineError) -> bool {
         let sqlite = error.as_sqlite();
         self.plan.on_error == OnError::Skip
-            && sqlite.is_some_and(|error| error.kind() == ErrorKind::Constraint)
+            && sqlite.is_some_and(|error| error.primary() == ffi::SQLITE_CONSTRAINT)
     }
 
     fn load(&self, database: &Path, strategy: StrategyChoice) -> Result<Summary, LoadError> {
