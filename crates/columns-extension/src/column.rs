@@ -1,6 +1,7 @@
 //! One column of a batch: the layout of its values, and their conversion for SQLite.
 
 use std::ffi::c_void;
+use std::fmt::Display;
 
 use values::calendar::{Clock, Zone};
 use values::decimal_text;
@@ -19,22 +20,19 @@ pub(crate) enum Value<'v> {
     Written(String),
 }
 
+/// Returns the number of a row.
+///
+/// # Safety
+/// The values must be of its type, and one of them the row's.
+type ReadNumber = unsafe fn(*const u8, usize) -> Result<Value<'static>, String>;
+
 /// How values are laid out (<https://arrow.apache.org/docs/format/Columnar.html>).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 enum Layout {
     Null,
     Boolean,
-    Int8,
-    Int16,
-    Int32,
-    Int64,
-    Uint8,
-    Uint16,
-    Uint32,
-    Uint64,
-    Float16,
-    Float32,
-    Float64,
+    /// Numbers of one size, by the function that reads one.
+    Number(ReadNumber),
     /// Dates and times of 32 bits.
     Clock32(Clock),
     /// Dates and times of 64 bits.
@@ -114,7 +112,7 @@ impl Column {
         };
         Ok(Column {
             layout,
-            validity: if layout == Layout::Null { std::ptr::null() } else { buffer(0) },
+            validity: if needed == 0 { std::ptr::null() } else { buffer(0) },
             first: buffer(1),
             second: buffer(2),
             buffers: array.buffers,
@@ -155,23 +153,7 @@ impl Column {
             match self.layout {
                 Layout::Null => Value::Null,
                 Layout::Boolean => Value::Integer(i64::from(bit(self.first, row))),
-                Layout::Int8 => Value::Integer(read::<i8>(self.first, row).into()),
-                Layout::Int16 => Value::Integer(read::<i16>(self.first, row).into()),
-                Layout::Int32 => Value::Integer(read::<i32>(self.first, row).into()),
-                Layout::Int64 => Value::Integer(read::<i64>(self.first, row)),
-                Layout::Uint8 => Value::Integer(read::<u8>(self.first, row).into()),
-                Layout::Uint16 => Value::Integer(read::<u16>(self.first, row).into()),
-                Layout::Uint32 => Value::Integer(read::<u32>(self.first, row).into()),
-                Layout::Uint64 => {
-                    let value = read::<u64>(self.first, row);
-                    let fits = i64::try_from(value);
-                    Value::Integer(
-                        fits.map_err(|_| format!("{value} exceeds a signed 64-bit integer"))?,
-                    )
-                }
-                Layout::Float16 => Value::Real(half(read::<u16>(self.first, row))),
-                Layout::Float32 => Value::Real(read::<f32>(self.first, row).into()),
-                Layout::Float64 => Value::Real(read::<f64>(self.first, row)),
+                Layout::Number(read) => read(self.first, row)?,
                 Layout::Clock32(clock) => written(clock, read::<i32>(self.first, row).into())?,
                 Layout::Clock64(clock) => written(clock, read(self.first, row))?,
                 Layout::Decimal(width, scale) => {
@@ -227,17 +209,17 @@ fn layout(format: &str) -> Result<Layout, String> {
     Ok(match format {
         "n" => Layout::Null,
         "b" => Layout::Boolean,
-        "c" => Layout::Int8,
-        "s" => Layout::Int16,
-        "i" => Layout::Int32,
-        "l" => Layout::Int64,
-        "C" => Layout::Uint8,
-        "S" => Layout::Uint16,
-        "I" => Layout::Uint32,
-        "L" => Layout::Uint64,
-        "e" => Layout::Float16,
-        "f" => Layout::Float32,
-        "g" => Layout::Float64,
+        "c" => Layout::Number(integer::<i8>),
+        "s" => Layout::Number(integer::<i16>),
+        "i" => Layout::Number(integer::<i32>),
+        "l" => Layout::Number(integer::<i64>),
+        "C" => Layout::Number(integer::<u8>),
+        "S" => Layout::Number(integer::<u16>),
+        "I" => Layout::Number(integer::<u32>),
+        "L" => Layout::Number(integer::<u64>),
+        "e" => Layout::Number(half),
+        "f" => Layout::Number(real::<f32>),
+        "g" => Layout::Number(real::<f64>),
         "u" => Layout::Bytes(Kind::Text),
         "z" => Layout::Bytes(Kind::Blob),
         "U" => Layout::LargeBytes(Kind::Text),
@@ -298,15 +280,43 @@ fn written(clock: Clock, value: i64) -> Result<Value<'static>, String> {
     Ok(Value::Written(clock.text(value)?.as_str().to_owned()))
 }
 
+/// # Safety
+/// As of [`ReadNumber`].
+unsafe fn integer<T: Copy + Display + TryInto<i64>>(
+    values: *const u8,
+    row: usize,
+) -> Result<Value<'static>, String> {
+    // SAFETY: the caller guarantees it.
+    let value = unsafe { read::<T>(values, row) };
+    let integer = value.try_into().map(Value::Integer);
+    integer.map_err(|_| format!("{value} exceeds a signed 64-bit integer"))
+}
+
+/// # Safety
+/// As of [`ReadNumber`].
+unsafe fn real<T: Copy + Into<f64>>(
+    values: *const u8,
+    row: usize,
+) -> Result<Value<'static>, String> {
+    // SAFETY: the caller guarantees it.
+    Ok(Value::Real(unsafe { read::<T>(values, row) }.into()))
+}
+
 /// A floating point number of 16 bits (IEEE 754), which one of 64 bits holds exactly.
-fn half(bits: u16) -> f64 {
+///
+/// # Safety
+/// As of [`ReadNumber`].
+unsafe fn half(values: *const u8, row: usize) -> Result<Value<'static>, String> {
+    // SAFETY: the caller guarantees it.
+    let bits = unsafe { read::<u16>(values, row) };
     let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
     let fraction = f64::from(bits & 0x3ff);
     let exponent = i32::from(bits >> 10 & 0x1f);
-    sign * match exponent {
+    let value = match exponent {
         0 => fraction * 2_f64.powi(-24),
         0x1f if fraction == 0.0 => f64::INFINITY,
         0x1f => f64::NAN,
         _ => (1.0 + fraction / 1_024.0) * 2_f64.powi(exponent - 15),
-    }
+    };
+    Ok(Value::Real(sign * value))
 }

@@ -9,7 +9,7 @@
 //! pointer can be taken for one. [`Statement`](crate::Statement) keeps the rows borrowed as long as
 //! they are bound, and resets before it clears a binding, so a cursor never outlives them.
 
-use crate::error::{During, EngineError, Result, SqliteError, unsupported};
+use crate::error::{During, Result, SqliteError, unsupported};
 use crate::ffi::{self, Api};
 use crate::handle::DatabaseHandle;
 use crate::text::c_string;
@@ -59,24 +59,12 @@ impl BoundColumns {
 /// Data of the module, owned by SQLite from registration until the connection closes.
 struct Module {
     methods: ffi::sqlite3_module,
-    /// A copy of the functions used, so that callbacks find them with their data.
-    functions: Functions,
+    /// The functions of the library, which stays as long as its connections.
+    api: *const Api,
     /// The statement that declares the table's columns.
     declaration: CString,
     /// The number of columns; the hidden parameter comes behind them.
     columns: c_int,
-}
-
-/// The functions that the callbacks call.
-#[derive(Clone, Copy)]
-struct Functions {
-    declare: unsafe extern "C" fn(*mut ffi::sqlite3, *const c_char) -> c_int,
-    pointer: unsafe extern "C" fn(*mut ffi::sqlite3_value, *const c_char) -> *mut c_void,
-    integer: unsafe extern "C" fn(*mut ffi::sqlite3_context, i64),
-    real: unsafe extern "C" fn(*mut ffi::sqlite3_context, f64),
-    null: unsafe extern "C" fn(*mut ffi::sqlite3_context),
-    text: unsafe extern "C" fn(*mut ffi::sqlite3_context, *const c_char, u64, ffi::Destructor, u8),
-    blob: unsafe extern "C" fn(*mut ffi::sqlite3_context, *const c_void, u64, ffi::Destructor),
 }
 
 #[repr(C)]
@@ -88,8 +76,7 @@ struct Table {
 #[repr(C)]
 struct Cursor {
     base: ffi::sqlite3_vtab_cursor,
-    functions: Functions,
-    columns: c_int,
+    module: *const Module,
     bound: Option<*const dyn Columns>,
     row: usize,
     rows: usize,
@@ -98,13 +85,16 @@ struct Cursor {
 /// Registers the function; see [`Connection::create_columns_function`](crate::Connection).
 pub(crate) fn create_function(database: &DatabaseHandle, name: &str, columns: usize) -> Result<()> {
     let api = database.api();
-    let functions = functions(api)?;
-    let create = api.create_module_v2.ok_or(NO_TABLES)?;
+    let no_tables = unsupported("virtual tables", "sqlite3_create_module_v2");
+    let (Some(create), Some(_)) = (api.create_module_v2, api.declare_vtab) else {
+        return Err(no_tables);
+    };
+    (api.value_pointer).ok_or(unsupported("binding of pointers", "sqlite3_value_pointer"))?;
     check_number(database, columns)?;
     let name = c_string(name, "name of the function")?;
     let module = Box::into_raw(Box::new(Module {
         methods: METHODS,
-        functions,
+        api,
         declaration: declaration(columns),
         columns: c_int::try_from(columns).unwrap_or(c_int::MAX),
     }));
@@ -134,21 +124,6 @@ fn check_number(database: &DatabaseHandle, columns: usize) -> Result<()> {
         format!("{columns} columns are too many: SQLite allows {limit}, one of them hidden");
     let during = During::Call("making a table-valued function");
     Err(SqliteError::new(ffi::SQLITE_ERROR, message, during).into())
-}
-
-const NO_TABLES: EngineError = unsupported("virtual tables", "sqlite3_create_module_v2");
-
-fn functions(api: &Api) -> Result<Functions> {
-    Ok(Functions {
-        declare: api.declare_vtab.ok_or(NO_TABLES)?,
-        pointer: (api.value_pointer)
-            .ok_or(unsupported("binding of pointers", "sqlite3_value_pointer"))?,
-        integer: api.result_int64,
-        real: api.result_double,
-        null: api.result_null,
-        text: api.result_text64,
-        blob: api.result_blob64,
-    })
 }
 
 fn declaration(columns: usize) -> CString {
@@ -191,8 +166,11 @@ unsafe extern "C" fn connect(
     _message: *mut *mut c_char,
 ) -> c_int {
     let module: *const Module = module.cast();
-    // SAFETY: SQLite gives the module registered, which lives as long as the connection.
-    let code = unsafe { ((*module).functions.declare)(database, (*module).declaration.as_ptr()) };
+    // SAFETY: SQLite gives the module registered, which lives as long as the connection, and the library longer.
+    let code = unsafe {
+        let declare = (*(*module).api).declare_vtab;
+        declare.map_or(ffi::SQLITE_ERROR, |it| it(database, (*module).declaration.as_ptr()))
+    };
     if code != ffi::SQLITE_OK {
         return code;
     }
@@ -249,12 +227,10 @@ unsafe extern "C" fn open(
     table: *mut ffi::sqlite3_vtab,
     cursor: *mut *mut ffi::sqlite3_vtab_cursor,
 ) -> c_int {
-    // SAFETY: the table is one of `connect`'s, its module lives as long as the connection.
-    let module = unsafe { &*(*table.cast::<Table>()).module };
     let made = Box::new(Cursor {
         base: ffi::sqlite3_vtab_cursor { pVtab: table },
-        functions: module.functions,
-        columns: module.columns,
+        // SAFETY: the table is one of `connect`'s.
+        module: unsafe { (*table.cast::<Table>()).module },
         bound: None,
         row: 0,
         rows: 0,
@@ -285,7 +261,10 @@ unsafe extern "C" fn filter(
     if plan == 1 && arguments == 1 {
         // SAFETY: there is one argument. The pointer is null unless it was bound by `bind_columns`,
         // for only that uses this type name.
-        let bound = unsafe { (cursor.functions.pointer)(*argument, BoundColumns::TYPE.as_ptr()) };
+        let bound = unsafe {
+            let pointer = (*(*cursor.module).api).value_pointer;
+            pointer.map_or(std::ptr::null_mut(), |it| it(*argument, BoundColumns::TYPE.as_ptr()))
+        };
         if !bound.is_null() {
             // SAFETY: a box of `bind_columns`, which stays as long as it is bound.
             let columns = unsafe { (*bound.cast::<BoundColumns>()).0 };
@@ -314,12 +293,15 @@ unsafe extern "C" fn column(
     context: *mut ffi::sqlite3_context,
     number: c_int,
 ) -> c_int {
-    // SAFETY: as in `filter`.
-    let cursor = unsafe { &*cursor.cast::<Cursor>() };
-    let functions = &cursor.functions;
+    // SAFETY: as in `filter`; the module lives as long as the connection, and the library longer.
+    let (cursor, module, api) = unsafe {
+        let cursor = &*cursor.cast::<Cursor>();
+        let module = &*cursor.module;
+        (cursor, module, &*module.api)
+    };
     let value = match cursor.bound {
         // The hidden parameter is not for reading.
-        Some(columns) if number < cursor.columns && cursor.row < cursor.rows => {
+        Some(columns) if number < module.columns && cursor.row < cursor.rows => {
             // SAFETY: the rows are borrowed as long as they are bound, and the cursor is gone before.
             unsafe { (*columns).value(cursor.row, number as usize) }
         }
@@ -329,17 +311,17 @@ unsafe extern "C" fn column(
     // borrowed until the statement is reset, by when SQLite has let go of every value of it.
     unsafe {
         match value {
-            ValueRef::Null => (functions.null)(context),
-            ValueRef::Integer(value) => (functions.integer)(context, value),
-            ValueRef::Real(value) => (functions.real)(context, value),
-            ValueRef::Text(text) => (functions.text)(
+            ValueRef::Null => (api.result_null)(context),
+            ValueRef::Integer(value) => (api.result_int64)(context, value),
+            ValueRef::Real(value) => (api.result_double)(context, value),
+            ValueRef::Text(text) => (api.result_text64)(
                 context,
                 text.as_ptr().cast(),
                 text.len() as u64,
                 ffi::SQLITE_STATIC,
                 ffi::SQLITE_UTF8,
             ),
-            ValueRef::Blob(bytes) => (functions.blob)(
+            ValueRef::Blob(bytes) => (api.result_blob64)(
                 context,
                 bytes.as_ptr().cast(),
                 bytes.len() as u64,

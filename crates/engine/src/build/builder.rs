@@ -3,7 +3,7 @@
 use super::cache::{Cache, Kept, Workspace};
 use super::compiler::Compiler;
 use super::error::{BuildError, Context, Result};
-use super::fetch::{self, Cargo};
+use super::fetch;
 use super::name::BuildName;
 use super::provenance::{self, Compiled, Provenance};
 use super::recipe::{LIBRARY_FILE, Recipe, Stage, linking};
@@ -78,8 +78,7 @@ impl Tools {
 /// Everything that building needs.
 pub struct Builder<'a> {
     cache: &'a Cache,
-    compiler_command: String,
-    cargo: Cargo,
+    tools: Tools,
     train: Train<'a>,
     now: Now,
     cancelled: &'a AtomicBool,
@@ -99,8 +98,7 @@ impl<'a> Builder<'a> {
     ) -> Builder<'a> {
         Builder {
             cache,
-            compiler_command: tools.compiler,
-            cargo: Cargo { program: tools.cargo },
+            tools,
             train,
             now,
             cancelled,
@@ -287,7 +285,7 @@ impl<'a> Builder<'a> {
             .prefix("pragmark-compiler-")
             .tempdir()
             .context("create a directory in", &std::env::temp_dir())?;
-        let compiler = Compiler::ask(&self.compiler_command, work.path(), self.cancelled)?;
+        let compiler = Compiler::ask(&self.tools.compiler, work.path(), self.cancelled)?;
         Ok(self.compiler.get_or_init(|| compiler))
     }
 
@@ -298,7 +296,7 @@ impl<'a> Builder<'a> {
         if let Some(source) = known.get(release.name) {
             return Ok(source.clone());
         }
-        let source = self.cargo.source(release, self.cancelled)?;
+        let source = fetch::source(&self.tools.cargo, release, self.cancelled)?;
         known.insert(release.name, source.clone());
         Ok(source)
     }

@@ -21,7 +21,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// How often a process that waits for another's build looks again.
@@ -233,10 +233,8 @@ impl Cache {
         };
         // A process that was killed leaves its work behind; whoever has the lock may remove it.
         for left in directories(&building) {
-            let begins = left
-                .file_name()
-                .is_some_and(|own| own.to_string_lossy().starts_with(&format!("{what}-")));
-            if begins {
+            let own = left.file_name().unwrap_or_default().to_string_lossy();
+            if own.starts_with(&format!("{what}-")) {
                 remove_directory(&left)?;
             }
         }
@@ -295,12 +293,9 @@ impl Workspace {
         let library = self.path().join(LIBRARY_FILE);
         provenance.write(&library)?;
         for entry in fs::read_dir(self.path()).context("read", self.path())? {
-            let path = entry.context("read", self.path())?.path();
-            let wanted = path
-                .file_name()
-                .is_some_and(|name| name.to_string_lossy().starts_with(LIBRARY_FILE));
-            if !wanted {
-                fs::remove_file(&path).context("remove", &path)?;
+            let entry = entry.context("read", self.path())?;
+            if !entry.file_name().to_string_lossy().starts_with(LIBRARY_FILE) {
+                fs::remove_file(entry.path()).context("remove", &entry.path())?;
             }
         }
         // An existing library there is damaged.
@@ -334,9 +329,7 @@ fn remove_left(work: &Path) -> Result<()> {
 
 fn is_abandoned(directory: &Path) -> bool {
     let changed = directory.metadata().and_then(|metadata| metadata.modified());
-    changed.is_ok_and(|changed| {
-        SystemTime::now().duration_since(changed).is_ok_and(|age| age > ABANDONED)
-    })
+    changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > ABANDONED))
 }
 
 /// Moves the work to where it is kept: there is all of it or nothing.
@@ -401,16 +394,13 @@ pub fn resolve(name: &EngineName, cache: &Cache) -> Result<Option<Source>> {
 }
 
 fn file(path: &Path) -> Result<PathBuf> {
-    path.canonicalize().map_err(|source| BuildError::Io {
-        doing: "use the engine",
-        path: path.to_owned(),
-        source,
-    })
+    path.canonicalize().context("use the engine", path)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::SystemTime;
 
     const KEY: &str = "0123456789abcdef";
 

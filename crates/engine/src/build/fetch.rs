@@ -11,65 +11,40 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
-/// Cargo, by its command.
-#[derive(Debug, Clone)]
-pub(super) struct Cargo {
-    pub(super) program: String,
-}
-
-impl Cargo {
-    /// Returns the amalgamation of a version, in cargo's own store of sources: from what cargo has
-    /// already where it has it, from the registry otherwise.
-    ///
-    /// # Errors
-    /// Cargo is not there or cannot fetch it; the release carries another version than it should.
-    pub(super) fn source(
-        &self,
-        release: &'static Release,
-        cancelled: &AtomicBool,
-    ) -> Result<PathBuf> {
-        let project = project(release)?;
-        let project = project.path();
-        let fetched = |arguments: &[&str]| self.run(project, arguments, cancelled);
-        if !fetched(&["fetch", "--offline"])?.end.is_success() {
-            let fetched = fetched(&["fetch"])?;
-            if !fetched.end.is_success() {
-                return Err(failed(release, fetched.errors));
-            }
-        }
-        let source = self.find(project, release, cancelled)?;
-        check_version(&source, release)?;
-        Ok(source)
-    }
-
-    /// Where cargo has put the source of the crate.
-    fn find(
-        &self,
-        project: &Path,
-        release: &'static Release,
-        cancelled: &AtomicBool,
-    ) -> Result<PathBuf> {
-        let arguments = ["metadata", "--offline", "--format-version", "1"];
-        let answer = self.run(project, &arguments, cancelled)?;
-        if !answer.end.is_success() {
-            return Err(failed(release, answer.errors));
-        }
-        let metadata: Metadata = serde_json::from_slice(&answer.output)
-            .map_err(|error| failed(release, format!("its answer is not understood: {error}")))?;
-        let package = metadata
-            .packages
-            .into_iter()
-            .find(|package| package.name == release.package)
-            .ok_or_else(|| failed(release, "its answer does not name the crate".to_owned()))?;
-        let directory = package.manifest_path.parent().unwrap_or(Path::new(""));
-        Ok(directory.join(release.source))
-    }
-
-    fn run(&self, project: &Path, arguments: &[&str], cancelled: &AtomicBool) -> Result<Finished> {
-        let mut command = Command::new(&self.program);
-        command.args(arguments).arg("--quiet").current_dir(project);
+/// Returns the amalgamation of a version, in cargo's own store of sources: from what cargo, which is called
+/// by its command, has already where it has it, from the registry otherwise.
+///
+/// # Errors
+/// Cargo is not there or cannot fetch it; the release carries another version than it should.
+pub(super) fn source(
+    cargo: &str,
+    release: &'static Release,
+    cancelled: &AtomicBool,
+) -> Result<PathBuf> {
+    let project = project(release)?;
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(cargo);
+        command.args(arguments).arg("--quiet").current_dir(project.path());
         error::run(&mut command, "cargo", cancelled)
+    };
+    let succeeded = |finished: Finished| {
+        let Finished { end, output, errors, .. } = finished;
+        if end.is_success() { Ok(output) } else { Err(failed(release, errors)) }
+    };
+    if !run(&["fetch", "--offline"])?.end.is_success() {
+        succeeded(run(&["fetch"])?)?;
     }
+    let answer = succeeded(run(&["metadata", "--offline", "--format-version", "1"])?)?;
+    let metadata: Metadata = serde_json::from_slice(&answer)
+        .map_err(|error| failed(release, format!("its answer is not understood: {error}")))?;
+    let package = metadata
+        .packages
+        .into_iter()
+        .find(|package| package.name == release.package)
+        .ok_or_else(|| failed(release, "its answer does not name the crate".to_owned()))?;
+    let source = package.manifest_path.with_file_name(release.source);
+    check_version(&source, release)?;
+    Ok(source)
 }
 
 /// The part of cargo's answer that is used (<https://doc.rust-lang.org/cargo/commands/cargo-metadata.html>).
@@ -141,8 +116,8 @@ mod tests {
 
     #[test]
     fn cargo_has_the_source_of_the_version_that_is_built_in() {
-        let cargo = Cargo { program: std::env::var("CARGO").expect("cargo runs the tests") };
-        let source = cargo.source(&RELEASES[0], &AtomicBool::new(false)).expect("found");
+        let cargo = std::env::var("CARGO").expect("cargo runs the tests");
+        let source = super::source(&cargo, &RELEASES[0], &AtomicBool::new(false)).expect("found");
         assert!(source.is_file());
     }
 
@@ -161,8 +136,7 @@ mod tests {
     fn a_cargo_that_fails_is_quoted_and_one_that_is_not_there_is_named() {
         let never = AtomicBool::new(false);
         let source = |program: &str| {
-            let program = program.to_owned();
-            let error = Cargo { program }.source(&RELEASES[0], &never);
+            let error = super::source(program, &RELEASES[0], &never);
             error.expect_err("no source").to_string()
         };
         assert!(source("/no/such/cargo").contains("/no/such/cargo"));

@@ -145,99 +145,54 @@ fn absent(connection: &Connection, pragma: &Pragma) -> EngineError {
     PragmaError::NotInEngine(pragma, version).into()
 }
 
-/// State of a connection that decides whether settings can take effect.
-struct Situation {
-    journal_mode: String,
-    page_count: i64,
-    in_memory: bool,
-    in_transaction: bool,
-}
-
-impl Situation {
-    fn of(connection: &Connection) -> Result<Situation> {
-        let file = "SELECT coalesce(file, '') FROM pragma_database_list WHERE name = 'main'";
-        Ok(Situation {
-            journal_mode: connection.query_text("PRAGMA journal_mode")?,
-            page_count: connection.query_i64("PRAGMA page_count")?,
-            in_memory: connection.query_text(file)?.is_empty(),
-            in_transaction: connection.in_transaction(),
-        })
-    }
-}
-
 /// Returns why a setting did not take effect, as far as the connection knows. The rules are in
 /// <https://sqlite.org/pragma.html>, and in SQLite's `pragma.c` where the page is silent.
 fn why_not(connection: &Connection, pragma: &Pragma, wanted: &str, got: &str) -> Result<String> {
-    let situation = Situation::of(connection)?;
+    let file = "SELECT coalesce(file, '') FROM pragma_database_list WHERE name = 'main'";
+    let is_wal = connection.query_text("PRAGMA journal_mode")? == "wal";
+    let pages = connection.query_i64("PRAGMA page_count")?;
+    let in_memory = connection.query_text(file)?.is_empty();
+    let in_transaction = connection.in_transaction();
     let reason = match pragma.name {
-        "page_size" => page_size(&situation),
-        "auto_vacuum" | "encoding" => (situation.page_count > 0).then(|| {
-            let remedy = match pragma.name {
-                "auto_vacuum" => ", or VACUUM run after setting it",
-                _ => " and never changes afterwards",
-            };
-            format!("the database already exists; it must be set before the first write{remedy}")
-        }),
-        "journal_mode" => journal_mode(&situation, wanted),
-        "locking_mode" => locking_mode(&situation),
-        "mmap_size" => Some(match got {
-            "0" => "the engine was compiled without memory mapping (MAX_MMAP_SIZE=0)".to_owned(),
-            limit => format!("the engine's limit is {limit} bytes (MAX_MMAP_SIZE)"),
-        }),
-        "max_page_count" => {
-            Some(format!("the database already has {} pages", situation.page_count))
+        "page_size" if is_wal => "the page size cannot change in WAL mode",
+        "page_size" if pages > 0 => &format!(
+            "the database already has {pages} pages; the page size must be set before the first write, \
+             or VACUUM run after setting it"
+        ),
+        "auto_vacuum" if pages > 0 => {
+            "the database already exists; it must be set before the first write, or VACUUM run after \
+             setting it"
         }
-        "threads" => Some(format!("the engine allows {got} (MAX_WORKER_THREADS)")),
-        "hard_heap_limit" => Some("a limit can only be lowered while the process runs".to_owned()),
-        "soft_heap_limit" => Some("the soft limit cannot exceed hard_heap_limit".to_owned()),
-        _ => None,
+        "encoding" if pages > 0 => {
+            "the database already exists; it must be set before the first write and never changes \
+             afterwards"
+        }
+        "journal_mode" if in_memory => {
+            "a database in memory or in a temporary file has only the modes memory and off, or no WAL"
+        }
+        "journal_mode" if in_transaction => {
+            "the journal mode cannot change while a transaction is open"
+        }
+        "journal_mode" if wanted == "wal" => {
+            "WAL needs shared memory, which the VFS does not have (or locking_mode=EXCLUSIVE before), \
+             and a database that can be written"
+        }
+        "locking_mode" if in_memory => {
+            "a database in memory or in a temporary file is always locked exclusively"
+        }
+        "locking_mode" if is_wal => {
+            "exclusive locking was set before WAL mode was entered; leave WAL mode first"
+        }
+        "mmap_size" if got == "0" => {
+            "the engine was compiled without memory mapping (MAX_MMAP_SIZE=0)"
+        }
+        "mmap_size" => &format!("the engine's limit is {got} bytes (MAX_MMAP_SIZE)"),
+        "max_page_count" => &format!("the database already has {pages} pages"),
+        "threads" => &format!("the engine allows {got} (MAX_WORKER_THREADS)"),
+        "hard_heap_limit" => "a limit can only be lowered while the process runs",
+        "soft_heap_limit" => "the soft limit cannot exceed hard_heap_limit",
+        _ if in_transaction => "a transaction is open",
+        _ => "SQLite ignored it without giving a reason",
     };
-    let other = if situation.in_transaction {
-        "a transaction is open"
-    } else {
-        "SQLite ignored it without giving a reason"
-    };
-    Ok(reason.unwrap_or_else(|| other.to_owned()))
-}
-
-fn page_size(situation: &Situation) -> Option<String> {
-    if situation.journal_mode == "wal" {
-        return Some("the page size cannot change in WAL mode".to_owned());
-    }
-    (situation.page_count > 0).then(|| {
-        format!(
-            "the database already has {} pages; the page size must be set before the first write, \
-             or VACUUM run after setting it",
-            situation.page_count
-        )
-    })
-}
-
-fn journal_mode(situation: &Situation, wanted: &str) -> Option<String> {
-    if situation.in_memory {
-        return Some(
-            "a database in memory or in a temporary file has only the modes memory and off, or no \
-             WAL"
-            .to_owned(),
-        );
-    }
-    if situation.in_transaction {
-        return Some("the journal mode cannot change while a transaction is open".to_owned());
-    }
-    (wanted == "wal").then(|| {
-        "WAL needs shared memory, which the VFS does not have (or locking_mode=EXCLUSIVE before), \
-         and a database that can be written"
-            .to_owned()
-    })
-}
-
-fn locking_mode(situation: &Situation) -> Option<String> {
-    if situation.in_memory {
-        return Some(
-            "a database in memory or in a temporary file is always locked exclusively".to_owned(),
-        );
-    }
-    (situation.journal_mode == "wal").then(|| {
-        "exclusive locking was set before WAL mode was entered; leave WAL mode first".to_owned()
-    })
+    Ok(reason.to_owned())
 }

@@ -125,22 +125,42 @@ fn find(library: &Library, name: Option<&str>) -> Result<*mut ffi::sqlite3_vfs> 
     Ok(vfs)
 }
 
+/// Returns a shim over `real`. Optional methods are there only where `real` has them.
 fn shim_over<O: Observer>(
     real: *mut ffi::sqlite3_vfs,
     name: &str,
     observer: Arc<O>,
 ) -> Result<Shim<O>> {
     let name = c_string(name, VFS_NAME)?;
-    // SAFETY: SQLite's list holds valid records only; numbers and names in them do not change.
-    let (version, file_size, path_length) =
-        unsafe { ((*real).iVersion, (*real).szOsFile, (*real).mxPathname) };
-    let vfs = ffi::sqlite3_vfs {
-        iVersion: version.min(3),
-        szOsFile: file::HEADER_SIZE as c_int + file_size,
-        mxPathname: path_length,
-        zName: name.as_ptr(),
-        // SAFETY: `real` is valid, as above.
-        ..unsafe { record::<O>(real) }
+    // SAFETY: SQLite's list holds valid records only, in which nothing changes; fields of a later version are
+    // read only where it has them.
+    let vfs = unsafe {
+        let has_last_error = (*real).xGetLastError.is_some();
+        let has_time_int64 = (*real).iVersion >= 2 && (*real).xCurrentTimeInt64.is_some();
+        let has_system_calls = (*real).iVersion >= 3 && (*real).xSetSystemCall.is_some();
+        sqlite3_vfs {
+            iVersion: (*real).iVersion.min(3),
+            szOsFile: file::HEADER_SIZE as c_int + (*real).szOsFile,
+            mxPathname: (*real).mxPathname,
+            zName: name.as_ptr(),
+            xOpen: Some(open::<O>),
+            xDelete: Some(delete::<O>),
+            xAccess: Some(access::<O>),
+            xFullPathname: Some(full_pathname::<O>),
+            xDlOpen: Some(dl_open::<O>),
+            xDlError: Some(dl_error::<O>),
+            xDlSym: Some(dl_sym::<O>),
+            xDlClose: Some(dl_close::<O>),
+            xRandomness: Some(randomness::<O>),
+            xSleep: Some(sleep::<O>),
+            xCurrentTime: Some(current_time::<O>),
+            xGetLastError: has_last_error.then_some(get_last_error::<O>),
+            xCurrentTimeInt64: has_time_int64.then_some(current_time_int64::<O>),
+            xSetSystemCall: has_system_calls.then_some(set_system_call::<O>),
+            xGetSystemCall: has_system_calls.then_some(get_system_call::<O>),
+            xNextSystemCall: has_system_calls.then_some(next_system_call::<O>),
+            ..sqlite3_vfs::EMPTY
+        }
     };
     Ok(Shim {
         vfs: UnsafeCell::new(vfs),
@@ -194,41 +214,6 @@ pass_on! {
     fn set_system_call = xSetSystemCall(name: *const c_char, function: Option<AnyFunction>) -> c_int, else ffi::SQLITE_NOTFOUND;
     fn get_system_call = xGetSystemCall(name: *const c_char) -> Option<AnyFunction>, else None;
     fn next_system_call = xNextSystemCall(name: *const c_char) -> *const c_char, else std::ptr::null();
-}
-
-/// Returns a record with the methods of a shim over `real`; numbers and names are for the caller to fill in.
-/// Optional methods are there only where `real` has them.
-///
-/// # Safety
-/// `real` must be a valid VFS record.
-unsafe fn record<O: Observer>(real: *const sqlite3_vfs) -> sqlite3_vfs {
-    // SAFETY: the record is valid; fields of a later version are read only where it has them.
-    let (has_last_error, has_time_int64, has_system_calls) = unsafe {
-        (
-            (*real).xGetLastError.is_some(),
-            (*real).iVersion >= 2 && (*real).xCurrentTimeInt64.is_some(),
-            (*real).iVersion >= 3 && (*real).xSetSystemCall.is_some(),
-        )
-    };
-    sqlite3_vfs {
-        xOpen: Some(open::<O>),
-        xDelete: Some(delete::<O>),
-        xAccess: Some(access::<O>),
-        xFullPathname: Some(full_pathname::<O>),
-        xDlOpen: Some(dl_open::<O>),
-        xDlError: Some(dl_error::<O>),
-        xDlSym: Some(dl_sym::<O>),
-        xDlClose: Some(dl_close::<O>),
-        xRandomness: Some(randomness::<O>),
-        xSleep: Some(sleep::<O>),
-        xCurrentTime: Some(current_time::<O>),
-        xGetLastError: has_last_error.then_some(get_last_error::<O>),
-        xCurrentTimeInt64: has_time_int64.then_some(current_time_int64::<O>),
-        xSetSystemCall: has_system_calls.then_some(set_system_call::<O>),
-        xGetSystemCall: has_system_calls.then_some(get_system_call::<O>),
-        xNextSystemCall: has_system_calls.then_some(next_system_call::<O>),
-        ..sqlite3_vfs::EMPTY
-    }
 }
 
 unsafe extern "C" fn open<O: Observer>(

@@ -17,7 +17,7 @@ use parquet::file::properties::WriterProperties;
 use values::calendar::day;
 
 use super::OutputFormat;
-use super::output::Output;
+use super::output::{Output, Writer};
 use crate::affinity::Affinity;
 use crate::error::{LoadError, Result};
 use crate::source::ColumnBuilder;
@@ -128,11 +128,14 @@ fn finished(column: ColumnBuilder, data_type: &DataType) -> ArrayRef {
     }
 }
 
+/// An error of the library.
+pub(super) type Failure = Box<dyn std::error::Error + Send + Sync>;
+
 /// The library's writers.
 enum Encoder {
     Parquet(Box<ArrowWriter<Output>>),
-    File(Box<FileWriter<Output>>),
-    Stream(Box<StreamWriter<Output>>),
+    File(FileWriter<Output>),
+    Stream(StreamWriter<Output>),
 }
 
 /// Writes rows as columns.
@@ -156,38 +159,51 @@ impl ColumnarWriter {
         format: OutputFormat,
         schema: &SchemaRef,
         group: usize,
-    ) -> io::Result<ColumnarWriter> {
-        let options =
-            || IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD));
+    ) -> Result<ColumnarWriter, Failure> {
+        let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD))?;
         let encoder = match format {
             OutputFormat::Arrow => {
-                let options = options().map_err(io::Error::other)?;
-                let writer = FileWriter::try_new_with_options(output, schema, options);
-                Encoder::File(Box::new(writer.map_err(io::Error::other)?))
+                Encoder::File(FileWriter::try_new_with_options(output, schema, options)?)
             }
             OutputFormat::ArrowStream => {
-                let options = options().map_err(io::Error::other)?;
-                let writer = StreamWriter::try_new_with_options(output, schema, options);
-                Encoder::Stream(Box::new(writer.map_err(io::Error::other)?))
+                Encoder::Stream(StreamWriter::try_new_with_options(output, schema, options)?)
             }
             _ => {
                 let compression = Compression::ZSTD(ZstdLevel::default());
                 let properties = WriterProperties::builder().set_compression(compression).build();
-                let writer = ArrowWriter::try_new(output, Arc::clone(schema), Some(properties));
-                Encoder::Parquet(Box::new(writer.map_err(io::Error::other)?))
+                let writer = ArrowWriter::try_new(output, Arc::clone(schema), Some(properties))?;
+                Encoder::Parquet(Box::new(writer))
             }
         };
-        Ok(ColumnarWriter {
-            encoder,
-            schema: Arc::clone(schema),
-            columns: new_columns(schema),
-            rows: 0,
-            bytes: 0,
-            group,
-        })
+        let (schema, columns) = (Arc::clone(schema), new_columns(schema));
+        Ok(ColumnarWriter { encoder, schema, columns, rows: 0, bytes: 0, group })
     }
 
-    pub(super) fn row(&mut self, values: &[ValueRef<'_>]) -> io::Result<()> {
+    fn end_batch(&mut self) -> Result<(), Failure> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        let columns = std::mem::replace(&mut self.columns, new_columns(&self.schema));
+        let columns = columns.into_iter().zip(self.schema.fields());
+        let columns = columns.map(|(column, field)| finished(column, field.data_type())).collect();
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns)?;
+        (self.rows, self.bytes) = (0, 0);
+        match &mut self.encoder {
+            Encoder::Parquet(writer) => {
+                writer.write(&batch)?;
+                if writer.in_progress_size() >= self.group {
+                    writer.flush()?;
+                }
+            }
+            Encoder::File(writer) => writer.write(&batch)?,
+            Encoder::Stream(writer) => writer.write(&batch)?,
+        }
+        Ok(())
+    }
+}
+
+impl Writer for ColumnarWriter {
+    fn row(&mut self, values: &[ValueRef<'_>]) -> io::Result<()> {
         for ((column, value), field) in
             self.columns.iter_mut().zip(values).zip(self.schema.fields())
         {
@@ -206,36 +222,14 @@ impl ColumnarWriter {
             };
         }
         self.rows += 1;
-        if self.rows == BATCH_ROWS || self.bytes >= BATCH_BYTES { self.end_batch() } else { Ok(()) }
+        if self.rows == BATCH_ROWS || self.bytes >= BATCH_BYTES {
+            self.end_batch().map_err(io::Error::other)?;
+        }
+        Ok(())
     }
 
-    fn end_batch(&mut self) -> io::Result<()> {
-        if self.rows == 0 {
-            return Ok(());
-        }
-        let columns = std::mem::replace(&mut self.columns, new_columns(&self.schema));
-        let fields = self.schema.fields().iter();
-        let columns = columns.into_iter().zip(fields);
-        let columns = columns.map(|(column, field)| finished(column, field.data_type())).collect();
-        let batch =
-            RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(io::Error::other)?;
-        (self.rows, self.bytes) = (0, 0);
-        match &mut self.encoder {
-            Encoder::Parquet(writer) => {
-                writer.write(&batch).map_err(io::Error::other)?;
-                if writer.in_progress_size() >= self.group {
-                    writer.flush().map_err(io::Error::other)
-                } else {
-                    Ok(())
-                }
-            }
-            Encoder::File(writer) => writer.write(&batch).map_err(io::Error::other),
-            Encoder::Stream(writer) => writer.write(&batch).map_err(io::Error::other),
-        }
-    }
-
-    pub(super) fn finish(mut self) -> io::Result<()> {
-        self.end_batch()?;
+    fn finish(mut self: Box<Self>) -> io::Result<()> {
+        self.end_batch().map_err(io::Error::other)?;
         let output = match self.encoder {
             Encoder::Parquet(writer) => writer.into_inner().map_err(io::Error::other),
             Encoder::File(writer) => writer.into_inner().map_err(io::Error::other),

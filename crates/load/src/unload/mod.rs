@@ -5,7 +5,7 @@ mod columnar;
 mod output;
 mod text;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,9 +16,7 @@ use crate::error::{LoadError, Result};
 use crate::source::{Selection, columns, query};
 use crate::sql::{quoted, same};
 use crate::table::Column;
-use columnar::{ColumnarWriter, GROUP_BYTES};
-use output::{NewFolders, Output, OutputFiles};
-use text::TextWriter;
+use output::{Files, NewFolders};
 
 /// Rows to be written to a file.
 #[derive(Debug, Clone)]
@@ -212,22 +210,18 @@ fn write(
     let columns = columns(&connection, &input, &query)?;
     // Before the files, so that they are gone by the time when it goes.
     let _folders = NewFolders::of(request)?;
-    let mut files =
-        Files { request, place: OutputFiles::new(request)?, writer: None, rows: 0, total: 0 };
-    let maker = Maker::new(&connection, request, &query, columns)?;
-    let folders = folders(request, &maker.columns)?;
-    let first = maker.columns.len() as i32;
+    let mut files = Files::new(&connection, request, &query, columns)?;
+    let folders = folders(request, &files.columns)?;
+    let first = files.columns.len() as i32;
     let mut statement = connection.prepare(&divided(&query, &folders))?;
     while statement.step()? == Step::Row {
-        files.enter(folder(&statement, &folders, first)?)?;
-        files.push(&maker, &row(&statement, &maker.columns, files.total + 1, &input)?)?;
+        let values = row(&statement, &files.columns, files.total + 1, &input)?;
+        files.push(folder(&statement, &folders, first)?, &values)?;
         if files.total.is_multiple_of(ROWS_AT_A_TIME) && !observer(files.total) {
             return Err(LoadError::Interrupted);
         }
     }
-    let rows = files.total;
-    let (files, bytes) = files.finish(&maker)?;
-    Ok(Unloaded { rows, bytes, files, time: Duration::ZERO })
+    files.finish()
 }
 
 /// Returns the columns by whose values rows are divided, as the table has them.
@@ -294,137 +288,4 @@ fn row<'s>(
         })
     };
     (0..).zip(columns).map(value).collect()
-}
-
-/// Makes the writers of files.
-struct Maker {
-    columns: Vec<Column>,
-    form: OutputForm,
-    blobs: Blobs,
-    /// Whether a delimiter ends each row: a row with nothing but NULL would be an empty line otherwise.
-    ends_with_delimiter: bool,
-    schema: Option<arrow_schema::SchemaRef>,
-    /// Bytes of a row group: several of them make a file that is split.
-    group: usize,
-}
-
-impl Maker {
-    fn new(
-        connection: &Connection,
-        request: &Unload,
-        query: &str,
-        columns: Vec<Column>,
-    ) -> Result<Maker> {
-        let is_columnar = request.form.is_columnar();
-        let input = request.database.display().to_string();
-        let schema = is_columnar.then(|| columnar::schema(connection, &input, query, &columns));
-        let is_delimited = matches!(request.form.format, OutputFormat::Csv | OutputFormat::Tsv);
-        let has_null = || {
-            let name = quoted(&columns[0].name);
-            connection
-                .query_i64(&format!("SELECT EXISTS (SELECT 1 FROM ({query}) WHERE {name} IS NULL)"))
-        };
-        let ends_with_delimiter = is_delimited && columns.len() == 1 && has_null()? == 1;
-        let (form, blobs) = (request.form, request.blobs);
-        let group = match request.split {
-            Some(Split::Bytes(most)) => (most / 4).min(GROUP_BYTES as u64) as usize,
-            _ => GROUP_BYTES,
-        };
-        let schema = schema.transpose()?;
-        Ok(Maker { columns, form, blobs, ends_with_delimiter, schema, group })
-    }
-
-    fn writer(&self, output: Output) -> std::io::Result<Writer> {
-        Ok(match &self.schema {
-            Some(schema) => {
-                Writer::Columnar(ColumnarWriter::new(output, self.form.format, schema, self.group)?)
-            }
-            None => Writer::Text(Box::new(TextWriter::new(output, self)?)),
-        })
-    }
-}
-
-/// Writes rows.
-enum Writer {
-    Text(Box<TextWriter>),
-    Columnar(ColumnarWriter),
-}
-
-/// The files of an unload.
-struct Files<'u> {
-    request: &'u Unload,
-    place: OutputFiles,
-    writer: Option<Writer>,
-    /// Rows of the current file, and of all.
-    rows: u64,
-    total: u64,
-}
-
-impl Files<'_> {
-    /// Goes on in this folder.
-    fn enter(&mut self, folder: PathBuf) -> Result<()> {
-        if folder != self.place.folder {
-            self.end()?;
-            self.place.folder = folder;
-        }
-        Ok(())
-    }
-
-    fn push(&mut self, maker: &Maker, values: &[ValueRef<'_>]) -> Result<()> {
-        let is_full = match self.request.split {
-            Some(Split::Rows(most)) => self.rows >= most,
-            Some(Split::Bytes(most)) => self.rows > 0 && self.place.bytes() >= most,
-            Some(Split::Columns(_)) | None => false,
-        };
-        if is_full {
-            self.end()?;
-        }
-        let written = match self.writer(maker)? {
-            Writer::Text(writer) => writer.row(values),
-            Writer::Columnar(writer) => writer.row(values),
-        };
-        written.map_err(LoadError::write(self.place.path()))?;
-        self.rows += 1;
-        self.total += 1;
-        Ok(())
-    }
-
-    fn writer(&mut self, maker: &Maker) -> Result<&mut Writer> {
-        match &mut self.writer {
-            Some(writer) => Ok(writer),
-            none => {
-                let output = self.place.begin(self.request)?;
-                let writer = maker.writer(output).map_err(LoadError::write(self.place.path()))?;
-                Ok(none.insert(writer))
-            }
-        }
-    }
-
-    /// Ends the current file.
-    fn end(&mut self) -> Result<()> {
-        let written = match self.writer.take() {
-            Some(Writer::Text(writer)) => writer.finish(),
-            Some(Writer::Columnar(writer)) => writer.finish(),
-            None => return Ok(()),
-        };
-        self.rows = 0;
-        written.and_then(|()| self.place.end()).map_err(LoadError::write(self.place.path()))
-    }
-
-    /// Ends the last file, which there is even without a row, and moves all to their places; returns them and their bytes.
-    fn finish(mut self, maker: &Maker) -> Result<(Vec<PathBuf>, u64)> {
-        if self.total == 0 {
-            self.writer(maker)?;
-        }
-        self.end()?;
-        self.place.publish()
-    }
-}
-
-/// Returns the path of a part of an output: `people.csv.gz` becomes `people-0001.csv.gz`.
-fn part(path: &Path, number: u64) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let (stem, ending) = name.split_once('.').unwrap_or((&name, ""));
-    let dot = if ending.is_empty() { "" } else { "." };
-    path.with_file_name(format!("{stem}-{number:04}{dot}{ending}"))
 }

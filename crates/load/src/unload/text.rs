@@ -7,8 +7,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use engine::ValueRef;
 
-use super::output::Output;
-use super::{Blobs, Maker, OutputFormat};
+use super::output::{Output, Writer};
+use super::{Blobs, OutputFormat, Unload};
+use crate::table::Column;
 
 /// Writes rows as texts.
 pub(super) struct TextWriter {
@@ -23,8 +24,13 @@ pub(super) struct TextWriter {
 }
 
 impl TextWriter {
-    pub(super) fn new(output: Output, maker: &Maker) -> io::Result<TextWriter> {
-        let names = || maker.columns.iter().map(|column| &*column.name);
+    pub(super) fn new(
+        output: Output,
+        request: &Unload,
+        columns: &[Column],
+        ends_with_delimiter: bool,
+    ) -> io::Result<TextWriter> {
+        let names = || columns.iter().map(|column| &*column.name);
         let key = |(at, name): (usize, &str)| {
             let mut key = if at == 0 { b"{".to_vec() } else { b",".to_vec() };
             push_json_text(&mut key, name);
@@ -33,9 +39,9 @@ impl TextWriter {
         };
         let mut writer = TextWriter {
             output,
-            format: maker.form.format,
-            blobs: maker.blobs,
-            ends_with_delimiter: maker.ends_with_delimiter,
+            format: request.form.format,
+            blobs: request.blobs,
+            ends_with_delimiter,
             keys: names().enumerate().map(key).collect(),
             is_first: true,
             line: Vec::new(),
@@ -53,13 +59,6 @@ impl TextWriter {
             OutputFormat::Csv => Some(b','),
             OutputFormat::Tsv => Some(b'\t'),
             _ => None,
-        }
-    }
-
-    pub(super) fn row(&mut self, values: &[ValueRef<'_>]) -> io::Result<()> {
-        match self.delimiter() {
-            Some(_) => self.fields(values),
-            None => self.object(values),
         }
     }
 
@@ -105,8 +104,17 @@ impl TextWriter {
         }
         self.output.write_all(&self.line)
     }
+}
 
-    pub(super) fn finish(mut self) -> io::Result<()> {
+impl Writer for TextWriter {
+    fn row(&mut self, values: &[ValueRef<'_>]) -> io::Result<()> {
+        match self.delimiter() {
+            Some(_) => self.fields(values),
+            None => self.object(values),
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<()> {
         if self.format == OutputFormat::Json {
             self.output.write_all(b"\n]\n")?;
         }

@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, Int64Array, StringArray};
+use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type};
+use arrow_array::{ArrayRef, PrimitiveArray, StringArray};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer, OffsetBuffer};
 
 use super::CsvOptions;
@@ -272,19 +273,19 @@ impl<'r> Block<'r> {
         let number = self.reader.options.number;
         let parsed = match (affinity, typing, number) {
             (Affinity::Integer | Affinity::Numeric, _, Some(form)) => {
-                self.integers(column, rows, |text| kept(&form.plain(text)?, integer))
+                self.numbers::<Int64Type>(column, rows, |text| kept(&form.plain(text)?, integer))
             }
             (Affinity::Real, _, Some(form)) => {
-                self.reals(column, rows, |text| kept_real(&form.plain(text)?))
+                self.numbers::<Float64Type>(column, rows, |text| kept_real(&form.plain(text)?))
             }
             (Affinity::Integer | Affinity::Numeric, Typing::Declared, None) => {
-                self.integers(column, rows, integer)
+                self.numbers::<Int64Type>(column, rows, integer)
             }
             (Affinity::Integer | Affinity::Numeric, _, None) => {
-                self.integers(column, rows, |text| kept(text, integer))
+                self.numbers::<Int64Type>(column, rows, |text| kept(text, integer))
             }
-            (Affinity::Real, Typing::Declared, None) => self.reals(column, rows, real),
-            (Affinity::Real, _, None) => self.reals(column, rows, kept_real),
+            (Affinity::Real, Typing::Declared, None) => self.numbers::<Float64Type>(column, rows, real),
+            (Affinity::Real, _, None) => self.numbers::<Float64Type>(column, rows, kept_real),
             (Affinity::Text | Affinity::Blob, _, _) => None,
         };
         if let Some(array) = parsed {
@@ -331,46 +332,27 @@ impl<'r> Block<'r> {
         self.fields.get(column..).unwrap_or_default().iter().step_by(columns).copied()
     }
 
-    fn integers(
-        &self,
-        column: usize,
-        rows: usize,
-        integer: impl Fn(&[u8]) -> Option<i64>,
-    ) -> Option<ArrayRef> {
-        let (values, nulls) = self.numbers(column, rows, integer)?;
-        Some(Arc::new(Int64Array::new(values.into(), nulls)))
-    }
-
-    fn reals(
-        &self,
-        column: usize,
-        rows: usize,
-        real: impl Fn(&[u8]) -> Option<f64>,
-    ) -> Option<ArrayRef> {
-        let (values, nulls) = self.numbers(column, rows, real)?;
-        Some(Arc::new(Float64Array::new(values.into(), nulls)))
-    }
-
-    /// Returns the values of a column of numbers, and which of them are NULL.
+    /// Returns a column of numbers, if every value is one.
     #[inline]
-    fn numbers<T: Default>(
+    fn numbers<T: ArrowPrimitiveType>(
         &self,
         column: usize,
         rows: usize,
-        number: impl Fn(&[u8]) -> Option<T>,
-    ) -> Option<(Vec<T>, Option<NullBuffer>)> {
+        number: impl Fn(&[u8]) -> Option<T::Native>,
+    ) -> Option<ArrayRef> {
         let mut values = Vec::with_capacity(rows);
         // The rows that are NULL: of most columns none is.
         let mut nulls = Vec::new();
         for field in self.fields(column) {
             if self.reader.is_null(self.bytes, field) {
                 nulls.push(values.len());
-                values.push(T::default());
+                values.push(T::Native::default());
             } else {
                 values.push(number(&self.bytes[field.range()])?);
             }
         }
-        Some((values, null_buffer(rows, &nulls)))
+        let nulls = null_buffer(rows, &nulls);
+        Some(Arc::new(PrimitiveArray::<T>::new(values.into(), nulls)))
     }
 
     fn texts(&self, column: usize, rows: usize) -> ArrayRef {

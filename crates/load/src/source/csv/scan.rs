@@ -127,20 +127,6 @@ pub(crate) struct Records<'b> {
     pub(crate) is_mended: bool,
 }
 
-/// The end of a field in quotes.
-enum FieldEnd {
-    /// A delimiter; the next field begins there.
-    Delimiter(usize),
-    /// The record ends; the next one begins there.
-    Next(usize),
-}
-
-/// A quoted field that breaks the rules; the next record begins there.
-struct BrokenField {
-    next: usize,
-    reason: &'static str,
-}
-
 impl<'b> Records<'b> {
     pub(crate) fn new(bytes: &'b [u8], dialect: Dialect) -> Records<'b> {
         let quote = dialect.quote.unwrap_or(dialect.delimiter);
@@ -172,12 +158,8 @@ impl<'b> Records<'b> {
         for field in fields.iter_mut().filter(|field| field.quoting == Quoting::Plain) {
             let text = &self.bytes[field.range()];
             let begin = self.dialect.blanks(text);
-            let end = text.len() - self.dialect.blanks_before(&text[begin..]);
-            *field = Field::new(
-                field.start as usize + begin,
-                field.start as usize + end,
-                Quoting::Plain,
-            );
+            field.end -= self.dialect.blanks_before(&text[begin..]) as u32;
+            field.start += begin as u32;
         }
     }
 
@@ -191,17 +173,12 @@ impl<'b> Records<'b> {
                 && end.is_some()
                 && memchr::memchr(self.dialect.delimiter, text).is_some()
         };
-        match fields[listed..].iter().position(spans_rows) {
-            None => Record::Whole(range),
-            Some(field) => {
-                fields.truncate(listed);
-                Record::Broken {
-                    range,
-                    field,
-                    reason: "a quote opens a field that goes on in the next row",
-                }
-            }
-        }
+        let Some(field) = fields[listed..].iter().position(spans_rows) else {
+            return Record::Whole(range);
+        };
+        fields.truncate(listed);
+        let reason = "a quote opens a field that goes on in the next row";
+        Record::Broken { range, field, reason }
     }
 
     #[inline]
@@ -230,20 +207,18 @@ impl<'b> Records<'b> {
                 return Some(Record::Whole(start..at));
             } else if at == field || at == field + self.dialect.blanks(&self.bytes[field..at]) {
                 match self.quoted(at, fields) {
-                    Ok(FieldEnd::Delimiter(next)) => field = next,
-                    Ok(FieldEnd::Next(next)) => {
-                        self.at = next;
-                        return Some(Record::Whole(start..next));
+                    Ok(behind) if self.bytes.get(behind) == Some(&self.dialect.delimiter) => {
+                        field = behind + 1;
                     }
-                    Err(wrong) => {
-                        let number = fields.len() - listed;
+                    Ok(behind) => {
+                        self.at = (behind + 1).min(self.bytes.len());
+                        return Some(Record::Whole(start..self.at));
+                    }
+                    Err((next, reason)) => {
+                        let field = fields.len() - listed;
                         fields.truncate(listed);
-                        self.at = wrong.next;
-                        return Some(Record::Broken {
-                            range: start..wrong.next,
-                            field: number,
-                            reason: wrong.reason,
-                        });
+                        self.at = next;
+                        return Some(Record::Broken { range: start..next, field, reason });
                     }
                 }
             }
@@ -259,84 +234,50 @@ impl<'b> Records<'b> {
 
     /// Returns where the next line begins that is not a comment.
     #[inline]
-    fn behind_comments(&mut self, begin: usize) -> usize {
-        match self.dialect.comment {
-            None => begin,
-            Some(comment) => self.behind_lines(begin, comment),
-        }
-    }
-
-    /// Returns where the next line begins that does not begin with this byte.
-    #[cold]
-    fn behind_lines(&mut self, begin: usize, comment: u8) -> usize {
-        let mut begin = begin;
-        while self.bytes.get(begin).copied() == Some(comment) {
+    fn behind_comments(&mut self, mut begin: usize) -> usize {
+        let comment = self.dialect.comment;
+        while comment.is_some() && self.bytes.get(begin).copied() == comment {
             let end = self.next_mark(is_line_end);
             begin = end.map_or(self.bytes.len(), |end| end + 1);
         }
         begin
     }
 
-    /// Lists the field whose opening quote stands here.
+    /// Lists the field whose opening quote stands here, and returns where the byte behind it lies.
+    ///
+    /// # Errors
+    /// It breaks the rules: where the next record begins, and the reason.
     #[inline]
-    fn quoted(&mut self, open: usize, fields: &mut Vec<Field>) -> Result<FieldEnd, BrokenField> {
-        let quote = self.bytes[open];
-        let mut quoting = Quoting::Quoted;
-        loop {
-            let Some(close) = self.next_mark(|byte| byte == quote) else {
-                return Err(BrokenField {
-                    next: self.bytes.len(),
-                    reason: "a quote is never closed",
-                });
-            };
-            let behind = self.bytes.get(close + 1).copied();
-            if behind == Some(quote) {
-                quoting = Quoting::Doubled;
-                self.marks.next();
-                continue;
-            }
-            if !self.dialect.ends_quoted(&self.bytes[close + 1..]) {
-                if self.dialect.quotes == Quotes::Lenient {
-                    self.is_mended = true;
-                    let close = self.lenient_end(quote)?;
-                    return Ok(self.end_field(open, close, Quoting::Quoted, fields));
-                }
-                let end = self.next_mark(is_line_end);
-                return Err(BrokenField {
-                    next: end.map_or(self.bytes.len(), |end| end + 1),
-                    reason: "text follows a closing quote",
-                });
-            }
-            return Ok(self.end_field(open, close, quoting, fields));
-        }
-    }
-
-    /// Lists a field in quotes, and goes on behind it.
-    #[inline]
-    fn end_field(
+    fn quoted(
         &mut self,
         open: usize,
-        close: usize,
-        quoting: Quoting,
         fields: &mut Vec<Field>,
-    ) -> FieldEnd {
+    ) -> Result<usize, (usize, &'static str)> {
+        let (bytes, dialect, quote) = (self.bytes, self.dialect, self.bytes[open]);
+        let never_closed = (bytes.len(), "a quote is never closed");
+        let mut quoting = Quoting::Quoted;
+        let mut close = loop {
+            let close = self.next_mark(|byte| byte == quote).ok_or(never_closed)?;
+            if bytes.get(close + 1) != Some(&quote) {
+                break close;
+            }
+            quoting = Quoting::Doubled;
+            self.marks.next();
+        };
+        let ends = |close: usize| dialect.ends_quoted(&bytes[close + 1..]);
+        if !ends(close) {
+            if dialect.quotes != Quotes::Lenient {
+                let next = self.next_mark(is_line_end).map_or(bytes.len(), |end| end + 1);
+                return Err((next, "text follows a closing quote"));
+            }
+            (self.is_mended, quoting) = (true, Quoting::Quoted);
+            let end = self.marks.find(|at| bytes[*at] == quote && ends(*at));
+            close = end.ok_or(never_closed)?;
+        }
         fields.push(Field::new(open + 1, close, quoting));
-        let behind = close + 1 + self.dialect.blanks(&self.bytes[close + 1..]);
         // The byte behind is a mark of its own.
         self.marks.next();
-        if self.bytes.get(behind) == Some(&self.dialect.delimiter) {
-            FieldEnd::Delimiter(behind + 1)
-        } else {
-            FieldEnd::Next((behind + 1).min(self.bytes.len()))
-        }
-    }
-
-    /// Returns the first quote from here on that ends a field.
-    fn lenient_end(&mut self, quote: u8) -> Result<usize, BrokenField> {
-        let (bytes, dialect) = (self.bytes, self.dialect);
-        self.marks
-            .find(|at| bytes[*at] == quote && dialect.ends_quoted(&bytes[*at + 1..]))
-            .ok_or(BrokenField { next: bytes.len(), reason: "a quote is never closed" })
+        Ok(close + 1 + dialect.blanks(&bytes[close + 1..]))
     }
 
     #[inline]

@@ -18,6 +18,8 @@ pub(super) struct Elements<R> {
     path: Vec<String>,
     is_found: bool,
     state: State,
+    /// Whether the next byte of a text may be escaped; none outside of texts.
+    text: Option<bool>,
     above: Above,
     /// Whether rows are the members of an object.
     is_keyed: bool,
@@ -35,16 +37,12 @@ enum State {
     Above,
     /// Before a row, which a comma may have announced.
     Before { after_comma: bool },
-    /// In the key of a row; its next byte may be escaped.
-    Key { escaped: bool },
-    /// Behind the key of a row.
-    BehindKey { after_colon: bool },
+    /// In or behind the key of a row.
+    Key { after_colon: bool },
     /// Behind the first bracket of a row with a key.
     First,
     /// In a row, within this number of brackets of its own.
     Within { depth: usize },
-    /// In a text of a row; its next byte may be escaped.
-    Text { depth: usize, escaped: bool },
 }
 
 /// The place in a document outside of the rows.
@@ -56,8 +54,6 @@ struct Above {
     on_path: usize,
     /// Whether a text is a key now.
     is_key: bool,
-    /// Whether the next byte of a text may be escaped; none outside of texts.
-    text: Option<bool>,
     key: Vec<u8>,
     /// Whether the rows of the document have been read.
     is_read: bool,
@@ -86,6 +82,7 @@ impl<R: Read> Elements<R> {
             path,
             is_found,
             state: if is_bare { State::Before { after_comma: false } } else { State::Above },
+            text: None,
             above: Above::default(),
             is_keyed: false,
             key: Vec::new(),
@@ -98,35 +95,32 @@ impl<R: Read> Elements<R> {
     /// Goes on by a byte.
     #[inline]
     fn step(&mut self, byte: u8) -> io::Result<()> {
-        self.state = match self.state {
-            State::Within { depth } => return self.within(depth, byte),
-            State::Text { depth, escaped } => {
+        if let Some(escaped) = self.text {
+            let ends = byte == b'"' && !escaped;
+            self.text = (!ends).then_some(byte == b'\\' && !escaped);
+            match self.state {
+                State::Above if self.above.is_key && !ends => self.above.key.push(byte),
+                State::Above => {}
+                State::Key { .. } => self.key.push(byte),
                 // A line end is as wrong in a text as another control character.
-                self.lines.push(if byte == b'\n' { b'\t' } else { byte });
-                match byte {
-                    b'"' if !escaped => State::Within { depth },
-                    _ => State::Text { depth, escaped: byte == b'\\' && !escaped },
-                }
+                _ => self.lines.push(if byte == b'\n' { b'\t' } else { byte }),
             }
+            return Ok(());
+        }
+        match self.state {
+            State::Within { depth } => self.within(depth, byte),
             State::Above => return self.step_above(byte),
             State::Before { after_comma } => return self.before(after_comma, byte),
-            State::Key { escaped } => {
-                self.key.push(byte);
-                match byte {
-                    b'"' if !escaped => State::BehindKey { after_colon: false },
-                    _ => State::Key { escaped: byte == b'\\' && !escaped },
-                }
-            }
-            State::BehindKey { after_colon } => match byte {
-                b':' if !after_colon => State::BehindKey { after_colon: true },
+            State::Key { after_colon } => match byte {
+                b':' if !after_colon => self.state = State::Key { after_colon: true },
                 b'{' if after_colon => {
                     self.lines.extend_from_slice(b"{\"");
                     self.lines.extend_from_slice(KEY);
                     self.lines.extend_from_slice(b"\":");
                     self.lines.append(&mut self.key);
-                    State::First
+                    self.state = State::First;
                 }
-                blank if blank.is_ascii_whitespace() => self.state,
+                blank if blank.is_ascii_whitespace() => {}
                 _ => {
                     let key = String::from_utf8_lossy(&self.key);
                     return wrong(format!(
@@ -134,91 +128,74 @@ impl<R: Read> Elements<R> {
                     ));
                 }
             },
-            State::First if byte.is_ascii_whitespace() => State::First,
+            State::First if byte.is_ascii_whitespace() => {}
             State::First => {
                 if byte != b'}' {
                     self.lines.push(b',');
                 }
-                return self.within(1, byte);
+                self.within(1, byte);
             }
-        };
+        }
         Ok(())
     }
 
     /// A byte of a row, outside of texts.
     #[inline]
-    fn within(&mut self, depth: usize, byte: u8) -> io::Result<()> {
-        self.state = match byte {
-            b',' if depth == 0 => {
-                self.lines.push(b'\n');
-                self.state = State::Before { after_comma: true };
-                return Ok(());
-            }
-            b']' | b'}' if depth == 0 => {
-                self.lines.push(b'\n');
-                return self.end_rows();
-            }
+    fn within(&mut self, depth: usize, byte: u8) {
+        let is_end = matches!(byte, b'\n' | b'\r');
+        self.lines.push(match byte {
+            b',' | b']' | b'}' if depth == 0 => b'\n',
+            b'\n' | b'\r' if depth == 0 && self.is_bare => b'\n',
+            _ if is_end => b' ',
+            _ => byte,
+        });
+        match byte {
+            b',' if depth == 0 => self.state = State::Before { after_comma: true },
+            b']' | b'}' if depth == 0 => self.end_rows(),
             b'\n' | b'\r' if depth == 0 && self.is_bare => {
+                self.state = State::Before { after_comma: false };
+            }
+            b'"' => {
+                self.text = Some(false);
+                self.state = State::Within { depth };
+            }
+            b'[' | b'{' => self.state = State::Within { depth: depth + 1 },
+            b']' | b'}' if depth == 1 && self.is_bare => {
                 self.lines.push(b'\n');
                 self.state = State::Before { after_comma: false };
-                return Ok(());
             }
-            b'\n' | b'\r' => {
-                self.lines.push(b' ');
-                return Ok(());
-            }
-            b'"' => State::Text { depth, escaped: false },
-            b'[' | b'{' => State::Within { depth: depth + 1 },
-            b']' | b'}' if depth == 1 && self.is_bare => {
-                self.lines.extend_from_slice(&[byte, b'\n']);
-                self.state = State::Before { after_comma: false };
-                return Ok(());
-            }
-            b']' | b'}' => State::Within { depth: depth - 1 },
-            _ => State::Within { depth },
-        };
-        self.lines.push(byte);
-        Ok(())
+            b']' | b'}' => self.state = State::Within { depth: depth - 1 },
+            _ => self.state = State::Within { depth },
+        }
     }
 
     /// A byte before a row.
     fn before(&mut self, after_comma: bool, byte: u8) -> io::Result<()> {
         match byte {
-            blank if blank.is_ascii_whitespace() => Ok(()),
-            b',' if self.is_bare => Ok(()),
-            b',' => wrong("a comma follows no value"),
+            blank if blank.is_ascii_whitespace() => {}
+            b',' if self.is_bare => {}
+            b',' => return wrong("a comma follows no value"),
             b']' | b'}' if after_comma && !self.is_bare => {
-                wrong("the JSON array ends with a comma")
+                return wrong("the JSON array ends with a comma");
             }
             b']' | b'}' if !self.is_bare => self.end_rows(),
             b'"' if self.is_keyed => {
                 self.key.push(b'"');
-                self.state = State::Key { escaped: false };
-                Ok(())
+                self.text = Some(false);
+                self.state = State::Key { after_colon: false };
             }
-            first => {
-                self.state = State::Within { depth: 0 };
-                self.within(0, first)
-            }
+            first => self.within(0, first),
         }
+        Ok(())
     }
 
-    fn end_rows(&mut self) -> io::Result<()> {
+    fn end_rows(&mut self) {
         self.state = State::Above;
         self.above.is_read = true;
-        Ok(())
     }
 
     /// A byte of the document outside of the rows.
     fn step_above(&mut self, byte: u8) -> io::Result<()> {
-        if let Some(escaped) = self.above.text {
-            let ends = byte == b'"' && !escaped;
-            self.above.text = (!ends).then_some(byte == b'\\' && !escaped);
-            if self.above.is_key && !ends {
-                self.above.key.push(byte);
-            }
-            return Ok(());
-        }
         let is_at_rows =
             self.above.depth == self.path.len() && self.above.on_path == self.above.depth;
         match byte {
@@ -233,7 +210,7 @@ impl<R: Read> Elements<R> {
             }
             _ if self.above.depth == 0 => return wrong("something follows the JSON array"),
             b'"' => {
-                self.above.text = Some(false);
+                self.text = Some(false);
                 if self.above.is_key {
                     self.above.key.clear();
                 }
