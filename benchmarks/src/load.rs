@@ -11,9 +11,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ::load::{
-    BatchSource, Column, Index, LoadStrategy, Mode, Request, StrategyChoice, Table, load,
-};
+use ::load::{BatchSource, Column, Index, LoadStrategy, Mode, Request, Table, load};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use clap::{Args, ValueEnum};
@@ -286,7 +284,7 @@ impl Bench<'_> {
 
     fn load(&self, path: &Path, method: Method) -> Result<(), Failure> {
         let mut request = Request::new(path, self.table());
-        request.strategy = StrategyChoice::Only(method.strategy);
+        request.strategy = Some(method.strategy);
         request.workers = Some(method.workers);
         if method.exists {
             request.mode = Mode::Append;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ::load::{BatchSource, LoadStrategy, Request, StrategyChoice, Table, load};
+use ::load::{BatchSource, LoadStrategy, Request, Table, load};
 use arrow_array::{Int64Array, RecordBatch};
 use engine::{Connection, Library, OpenFlags, Source, Value};
 
@@ -24,7 +24,7 @@ pub fn run(rows: u64, index_on: Option<&str>, directory: &Path) -> Result<(), Fa
     let place = tempfile::tempdir_in(directory)?;
     let path = place.path().join("large.db");
     let mut request = Request::new(&path, table(index_on));
-    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
+    request.strategy = Some(LoadStrategy::Pages);
     let drawn = Subject::T2.batches(DRAWN * BATCH);
     let schema = drawn[0].schema();
     let mut source = BatchSource::new("memory", &schema, Batches::new(drawn, rows));

@@ -165,7 +165,7 @@ fn hint(error: &LoadError) -> Option<String> {
             "restore its database, or delete the journal if it is not needed"
         }
         LoadError::Strategy(..) => "omit --strategy to use the fastest one possible",
-        LoadError::Duplicate { .. } | LoadError::DuplicateKey { .. } => {
+        LoadError::Duplicate { .. } => {
             "skip such rows with --on-error skip, ignore them with --ignore, or update the rows with --upsert; nothing was loaded"
         }
         LoadError::NoNumbers { form: Some(form), .. } => {

@@ -38,6 +38,16 @@ pub struct Malformed {
 }
 
 impl Malformed {
+    /// A row that is left out.
+    pub(crate) fn new(
+        row: u64,
+        column: Option<String>,
+        fault: Fault,
+        fields: Vec<String>,
+    ) -> Malformed {
+        Malformed { row, column, fault, fields, is_kept: false }
+    }
+
     /// Returns the error of the row.
     pub(crate) fn error(self, locations: &Locations) -> LoadError {
         let location = locations.find(self.row);

@@ -77,14 +77,9 @@ pub(crate) fn leave_out(
     let numbers: Vec<u64> = refused.iter().map(|(row, ..)| batch.numbers.number(*row)).collect();
     for ((row, column, reason), number) in refused.into_iter().zip(&numbers) {
         is_kept[row] = false;
-        let fields = before.columns().iter();
-        batch.malformed.push(Malformed {
-            row: *number,
-            column: Some(column),
-            fault: Fault::Form(reason),
-            fields: fields.map(|field| field_text(&field.slice(row, 1))).collect(),
-            is_kept: false,
-        });
+        let fields = before.columns().iter().map(|field| field_text(&field.slice(row, 1)));
+        let (fault, fields) = (Fault::Form(reason), fields.collect());
+        batch.malformed.push(Malformed::new(*number, Some(column), fault, fields));
     }
     batch.malformed.sort_by_key(|row| row.row);
     batch.numbers.left_out.extend(numbers);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use engine::{Connection, Library, OpenFlags};
 
 use crate::error::{LoadError, Result};
-use crate::request::{LoadStrategy, Request, StrategyChoice};
+use crate::request::{LoadStrategy, Request};
 use crate::source::Source;
 use crate::staging::{directory, journal};
 
@@ -58,7 +58,7 @@ const BUSY_TIMEOUT_OF_LOG: Duration = Duration::from_secs(1);
 /// end of the database only while the log is empty: whoever moves frames from it cuts the file where the last of them
 /// says that the database ends.
 pub(crate) fn empty_log(connection: &Connection, request: &Request) -> Result<()> {
-    let is_wanted = request.strategy != StrategyChoice::Only(LoadStrategy::Arrays);
+    let is_wanted = request.strategy != Some(LoadStrategy::Arrays);
     if is_wanted && connection.query_text("PRAGMA main.journal_mode")? == "wal" {
         connection.busy_timeout(BUSY_TIMEOUT_OF_LOG)?;
         // Whether the log is empty is checked later, under the lock of a writer.

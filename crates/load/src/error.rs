@@ -118,9 +118,9 @@ pub enum LoadError {
     /// A journal lies where the new database is to be made; SQLite would roll it back into it (the journal).
     #[error("{0} is the journal of a database that no longer exists")]
     LeftoverJournal(PathBuf),
-    /// The strategy chosen cannot do this load.
-    #[error("the load strategy `{0}` cannot do this: {1}")]
-    Strategy(&'static str, String),
+    /// The rows cannot be written as pages, which was chosen.
+    #[error("the load strategy `pages` cannot do this: {0}")]
+    Strategy(String),
     /// A file cannot be written.
     #[error("cannot write {0}: {1}")]
     Write(PathBuf, std::io::Error),
@@ -129,7 +129,7 @@ pub enum LoadError {
     #[error("cannot sort indexes in a temporary file in {0}: {1}")]
     Spill(PathBuf, std::io::Error),
     /// Two rows have the same values where a unique index allows one.
-    #[error("{}", in_two_rows(input, columns, values, rowids, rows))]
+    #[error("{}", in_two_rows(input, columns, values, *rowids, rows))]
     Duplicate {
         /// The input.
         input: String,
@@ -137,20 +137,10 @@ pub enum LoadError {
         columns: String,
         /// Their values.
         values: String,
-        /// Both rows.
-        rowids: [i64; 2],
+        /// Both rows, where it is known which.
+        rowids: Option<[i64; 2]>,
         /// Where they are in the input, where rowids tell it.
         rows: Option<Box<[RowLocation; 2]>>,
-    },
-    /// Two rows have the same values, and it is not known which.
-    #[error("{input}: UNIQUE constraint failed: {columns}: two rows have {values}")]
-    DuplicateKey {
-        /// The input.
-        input: String,
-        /// The columns.
-        columns: String,
-        /// Their values.
-        values: String,
     },
     /// An index that has rows is damaged.
     #[error("the index on {0} is malformed: see PRAGMA integrity_check; REINDEX may repair it")]
@@ -182,7 +172,7 @@ impl LoadError {
             code.is_some_and(|code| UNIQUE.contains(&code))
         };
         match self {
-            LoadError::Duplicate { .. } | LoadError::DuplicateKey { .. } => true,
+            LoadError::Duplicate { .. } => true,
             LoadError::Database(_, source) | LoadError::Engine(source) => is_unique(source),
             _ => false,
         }
@@ -248,16 +238,20 @@ fn in_two_rows(
     input: &str,
     columns: &str,
     values: &str,
-    rowids: &[i64; 2],
+    rowids: Option<[i64; 2]>,
     rows: &Option<Box<[RowLocation; 2]>>,
 ) -> String {
     let failed = format!("UNIQUE constraint failed: {columns}:");
-    let Some([first, second]) = rows.as_deref() else {
-        let [one, other] = rowids;
-        return format!("{input}: {failed} rowids {one} and {other} both have {values}");
-    };
     let row = |row: &RowLocation| format!("{}, {} {}", row.input, row.unit.name(), row.number);
-    format!("{}: {failed} {values} is already in {}", row(second), row(first))
+    match (rows.as_deref(), rowids) {
+        (Some([first, second]), _) => {
+            format!("{}: {failed} {values} is already in {}", row(second), row(first))
+        }
+        (None, Some([one, other])) => {
+            format!("{input}: {failed} rowids {one} and {other} both have {values}")
+        }
+        (None, None) => format!("{input}: {failed} two rows have {values}"),
+    }
 }
 
 fn in_column(column: &Option<String>) -> String {

@@ -6,7 +6,7 @@ use engine::{Connection, Value};
 
 use crate::error::{LoadError, Result};
 use crate::feed::{Feed, Phase};
-use crate::request::{Mode, Request};
+use crate::request::{Mode, Request, Summary};
 use crate::schema::{object, rowid_alias, texts};
 use crate::sql::{list, quoted, same};
 use crate::table::FullText;
@@ -122,31 +122,22 @@ pub(crate) fn check(connection: &Connection, request: &Request) -> Result<()> {
     Ok(())
 }
 
-/// Full-text indexes that existed before the load.
-#[derive(Debug, Default)]
-pub(crate) struct ExistingFullText {
-    /// Filled again from the new table.
-    pub(crate) rebuilt: Vec<String>,
-    /// Lacking the rows that were appended.
-    pub(crate) stale: Vec<String>,
-}
-
-/// Creates the requested index, and updates existing ones.
+/// Creates the requested index, and updates existing ones; the summary tells which of them were updated.
 pub(crate) fn fill(
     connection: &Connection,
     request: &Request,
     feed: &mut Feed<'_>,
-) -> Result<ExistingFullText> {
+    summary: &mut Summary,
+) -> Result<()> {
     let table = &request.table.name;
     let there = over(connection, table)?;
     if request.mode == Mode::Append {
-        let mut stale = Vec::new();
         for index in there {
             if !is_kept_up(connection, table, &index)? {
-                stale.push(index);
+                summary.stale.push(index);
             }
         }
-        return Ok(ExistingFullText { rebuilt: Vec::new(), stale });
+        return Ok(());
     }
     for index in &there {
         feed.report(Phase::FullText)?;
@@ -156,7 +147,8 @@ pub(crate) fn fill(
         feed.report(Phase::FullText)?;
         full_text.make(connection, table)?;
     }
-    Ok(ExistingFullText { rebuilt: there, stale: Vec::new() })
+    summary.rebuilt = there;
+    Ok(())
 }
 
 /// Returns whether a trigger inserts into an index what is inserted into the table.
@@ -172,14 +164,13 @@ fn is_kept_up(connection: &Connection, table: &str, index: &str) -> Result<bool>
 fn over(connection: &Connection, table: &str) -> Result<Vec<String>> {
     let mut indexes = Vec::new();
     for (name, sql) in virtual_tables(connection)? {
-        let definition = VirtualTable::of(&sql).ok_or_else(|| {
+        let (module, content) = definition(&sql).ok_or_else(|| {
             LoadError::Definition(format!(
                 "the definition of {name} cannot be understood, which may be a full-text index over {table}; \
                  drop it first, and create it again after the load: {sql}"
             ))
         })?;
-        let reads = |content: &String| same(content, table);
-        if definition.is_full_text() && definition.content.as_ref().is_some_and(reads) {
+        if is_full_text(&module) && content.is_some_and(|content| same(&content, table)) {
             indexes.push(name);
         }
     }
@@ -203,45 +194,30 @@ fn pairs(connection: &Connection, sql: &str) -> Result<Vec<(String, String)>> {
 /// Returns whether a table is an index of FTS5.
 fn is_fts5(connection: &Connection, name: &str) -> Result<bool> {
     let is_index = |(known, sql): &(String, String)| {
-        same(known, name) && VirtualTable::of(sql).is_some_and(|definition| definition.is_fts5())
+        same(known, name) && definition(sql).is_some_and(|(module, _)| same(&module, "fts5"))
     };
     Ok(virtual_tables(connection)?.iter().any(is_index))
 }
 
-/// The definition of a virtual table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct VirtualTable {
-    module: String,
-    /// The table that an option `content` names.
-    content: Option<String>,
+/// Returns the module of a virtual table and the table that its option `content` names, by its definition as SQLite keeps
+/// it; `None` where that has another form than is known.
+fn definition(sql: &str) -> Option<(String, Option<String>)> {
+    match &tokens(sql)[..] {
+        [create, r#virtual, table, _name, using, module, arguments @ ..]
+            if is(create, "create")
+                && is(r#virtual, "virtual")
+                && is(table, "table")
+                && is(using, "using") =>
+        {
+            Some((name(module)?, content(arguments)?))
+        }
+        _ => None,
+    }
 }
 
-impl VirtualTable {
-    /// Reads a definition as SQLite keeps it; `None` where it has another form than is known.
-    fn of(sql: &str) -> Option<VirtualTable> {
-        let tokens = tokens(sql);
-        match &tokens[..] {
-            [create, r#virtual, table, _name, using, module, arguments @ ..]
-                if is(create, "create")
-                    && is(r#virtual, "virtual")
-                    && is(table, "table")
-                    && is(using, "using") =>
-            {
-                Some(VirtualTable { module: name(module)?, content: content(arguments)? })
-            }
-            _ => None,
-        }
-    }
-
-    /// Returns whether its module is one of SQLite's for full text.
-    fn is_full_text(&self) -> bool {
-        self.module.to_ascii_lowercase().starts_with("fts")
-    }
-
-    /// Returns whether it is an index of FTS5.
-    fn is_fts5(&self) -> bool {
-        same(&self.module, "fts5")
-    }
+/// Returns whether a module is one of SQLite's for full text.
+fn is_full_text(module: &str) -> bool {
+    module.to_ascii_lowercase().starts_with("fts")
 }
 
 /// Returns the value of the option `content` among arguments in parentheses, if there is one; `None` where they have
@@ -349,9 +325,9 @@ mod tests {
             ("f USING fts3", None),
         ] {
             let sql = format!("CREATE VIRTUAL TABLE {definition}");
-            let read = VirtualTable::of(&sql).expect(&sql);
-            assert!(read.is_full_text(), "{sql}");
-            assert_eq!(read.content.as_deref(), table, "{sql}");
+            let (module, content) = super::definition(&sql).expect(&sql);
+            assert!(is_full_text(&module), "{sql}");
+            assert_eq!(content.as_deref(), table, "{sql}");
         }
     }
 
@@ -364,10 +340,10 @@ mod tests {
             "f fts5(a)",
         ] {
             let sql = format!("CREATE VIRTUAL TABLE {definition}");
-            assert_eq!(VirtualTable::of(&sql), None, "{sql}");
+            assert_eq!(super::definition(&sql), None, "{sql}");
         }
-        let other = VirtualTable::of("CREATE VIRTUAL TABLE f USING rtree(fts, a, b)").unwrap();
-        assert!(!other.is_full_text());
+        let other = definition("CREATE VIRTUAL TABLE f USING rtree(fts, a, b)").unwrap();
+        assert!(!is_full_text(&other.0));
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub use feed::{Observer, Phase, Progress};
 pub use full_text::rebuild as rebuild_full_text;
 pub use loader::{MOST_WORKERS, load};
 pub use outline::{Outline, OutlinedColumn, outline};
-pub use request::{Duplicates, LoadStrategy, Mode, OnError, Request, StrategyChoice, Summary};
+pub use request::{Duplicates, LoadStrategy, Mode, OnError, Request, Summary};
 pub use rows::{Row, RowReader};
 pub use source::{
     BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, DateColumn, DateOrder,

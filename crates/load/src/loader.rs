@@ -21,7 +21,7 @@ use crate::feed::{Feed, Input, Observer, POLL_INTERVAL, Phase, Progress, feed};
 use crate::full_text;
 use crate::pages::{self, Layout, NoLayout, PageFile, Resources, Written, refused};
 use crate::rejects::Rejects;
-use crate::request::{Duplicates, LoadStrategy, Mode, Request, StrategyChoice, Summary};
+use crate::request::{Duplicates, LoadStrategy, Mode, Request, Summary};
 use crate::source::{Note, ReadOptions, Reopen, Seen, Source, SourceInfo, Storing, Typing, Unit};
 use crate::sql::{quoted, same};
 use crate::staging::new_database;
@@ -201,7 +201,7 @@ pub(crate) fn check_request(request: &Request, target: &Target) -> Result<(), No
     let table = &request.table;
     let skips = request.skips_duplicates();
     let key_is_index = !table.primary_key.is_empty() && target.rowid_alias.is_none();
-    if request.strategy == StrategyChoice::Only(LoadStrategy::Arrays) {
+    if request.strategy == Some(LoadStrategy::Arrays) {
         refused("as requested")
     } else if request.duplicates != Duplicates::Refuse {
         refused(EXPECTS_DUPLICATES)
@@ -328,7 +328,7 @@ impl Load<'_> {
     }
 
     fn resources(&self, feed: &Feed<'_>) -> Resources {
-        let is_free = self.request.strategy == StrategyChoice::Auto;
+        let is_free = self.request.strategy.is_none();
         let workers = || match feed.total_bytes() {
             Some(..BYTES_OF_WORKER) => 1,
             _ => std::thread::available_parallelism()
@@ -431,10 +431,8 @@ impl Load<'_> {
 
     fn refuse_pages(&self, reason: &str) -> Result<()> {
         match self.request.strategy {
-            StrategyChoice::Only(LoadStrategy::Pages) => {
-                Err(LoadError::Strategy(LoadStrategy::Pages.name(), reason.to_owned()))
-            }
-            _ => Ok(()),
+            Some(LoadStrategy::Pages) => Err(LoadError::Strategy(reason.to_owned())),
+            Some(LoadStrategy::Arrays) | None => Ok(()),
         }
     }
 
@@ -464,8 +462,7 @@ impl Load<'_> {
         for trigger in &self.triggers {
             connection.execute(trigger)?;
         }
-        let full_text = full_text::fill(connection, self.request, feed)?;
-        (self.summary.rebuilt, self.summary.stale) = (full_text.rebuilt, full_text.stale);
+        full_text::fill(connection, self.request, feed, &mut self.summary)?;
         if self.request.analyze {
             feed.report(Phase::Analyze)?;
             let table = quoted(&self.request.table.name);
@@ -504,25 +501,15 @@ impl Load<'_> {
 
 /// Adds the rows of the input to an error about two rows with the same key. In a new table without an integer
 /// key, rowids are the numbers of rows.
-fn with_rows(error: LoadError, info: &SourceInfo, request: &Request) -> LoadError {
+fn with_rows(mut error: LoadError, info: &SourceInfo, request: &Request) -> LoadError {
     let is_numbered =
         info.is_row_for_row && request.mode != Mode::Append && request.table.primary_key.len() != 1;
-    match error {
-        LoadError::DuplicateKey { columns, values, .. } => {
-            LoadError::DuplicateKey { input: info.name.clone(), columns, values }
-        }
-        LoadError::Duplicate { columns, values, rowids, .. } => {
-            let rows = rowids.map(|rowid| info.locations.find(rowid.unsigned_abs()));
-            // Lines may be empty, rows may not.
-            let are_rows = rows.iter().all(|row| row.unit == Unit::Row);
-            LoadError::Duplicate {
-                input: info.name.clone(),
-                columns,
-                values,
-                rowids,
-                rows: (is_numbered && are_rows).then(|| Box::new(rows)),
-            }
-        }
-        other => other,
+    if let LoadError::Duplicate { input, rowids, rows, .. } = &mut error {
+        input.clone_from(&info.name);
+        let find = |rowid: i64| info.locations.find(rowid.unsigned_abs());
+        // Lines may be empty, rows may not.
+        let found = rowids.filter(|_| is_numbered).map(|rowids| Box::new(rowids.map(find)));
+        *rows = found.filter(|rows| rows.iter().all(|row| row.unit == Unit::Row));
     }
+    error
 }

@@ -147,5 +147,5 @@ pub(crate) fn refused(
 ) -> Malformed {
     let fields = (0..rows.cells.len()).map(|column| display_text(rows.value(0, column)));
     let fault = Fault::Refused(reason);
-    Malformed { row: number, column, fault, fields: fields.collect(), is_kept: false }
+    Malformed::new(number, column, fault, fields.collect())
 }

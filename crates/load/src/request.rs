@@ -22,8 +22,8 @@ pub struct Request {
     pub adds_columns: bool,
     /// Whether a table that is replaced keeps its indexes and triggers.
     pub keeps_indexes: bool,
-    /// How the rows are written.
-    pub strategy: StrategyChoice,
+    /// How the rows are written, or it is an error; by default in the fastest possible way.
+    pub strategy: Option<LoadStrategy>,
     /// How rows are handled that cannot be read or that the table refuses.
     pub on_error: OnError,
     /// How rows are handled whose key another row has.
@@ -67,8 +67,7 @@ impl Request {
     /// Returns the same request, expecting that no row is skipped because of its keys. That makes a difference if such
     /// rows are to be skipped, and is possible only if the input can be read again.
     pub(crate) fn expecting_unique(&self, is_reopenable: bool) -> Request {
-        let is_possible =
-            is_reopenable && self.strategy != StrategyChoice::Only(LoadStrategy::Arrays);
+        let is_possible = is_reopenable && self.strategy != Some(LoadStrategy::Arrays);
         let is_useful = self.on_error == OnError::Skip && self.duplicates == Duplicates::Refuse;
         Request { expects_unique: is_possible && is_useful, ..self.clone() }
     }
@@ -170,16 +169,6 @@ impl LoadStrategy {
             LoadStrategy::Arrays => "arrays",
         }
     }
-}
-
-/// The choice of a strategy.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum StrategyChoice {
-    /// The fastest that can do it.
-    #[default]
-    Auto,
-    /// This one, or an error.
-    Only(LoadStrategy),
 }
 
 /// The result of a load.

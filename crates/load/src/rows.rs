@@ -124,15 +124,13 @@ impl<'r> Row<'r> {
             ValueRef::Integer(number) => Some(Cow::Owned(number.to_string())),
             ValueRef::Real(number) => Some(Cow::Owned(number.to_string())),
             ValueRef::Blob(bytes) => {
-                let not_utf_8 = || Malformed {
-                    row: self.reader.numbers.number(self.index),
-                    column: Some(self.reader.columns()[column].name.clone()),
-                    fault: Fault::Encoding { expected: "UTF-8", is_mixed: false },
-                    fields: Vec::new(),
-                    is_kept: false,
-                };
-                let text = std::str::from_utf8(bytes)
-                    .map_err(|_| not_utf_8().error(&self.reader.locations))?;
+                let text = std::str::from_utf8(bytes).map_err(|_| {
+                    let row = self.reader.numbers.number(self.index);
+                    let column = self.reader.columns()[column].name.clone();
+                    let fault = Fault::Encoding { expected: "UTF-8", is_mixed: false };
+                    Malformed::new(row, Some(column), fault, Vec::new())
+                        .error(&self.reader.locations)
+                })?;
                 Some(Cow::Borrowed(text))
             }
         })

@@ -296,10 +296,12 @@ fn duplicate(
     let mut query = connection.prepare(&sql)?;
     Ok(match query.step()? {
         Step::Done => None,
-        Step::Row => Some(LoadError::DuplicateKey {
+        Step::Row => Some(LoadError::Duplicate {
             input: String::new(),
             columns: called(table, index),
             values: query.column_text(0)?.to_owned(),
+            rowids: None,
+            rows: None,
         }),
     })
 }

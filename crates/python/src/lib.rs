@@ -183,7 +183,7 @@ fn failure(error: &LoadError, raised: Option<PyErr>) -> PyErr {
         LoadError::Type(..) => {
             return PyTypeError::new_err(format!("{error}; convert the column before loading"));
         }
-        LoadError::Duplicate { .. } | LoadError::DuplicateKey { .. } => KNOWN,
+        LoadError::Duplicate { .. } => KNOWN,
         LoadError::Row { fault: Fault::Refused(reason), .. } if reason.contains("UNIQUE") => KNOWN,
         _ => "",
     };

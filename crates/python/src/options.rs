@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use load::{
-    Column, Decimals, Duplicates, FullText, Index, LoadStrategy, Mode, OnError, Request,
-    StrategyChoice, Table,
+    Column, Decimals, Duplicates, FullText, Index, LoadStrategy, Mode, OnError, Request, Table,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -66,9 +65,9 @@ impl Options {
         request.adds_columns = self.add_columns;
         request.keeps_indexes = self.keep_indexes;
         let strategies = [
-            ("auto", StrategyChoice::Auto),
-            ("pages", StrategyChoice::Only(LoadStrategy::Pages)),
-            ("arrays", StrategyChoice::Only(LoadStrategy::Arrays)),
+            ("auto", None),
+            ("pages", Some(LoadStrategy::Pages)),
+            ("arrays", Some(LoadStrategy::Arrays)),
         ];
         request.strategy = one_of("strategy", &self.strategy, &strategies)?;
         let known = [("fail", OnError::Fail), ("skip", OnError::Skip)];

@@ -208,17 +208,10 @@ fn duplicate(plan: &IndexPlan, one: &[u8], other: &[u8]) -> LoadError {
     };
     let values: Vec<String> = Fields::of(one).take(plan.key).map(|field| field.to_text()).collect();
     let (input, values) = (String::new(), values.join(", "));
-    if plan.columns.last() != Some(&IndexColumn::Rowid) {
-        return LoadError::DuplicateKey { input, columns, values };
-    }
     let (one, other) = (rowid(one), rowid(other));
-    LoadError::Duplicate {
-        input,
-        columns,
-        values,
-        rowids: [one.min(other), one.max(other)],
-        rows: None,
-    }
+    let has_rowids = plan.columns.last() == Some(&IndexColumn::Rowid);
+    let rowids = has_rowids.then(|| [one.min(other), one.max(other)]);
+    LoadError::Duplicate { input, columns, values, rowids, rows: None }
 }
 
 /// Packs the rows of a table that several workers have sorted, with at most this number of threads. The rows of each
@@ -368,7 +361,7 @@ mod tests {
         };
         assert!(in_two_ranges(runs(4), &cell(5, "b")).is_ok());
         let error = in_two_ranges(runs(5), &cell(5, "b")).unwrap_err();
-        assert!(matches!(error, LoadError::DuplicateKey { .. }), "{error}");
+        assert!(matches!(error, LoadError::Duplicate { rowids: None, .. }), "{error}");
     }
 
     proptest! {

@@ -89,7 +89,7 @@ impl BatchBuilder {
     /// Gives a number to a row that cannot be read.
     pub(super) fn reject(&mut self, column: Option<String>, fault: Fault, fields: Vec<String>) {
         self.skip();
-        self.malformed.push(Malformed { row: self.number, column, fault, fields, is_kept: false });
+        self.malformed.push(Malformed::new(self.number, column, fault, fields));
     }
 
     /// Ends the current batch, if there is anything in it.

@@ -483,8 +483,12 @@ mod tests {
     #[test]
     fn a_thread_that_dies_is_not_the_end_of_the_rows() {
         let (sender, received) = channel();
-        let batches =
-            Batches { input: "a.db".to_owned(), orders: channel().0, received, stop: Arc::default() };
+        let batches = Batches {
+            input: "a.db".to_owned(),
+            orders: channel().0,
+            received,
+            stop: Arc::default(),
+        };
         sender.send(Ok(None)).unwrap();
         drop(sender);
         assert!(batches.next().unwrap().is_none());

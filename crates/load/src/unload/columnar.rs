@@ -160,7 +160,8 @@ impl ColumnarWriter {
         schema: &SchemaRef,
         group: usize,
     ) -> Result<ColumnarWriter, Failure> {
-        let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD))?;
+        let options =
+            IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD))?;
         let encoder = match format {
             OutputFormat::Arrow => {
                 Encoder::File(FileWriter::try_new_with_options(output, schema, options)?)

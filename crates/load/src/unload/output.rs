@@ -97,9 +97,7 @@ impl<'u> Files<'u> {
     pub(super) fn push(&mut self, folder: PathBuf, values: &[ValueRef<'_>]) -> Result<()> {
         let ends = match self.request.split {
             Some(Split::Rows(most)) => self.rows >= most,
-            Some(Split::Bytes(most)) => {
-                self.rows > 0 && self.bytes.load(Ordering::Relaxed) >= most
-            }
+            Some(Split::Bytes(most)) => self.rows > 0 && self.bytes.load(Ordering::Relaxed) >= most,
             Some(Split::Columns(_)) | None => self.folder != folder,
         };
         if ends {
@@ -126,9 +124,7 @@ impl<'u> Files<'u> {
         let output = match self.request.form.compression {
             Compression::None => Output::Plain(counted),
             Compression::Gzip => Output::Gzip(GzEncoder::new(counted, Default::default())),
-            Compression::Zstd => {
-                Output::Zstd(zstd::Encoder::new(counted, 0).map_err(&unwritable)?)
-            }
+            Compression::Zstd => Output::Zstd(zstd::Encoder::new(counted, 0).map_err(&unwritable)?),
         };
         let Some(schema) = &self.schema else {
             let ends = self.ends_with_delimiter;

@@ -17,9 +17,7 @@ use crash::{Content, Harness, Model, Trace, visit};
 use engine::vfs::{Call, FileId, FileKind, RecordingVfs, SyncKind};
 use engine::{Connection, Library, OpenFlags, Source};
 use lab::seed::Seed;
-use pragmark_load::{
-    BatchSource, Column, Index, LoadStrategy, Mode, Request, StrategyChoice, Table, load,
-};
+use pragmark_load::{BatchSource, Column, Index, LoadStrategy, Mode, Request, Table, load};
 
 fn open(library: &Arc<Library>, path: &Path) -> Connection {
     Connection::open(library, path, OpenFlags::default(), None).unwrap()
@@ -145,7 +143,7 @@ fn record(scene: &Scene) -> Recorded {
     let before = std::fs::read(&path).unwrap();
     let mut request = Request::new(&path, scene.table.clone());
     request.mode = scene.mode;
-    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
+    request.strategy = Some(LoadStrategy::Pages);
     request.vfs = Some(recording.name().to_owned());
     run(&library, &request, 10_000..10_000 + scene.rows);
     let calls = recording.take().into_iter().map(without_folder).collect();

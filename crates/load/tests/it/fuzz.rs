@@ -13,7 +13,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use engine::{Connection, OpenFlags};
 use pragmark_load::{
     Affinity, Batch, CsvOptions, CsvSource, Encoding, Input, JsonLinesSource, JsonOptions,
-    LoadError, LoadStrategy, OnError, ReadOptions, Request, Source, StrategyChoice, Table, load,
+    LoadError, LoadStrategy, OnError, ReadOptions, Request, Source, Table, load,
 };
 use proptest::prelude::*;
 
@@ -318,7 +318,7 @@ proptest! {
         for strategy in [LoadStrategy::Pages, LoadStrategy::Arrays] {
             let path = folder.path().join(strategy.name());
             let mut request = Request::new(&path, Table::new("t"));
-            request.strategy = StrategyChoice::Only(strategy);
+            request.strategy = Some(strategy);
             request.on_error = OnError::Skip;
             request.check = true;
             let mut source = csv(text.clone()).unwrap();

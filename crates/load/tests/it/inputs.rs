@@ -9,7 +9,7 @@ use crate::library;
 use arrow_array::{ArrayRef, RecordBatch, StringArray, TimestampMicrosecondArray, UInt64Array};
 use engine::{Connection, OpenFlags, Value};
 use pragmark_load::{
-    LoadError, LoadStrategy, OnError, Opening, Request, StrategyChoice, Summary, Table, load, open,
+    LoadError, LoadStrategy, OnError, Opening, Request, Summary, Table, load, open,
 };
 
 fn write_parquet(path: &Path, columns: Vec<(&str, ArrayRef)>) {
@@ -73,7 +73,7 @@ fn a_value_that_sqlite_lacks_is_named_by_its_row_and_can_be_skipped() {
         let database = folder.path().join(strategy.name());
         let rejects = folder.path().join("rejects");
         let mut request = Request::new(&database, Table::new("t"));
-        request.strategy = StrategyChoice::Only(strategy);
+        request.strategy = Some(strategy);
         request.rejects = Some(rejects.clone());
         let error = run(std::slice::from_ref(&input), &request).unwrap_err();
         assert_eq!(

@@ -7,7 +7,7 @@ use app::{Error, Result};
 use clap::{Args, ValueEnum};
 use load::{
     Column, CsvOptions, DateOrder, Dates, Decimals, Duplicates, Format, FullText, Index,
-    LoadStrategy, Mode, OnError, Opening, Request, Selection, StrategyChoice, Table,
+    LoadStrategy, Mode, OnError, Opening, Request, Selection, Table,
 };
 
 use super::values::{Names, Quote, column_type, names, new_name, one_byte, quote};
@@ -404,9 +404,9 @@ fn request(args: &LoadArgs) -> Result<Request> {
         None => Mode::Create,
     };
     request.strategy = match args.strategy {
-        StrategyArg::Auto => StrategyChoice::Auto,
-        StrategyArg::Pages => StrategyChoice::Only(LoadStrategy::Pages),
-        StrategyArg::Arrays => StrategyChoice::Only(LoadStrategy::Arrays),
+        StrategyArg::Auto => None,
+        StrategyArg::Pages => Some(LoadStrategy::Pages),
+        StrategyArg::Arrays => Some(LoadStrategy::Arrays),
     };
     let is_lenient = args.lenient.contains(&LenientArg::Rows);
     if args.rejects.is_some() && args.on_error == OnErrorArg::Fail && !is_lenient {

@@ -237,13 +237,8 @@ impl<'r> Block<'r> {
                 .map(|field| shown(&unescaped(self.bytes, *field, self.reader.dialect)))
                 .collect(),
         };
-        self.malformed.push(Malformed {
-            row: self.numbers,
-            column: column.and_then(|column| self.reader.names.get(column).cloned()),
-            fault,
-            fields,
-            is_kept: false,
-        });
+        let column = column.and_then(|column| self.reader.names.get(column).cloned());
+        self.malformed.push(Malformed::new(self.numbers, column, fault, fields));
     }
 
     /// Leaves nothing of the block but the rows refused up to this value: the load ends there.
@@ -252,13 +247,8 @@ impl<'r> Block<'r> {
         let left_out = left_out(&self.malformed);
         let row = RowNumbers { first: 1, left_out, of: Vec::new() }.number(mismatch.row);
         self.malformed.retain(|bad| bad.row < row);
-        self.malformed.push(Malformed {
-            row,
-            column: Some(self.reader.names[mismatch.column].clone()),
-            fault: mismatch.fault,
-            fields: Vec::new(),
-            is_kept: false,
-        });
+        let column = self.reader.names[mismatch.column].clone();
+        self.malformed.push(Malformed::new(row, Some(column), mismatch.fault, Vec::new()));
         self.fields.clear();
     }
 
@@ -284,7 +274,9 @@ impl<'r> Block<'r> {
             (Affinity::Integer | Affinity::Numeric, _, None) => {
                 self.numbers::<Int64Type>(column, rows, |text| kept(text, integer))
             }
-            (Affinity::Real, Typing::Declared, None) => self.numbers::<Float64Type>(column, rows, real),
+            (Affinity::Real, Typing::Declared, None) => {
+                self.numbers::<Float64Type>(column, rows, real)
+            }
             (Affinity::Real, _, None) => self.numbers::<Float64Type>(column, rows, kept_real),
             (Affinity::Text | Affinity::Blob, _, _) => None,
         };

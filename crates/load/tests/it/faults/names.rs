@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use pragmark_load::{
-    CsvOptions, Index, LoadError, LoadStrategy, Mode, Opening, Request, StrategyChoice, load, open,
+    CsvOptions, Index, LoadError, LoadStrategy, Mode, Opening, Request, load, open,
 };
 
 use crate::faults::{Workspace, library, refused, run, run_as};
@@ -14,7 +14,7 @@ fn index(columns: &[&str], unique: bool) -> Index {
 }
 
 fn by(strategy: LoadStrategy, mut request: Request) -> Request {
-    request.strategy = StrategyChoice::Only(strategy);
+    request.strategy = Some(strategy);
     request
 }
 

@@ -1,7 +1,7 @@
 //! Values and indexes of which other builds of SQLite think otherwise: what counts is the engine in use.
 
 use engine::Step;
-use pragmark_load::{LoadStrategy, Mode, StrategyChoice};
+use pragmark_load::{LoadStrategy, Mode};
 
 use crate::faults::{Workspace, run};
 
@@ -21,7 +21,7 @@ fn a_number_before_a_nul_is_what_the_engine_makes_of_it() {
         assert_eq!(insert.step().unwrap(), Step::Done);
         csv += &format!("{value},x\n");
     }
-    for strategy in [StrategyChoice::Auto, StrategyChoice::Only(LoadStrategy::Arrays)] {
+    for strategy in [None, Some(LoadStrategy::Arrays)] {
         let workspace = Workspace::new();
         workspace.connection().execute(definition).unwrap();
         let mut request = workspace.request();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::Schema;
-use pragmark_load::{BatchSource, LoadStrategy, Mode, Request, StrategyChoice, load};
+use pragmark_load::{BatchSource, LoadStrategy, Mode, Request, load};
 
 use crate::faults::{Workspace, library, run};
 
@@ -34,7 +34,7 @@ fn nothing_is_loaded_where_a_reader_dies() {
     for strategy in [LoadStrategy::Pages, LoadStrategy::Arrays] {
         let workspace = Workspace::new();
         let mut request = workspace.request();
-        request.strategy = StrategyChoice::Only(strategy);
+        request.strategy = Some(strategy);
         load_of_a_dying_reader(&request);
         assert!(!workspace.database().exists());
         run(&workspace.write("a.csv", "a\n7\n"), &workspace.request()).unwrap();

@@ -1,12 +1,12 @@
 //! How many rows may be skipped.
 
-use pragmark_load::{Index, LoadStrategy, Mode, OnError, Request, StrategyChoice};
+use pragmark_load::{Index, LoadStrategy, Mode, OnError, Request};
 
 use crate::faults::{Workspace, refused, run};
 
 fn skipping(workspace: &Workspace, strategy: LoadStrategy) -> Request {
     let mut request = workspace.request();
-    request.strategy = StrategyChoice::Only(strategy);
+    request.strategy = Some(strategy);
     request.on_error = OnError::Skip;
     request.rejects = Some(workspace.path("rejects"));
     request
@@ -35,7 +35,7 @@ fn a_load_of_nothing_but_rejected_rows_fails_and_keeps_them() {
         run(&workspace.write("good.csv", "a,b\n1,2\n"), &workspace.request()).unwrap();
         for mode in [Mode::Replace, Mode::Append] {
             request.mode = mode;
-            request.strategy = StrategyChoice::Auto;
+            request.strategy = None;
             refused(&input, &request);
             assert_eq!(workspace.rows("SELECT a FROM t"), ["1"]);
         }

@@ -30,7 +30,7 @@ fn made(database: &Path, mode: &str, page_size: u32, rows: i64, indexes: bool) {
 fn append(database: &Path, batches: Vec<RecordBatch>, workers: usize) -> Summary {
     let mut request = Request::new(database, two_columns(true));
     request.mode = Mode::Append;
-    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
+    request.strategy = Some(LoadStrategy::Pages);
     request.workers = Some(workers);
     request.check = true;
     run(batches, &request).unwrap()

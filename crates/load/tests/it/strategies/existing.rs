@@ -41,7 +41,7 @@ fn a_table_grows_at_its_right_edge_through_many_levels() {
         let database = folder.path().join("db");
         let mut request = Request::new(&database, two_columns(true));
         request.page_size = Some(page_size);
-        request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
+        request.strategy = Some(LoadStrategy::Pages);
         request.workers = Some(workers);
         request.check = true;
         let mut rows = 0;
@@ -132,7 +132,7 @@ fn tables_that_ask_for_more_than_storing_go_through_sql() {
         assert_eq!((summary.rows, summary.rows_by_pages), (2_000, 0), "{sql}");
         let why = summary.why_arrays.unwrap();
         assert!(why.contains(reason), "{sql}: {why}");
-        request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
+        request.strategy = Some(LoadStrategy::Pages);
         assert!(run(vec![many(2_000..4_000, 4)], &request).is_err(), "{sql}");
     }
 }
@@ -163,7 +163,7 @@ fn columns_find_their_places_in_a_table_that_was_there() {
         .unwrap();
     let mut request = Request::new(&database, two_columns(false));
     request.mode = Mode::Append;
-    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
+    request.strategy = Some(LoadStrategy::Pages);
     request.check = true;
     run(vec![many(0..5_000, 6)], &request).unwrap();
     let connection = open(&database);
@@ -191,7 +191,7 @@ fn a_new_table_in_a_database_that_exists_is_written_as_pages() {
     let mut table = two_columns(false);
     table.indexes = vec![index(&[1]), Index { unique: true, ..index(&[0]) }];
     let mut request = Request::new(&database, table);
-    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
+    request.strategy = Some(LoadStrategy::Pages);
     request.check = true;
     for mode in [Mode::Create, Mode::Replace] {
         request.mode = mode;
@@ -206,7 +206,7 @@ fn a_new_table_in_a_database_that_exists_is_written_as_pages() {
     }
     let before = contents(&database, 2);
     let error = run(vec![many(0..5_000, 9), many(4_000..4_001, 9)], &request).unwrap_err();
-    assert!(matches!(error, LoadError::Duplicate { .. }), "{error}");
+    assert!(matches!(error, LoadError::Duplicate { rowids: Some(_), .. }), "{error}");
     assert_eq!(contents(&database, 2), before);
 }
 
@@ -217,7 +217,7 @@ fn readers_see_the_old_database_until_the_load_is_committed() {
     let mut request = Request::new(&database, two_columns(false));
     run(vec![many(0..5_000, 6)], &request).unwrap();
     request.mode = Mode::Append;
-    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
+    request.strategy = Some(LoadStrategy::Pages);
     let reader = open(&database);
     let fields = ["c0", "c1"].map(|name| Field::new(name, DataType::Null, true));
     let batches = (1..5).map(|part| many(part * 5_000..(part + 1) * 5_000, 6));
@@ -242,7 +242,7 @@ fn readers_of_a_write_ahead_log_see_the_old_database_as_long_as_they_read() {
         .unwrap();
     let mut request = Request::new(&database, two_columns(false));
     request.mode = Mode::Append;
-    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
+    request.strategy = Some(LoadStrategy::Pages);
     let reader = open(&database);
     let count = "SELECT count(*) FROM t";
     for part in 0..4 {
@@ -303,7 +303,7 @@ fn a_commit_that_a_reader_keeps_waiting_leaves_the_database_as_it_was() {
     run(vec![many(0..5_000, 6)], &request).unwrap();
     let before = std::fs::read(&database).unwrap();
     request.mode = Mode::Append;
-    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
+    request.strategy = Some(LoadStrategy::Pages);
     let reader = open(&database);
     reader.execute("BEGIN").unwrap();
     assert_eq!(reader.query_i64("SELECT count(*) FROM t").unwrap(), 5_000);

@@ -43,7 +43,7 @@ fn a_primary_key_of_any_columns_is_unique_but_for_null() {
     table.primary_key = vec!["c1".to_owned(), "c0".to_owned()];
     let mut request = Request::new(folder.path().join("db"), table);
     request.check = true;
-    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
+    request.strategy = Some(LoadStrategy::Pages);
     let text = |text: &str| Value::Text(text.to_owned());
     let rows = |keys: &[Option<i64>]| {
         let texts = keys.iter().map(|_| text("a")).collect();

@@ -19,7 +19,7 @@ fn rows_are_merged_into_the_indexes_of_a_table_and_what_these_leave_is_used_agai
         connection.execute(&format!("PRAGMA page_size = {page_size}; {INDEXED}")).unwrap();
         let mut request = Request::new(&database, two_columns(false));
         request.mode = Mode::Append;
-        request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
+        request.strategy = Some(LoadStrategy::Pages);
         request.index_memory = index_memory;
         request.check = true;
         for rows in [0..1, 1..4_000, 4_000..30_000] {
@@ -52,7 +52,7 @@ fn a_row_that_an_index_has_already_leaves_table_and_indexes_as_they_were() {
     let before = std::fs::read(&database).unwrap();
     let mut request = Request::new(&database, two_columns(false));
     request.mode = Mode::Append;
-    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
+    request.strategy = Some(LoadStrategy::Pages);
     let error = run(vec![many(0..5_000, 9)], &request).unwrap_err();
     assert!(
         error.to_string().contains("t.c1, t.c0: rowids 2501 and 4847 both have '000002345', 2345"),
@@ -91,7 +91,7 @@ fn a_damaged_index_is_an_error_and_the_database_stays_as_it_was() {
     let sound = std::fs::read(&database).unwrap();
     let mut request = Request::new(&database, two_columns(false));
     request.mode = Mode::Append;
-    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
+    request.strategy = Some(LoadStrategy::Pages);
     // The kind of the page, the rightmost child, the first cell.
     for (at, bytes) in [(0, &[5][..]), (8, &[0, 0, 0, 2]), (8, &[9; 4]), (12, &[255; 2])] {
         let mut damaged = sound.clone();

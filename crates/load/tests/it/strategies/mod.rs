@@ -26,8 +26,8 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Schema};
 use engine::{Connection, OpenFlags, Value};
 use pragmark_load::{
-    BatchSource, Column, Index, LoadError, LoadStrategy, Mode, OnError, Request, StrategyChoice,
-    Summary, Table, load,
+    BatchSource, Column, Index, LoadError, LoadStrategy, Mode, OnError, Request, Summary, Table,
+    load,
 };
 
 fn open(path: &Path) -> Connection {
@@ -79,7 +79,7 @@ impl Case {
 
     fn load(&self, database: &Path, strategy: LoadStrategy) -> Result<Summary, LoadError> {
         let mut request = Request::new(database, self.table());
-        request.strategy = StrategyChoice::Only(strategy);
+        request.strategy = Some(strategy);
         request.page_size = Some(self.page_size);
         request.workers = Some(self.workers);
         request.check = true;
@@ -195,7 +195,7 @@ impl Case {
         &self,
         database: &Path,
         first: usize,
-        strategy: StrategyChoice,
+        strategy: Option<LoadStrategy>,
     ) -> Result<Summary, LoadError> {
         let mut request = Request::new(database, self.table());
         request.mode = Mode::Append;

@@ -14,7 +14,7 @@ fn bytes_that_are_reserved_in_every_page_stay_free() {
         let mut table = two_columns(true);
         table.indexes = vec![index(&[1])];
         let mut request = Request::new(&database, table);
-        request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
+        request.strategy = Some(LoadStrategy::Pages);
         request.check = true;
         run(vec![many(0..3_000, 20), many(3_000..3_100, 2_000)], &request).unwrap();
         let bytes = std::fs::read(&database).unwrap();
@@ -80,7 +80,7 @@ fn what_pages_cannot_do_goes_on_through_sql() {
     let why = summary.why_arrays.unwrap();
     assert!(why.contains("not in ascending order: 0 after 4999"), "{why}");
 
-    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
+    request.strategy = Some(LoadStrategy::Pages);
     request.database = folder.path().join("other");
     let error = run(batches, &request).unwrap_err().to_string();
     assert!(error.contains("not in ascending order"), "{error}");
@@ -113,7 +113,7 @@ fn a_load_that_is_stopped_leaves_nothing() {
     let database = folder.path().join("db");
     for strategy in [LoadStrategy::Pages, LoadStrategy::Arrays] {
         let mut request = Request::new(&database, two_columns(false));
-        request.strategy = StrategyChoice::Only(strategy);
+        request.strategy = Some(strategy);
         let fields = ["c0", "c1"].map(|name| Field::new(name, DataType::Null, true));
         let endless = (0..).map(|part| many(part * 100..(part + 1) * 100, 4));
         let mut source = BatchSource::new("test", &Schema::new(fields.to_vec()), endless);
@@ -173,7 +173,7 @@ fn keys_that_sqlite_gives_itself_are_the_ones_that_were_given() {
         open(&database).execute(sql).unwrap();
         let mut request = Request::new(&database, two_columns(true));
         request.mode = Mode::Append;
-        request.strategy = StrategyChoice::Only(LoadStrategy::Arrays);
+        request.strategy = Some(LoadStrategy::Arrays);
         let batches = [1..50, 50..90, 200..210, 210..260, 100..120];
         let keys: Vec<i64> = batches.clone().into_iter().flatten().map(|key| key + last).collect();
         let batches = batches.map(|keys| many(keys.start + last..keys.end + last, 4));
@@ -202,7 +202,7 @@ fn batches_of_single_rows_fill_their_pages() {
         let mut table = Table::new("t");
         table.types = vec![Column::new("c0", "BLOB")];
         let mut request = Request::new(&database, table);
-        request.strategy = StrategyChoice::Only(strategy);
+        request.strategy = Some(strategy);
         request.workers = Some(4);
         request.check = true;
         run(values.map(|value| batch(&[vec![value]])).collect(), &request).unwrap();

@@ -267,7 +267,7 @@ fn check_added(case: &Case, first: usize) {
     case.insert_part(&path("pages"), &create, before);
 
     let rows = case.rows(added);
-    let strategy = StrategyChoice::Only(LoadStrategy::Pages);
+    let strategy = Some(LoadStrategy::Pages);
     let summary = case.append(&path("pages"), before.len(), strategy).unwrap();
     assert_eq!((summary.rows, summary.rows_by_pages), (rows as u64, rows as u64));
     assert_eq!(

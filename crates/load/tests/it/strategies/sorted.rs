@@ -12,7 +12,7 @@ fn keys_of_a_table_without_rowid_are_unique_and_not_null() {
     table.primary_key = vec!["c1".to_owned(), "c0".to_owned()];
     table.without_rowid = true;
     let mut request = Request::new(folder.path().join("db"), table);
-    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
+    request.strategy = Some(LoadStrategy::Pages);
     request.workers = Some(2);
     let error =
         run(vec![many(0..200_000, 6), many(70_000..70_001, 6)], &request).unwrap_err().to_string();
@@ -20,7 +20,7 @@ fn keys_of_a_table_without_rowid_are_unique_and_not_null() {
     let null = batch(&[vec![Value::Null], vec![Value::Text("a".to_owned())]]);
     let error = run(vec![null.clone()], &request).unwrap_err().to_string();
     assert!(error.contains("NULL in column c0"), "{error}");
-    request.strategy = StrategyChoice::Auto;
+    request.strategy = None;
     let error = run(vec![null], &request).unwrap_err().to_string();
     assert!(error.contains("NOT NULL constraint failed: t.c0"), "{error}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -72,7 +72,7 @@ fn the_shortest_entries_leave_room_for_what_sqlite_puts_in_their_places() {
     for first in [0, -500] {
         let database = folder.path().join(format!("{first}.db"));
         let mut request = Request::new(&database, table.clone());
-        request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
+        request.strategy = Some(LoadStrategy::Pages);
         request.page_size = Some(512);
         request.check = true;
         let keys = (first..first + 1_000).map(Value::Integer).collect();

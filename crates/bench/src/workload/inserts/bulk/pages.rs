@@ -16,7 +16,7 @@ use arrow_array::{Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use engine::pragma;
 use lab::level::{Level, Settings};
-use load::{BatchSource, Column, LoadStrategy, Request, StrategyChoice, load};
+use load::{BatchSource, Column, LoadStrategy, Request, load};
 
 use super::insert::Inserted;
 use super::{Index, Loaded, Method, Parameters, Statement, Table};
@@ -147,7 +147,7 @@ fn request(parameters: &Parameters, settings: &Settings, path: &Path) -> Request
         table.indexes = vec![load::Index { columns: vec!["value".to_owned()], unique: false }];
     }
     let mut request = Request::new(path, table);
-    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
+    request.strategy = Some(LoadStrategy::Pages);
     let page_size = settings.get(PAGE_SIZE).and_then(Level::as_int);
     request.page_size = page_size.and_then(|size| u32::try_from(size).ok());
     request

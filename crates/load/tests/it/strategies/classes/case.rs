@@ -6,8 +6,7 @@ use std::path::Path;
 use engine::{Connection, Value, ffi};
 use lab::seed::Seed;
 use pragmark_load::{
-    Column, Dates, Index, LoadError, Mode, OnError, Opening, Request, StrategyChoice, Summary,
-    Table,
+    Column, Dates, Index, LoadError, LoadStrategy, Mode, OnError, Opening, Request, Summary, Table,
 };
 
 use super::Class;
@@ -118,7 +117,7 @@ impl Case {
             && sqlite.is_some_and(|error| error.primary() == ffi::SQLITE_CONSTRAINT)
     }
 
-    fn load(&self, database: &Path, strategy: StrategyChoice) -> Result<Summary, LoadError> {
+    fn load(&self, database: &Path, strategy: Option<LoadStrategy>) -> Result<Summary, LoadError> {
         let mut request = Request::new(database, self.table());
         request.mode = match self.plan.made {
             Made::ByLoad { .. } => Mode::Create,

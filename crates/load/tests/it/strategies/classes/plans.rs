@@ -1,7 +1,7 @@
 //! The classes: which schemas there are, and what is to be put into them.
 
 use lab::seed::SplitMix64;
-use pragmark_load::{LoadStrategy, OnError, StrategyChoice};
+use pragmark_load::{LoadStrategy, OnError};
 
 /// What a case loads, and where.
 pub(super) struct Plan {
@@ -22,7 +22,7 @@ pub(super) struct Plan {
     pub(super) on_error: OnError,
     /// Whether the input is a file of CSV, which can be read again.
     pub(super) from_file: bool,
-    pub(super) strategies: &'static [StrategyChoice],
+    pub(super) strategies: &'static [Option<LoadStrategy>],
 }
 
 /// A column of the input.
@@ -67,11 +67,11 @@ pub(super) enum Made {
     BySql(&'static str),
 }
 
-pub(super) const PAGES: StrategyChoice = StrategyChoice::Only(LoadStrategy::Pages);
-const ARRAYS: StrategyChoice = StrategyChoice::Only(LoadStrategy::Arrays);
-const BOTH: &[StrategyChoice] = &[PAGES, ARRAYS];
+pub(super) const PAGES: Option<LoadStrategy> = Some(LoadStrategy::Pages);
+const ARRAYS: Option<LoadStrategy> = Some(LoadStrategy::Arrays);
+const BOTH: &[Option<LoadStrategy>] = &[PAGES, ARRAYS];
 /// For what the page writer leaves to SQL.
-const AS_IT_CAN: &[StrategyChoice] = &[StrategyChoice::Auto];
+const AS_IT_CAN: &[Option<LoadStrategy>] = &[None];
 
 const DECLARED: &[&str] = &["INTEGER", "REAL", "TEXT", "BLOB", "", "NUMERIC", "DECIMAL(10,2)"];
 const STRICT_TYPES: &[&str] = &["INTEGER", "REAL", "TEXT", "BLOB", "ANY"];
@@ -411,7 +411,7 @@ pub(super) fn skipped_keys(random: &mut SplitMix64) -> Plan {
     Plan {
         on_error: OnError::Skip,
         from_file: true,
-        strategies: &[StrategyChoice::Auto, ARRAYS],
+        strategies: &[None, ARRAYS],
         ..Plan::new(random, columns.into(), made)
     }
 }
