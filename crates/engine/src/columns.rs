@@ -169,7 +169,7 @@ unsafe extern "C" fn connect(
     // SAFETY: SQLite gives the module registered, which lives as long as the connection, and the library longer.
     let code = unsafe {
         let declare = (*(*module).api).declare_vtab;
-        declare.map_or(ffi::SQLITE_ERROR, |it| it(database, (*module).declaration.as_ptr()))
+        declare.map_or(ffi::SQLITE_ERROR, |call| call(database, (*module).declaration.as_ptr()))
     };
     if code != ffi::SQLITE_OK {
         return code;
@@ -263,7 +263,8 @@ unsafe extern "C" fn filter(
         // for only that uses this type name.
         let bound = unsafe {
             let pointer = (*(*cursor.module).api).value_pointer;
-            pointer.map_or(std::ptr::null_mut(), |it| it(*argument, BoundColumns::TYPE.as_ptr()))
+            pointer
+                .map_or(std::ptr::null_mut(), |call| call(*argument, BoundColumns::TYPE.as_ptr()))
         };
         if !bound.is_null() {
             // SAFETY: a box of `bind_columns`, which stays as long as it is bound.

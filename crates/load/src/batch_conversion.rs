@@ -6,20 +6,10 @@ use arrow_select::filter::filter_record_batch;
 use crate::batch::{Batch, Malformed, record_batch};
 use crate::convert::{ConversionError, Decimals, converted, field_text, is_own};
 use crate::error::{Fault, LoadError, Result};
-use crate::source::Source;
-
-/// Returns the next batch of a source, in SQLite's own types.
-///
-/// # Errors
-/// Reading fails, or SQLite has nothing like the type of a column.
-pub(crate) fn next_converted(source: &mut dyn Source) -> Result<Option<Batch>> {
-    let Some(batch) = source.next()? else { return Ok(None) };
-    convert_batch(source.name(), source.info().decimals_as, batch).map(Some)
-}
 
 /// A batch in SQLite's own types, without the rows that have a value for which SQLite has nothing: these are
 /// malformed.
-fn convert_batch(input: &str, decimals: Decimals, mut batch: Batch) -> Result<Batch> {
+pub(crate) fn convert_batch(input: &str, decimals: Decimals, mut batch: Batch) -> Result<Batch> {
     if batch.rows.columns().iter().all(is_own) {
         return Ok(batch);
     }

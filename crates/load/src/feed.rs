@@ -7,7 +7,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use crate::batch::{Batch, Malformed};
-use crate::batch_conversion::next_converted;
 use crate::error::{LoadError, Result};
 use crate::rejects::Rejects;
 use crate::source::{ReadOptions, Source};
@@ -109,7 +108,7 @@ impl Drop for StopOnDrop {
 
 /// Sends batches until the end, an error, or until the receiver is gone.
 fn read(source: &mut dyn Source, sender: &SyncSender<Result<Batch>>) {
-    while let Some(item) = next_converted(source).transpose() {
+    while let Some(item) = source.next_converted().transpose() {
         let is_last = item.is_err();
         if sender.send(item).is_err() || is_last {
             return;

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{Columns, Connection, EngineError, Library, OpenFlags, Value};
 
-use crate::batch_conversion::next_converted;
 use crate::cells::Rows;
 use crate::database::{check_page_size, refuse_own_input, set_foreign_keys};
 use crate::error::{LoadError, Result};
@@ -208,7 +207,7 @@ fn first_rows(source: &mut dyn Source, target: &Target, most: usize) -> Result<V
     source.begin(ReadOptions { stop: Arc::clone(&stop), ..ReadOptions::new(affinities) });
     let mut found = Vec::new();
     while found.len() < most
-        && let Some(batch) = next_converted(source)?
+        && let Some(batch) = source.next_converted()?
     {
         let rows = Rows::of(&batch);
         let columns = target.columns.len();

@@ -8,7 +8,6 @@ use engine::{Columns, ValueRef};
 
 use crate::affinity::Affinity;
 use crate::batch::{Malformed, RowNumbers};
-use crate::batch_conversion::next_converted;
 use crate::cells::Rows;
 use crate::error::{Fault, Result};
 use crate::source::{Locations, Opening, ReadOptions, Source, open};
@@ -86,7 +85,7 @@ impl RowReader {
 
     /// Advances to the next rows; false at the end.
     fn advance(&mut self) -> Result<bool> {
-        let Some(mut batch) = next_converted(&mut *self.source)? else { return Ok(false) };
+        let Some(mut batch) = self.source.next_converted()? else { return Ok(false) };
         self.malformed.extend(batch.malformed.drain(..));
         self.rows = Some(Rows::of(&batch));
         self.numbers = batch.numbers;

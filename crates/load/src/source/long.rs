@@ -11,7 +11,6 @@ use super::several::widen;
 use super::view::positions;
 use super::{ReadOptions, Reopen, Seen, Source, SourceInfo, Storing};
 use crate::batch::{Batch, RowNumbers, record_batch};
-use crate::batch_conversion::next_converted;
 use crate::cells::Rows;
 use crate::error::{LoadError, Result};
 use crate::sql::unique;
@@ -121,7 +120,7 @@ impl Source for Long {
 
     fn next(&mut self) -> Result<Option<Batch>> {
         while self.ready.is_empty() {
-            let Some(batch) = next_converted(&mut *self.source)? else { return Ok(None) };
+            let Some(batch) = self.source.next_converted()? else { return Ok(None) };
             self.add(batch)?;
         }
         Ok(self.ready.pop_front())

@@ -51,6 +51,7 @@ use std::sync::atomic::AtomicBool;
 use engine::Library;
 
 use crate::batch::Batch;
+use crate::batch_conversion::convert_batch;
 use crate::convert::Decimals;
 use crate::error::{LoadError, Result};
 use crate::table::Column;
@@ -89,6 +90,15 @@ pub trait Source: Send {
     /// # Errors
     /// Reading fails. Rows that cannot be parsed are part of the batch, not an error.
     fn next(&mut self) -> Result<Option<Batch>>;
+
+    /// Returns the next rows in SQLite's own types.
+    ///
+    /// # Errors
+    /// Reading fails, or SQLite has nothing like the type of a column.
+    fn next_converted(&mut self) -> Result<Option<Batch>> {
+        let Some(batch) = self.next()? else { return Ok(None) };
+        convert_batch(self.name(), self.info().decimals_as, batch).map(Some)
+    }
 }
 
 /// The rows from which the types of columns are chosen.

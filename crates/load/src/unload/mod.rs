@@ -2,6 +2,7 @@
 //! the file is a snapshot, whatever other connections write meanwhile.
 
 mod columnar;
+mod files;
 mod output;
 mod text;
 
@@ -16,7 +17,7 @@ use crate::error::{LoadError, Result};
 use crate::source::{Selection, columns, query};
 use crate::sql::{quoted, same};
 use crate::table::Column;
-use output::{Files, NewFolders};
+use files::{Files, NewFolders};
 
 /// Rows to be written to a file.
 #[derive(Debug, Clone)]
