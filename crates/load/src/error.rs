@@ -30,9 +30,6 @@ pub enum LoadError {
     /// Reading an input failed, above all where compressed data is damaged.
     #[error("cannot read {0}: {1}")]
     Read(String, std::io::Error),
-    /// An input has nothing in it, not even a header (the input).
-    #[error("{0} is empty")]
-    Empty(String),
     /// An input is of a form or encoding that is not read.
     #[error("{0}: {1}")]
     Form(String, String),
@@ -112,9 +109,9 @@ pub enum LoadError {
     /// The table has no column of that name.
     #[error("{0}")]
     NoColumn(String),
-    /// The input has no column of that name.
+    /// The input has nothing in it or no column of that name, or an index that has rows is damaged.
     #[error("{0}")]
-    NoInputColumn(String),
+    Unusable(String),
     /// A journal lies where the new database is to be made; SQLite would roll it back into it (the journal).
     #[error("{0} is the journal of a database that no longer exists")]
     LeftoverJournal(PathBuf),
@@ -142,9 +139,6 @@ pub enum LoadError {
         /// Where they are in the input, where rowids tell it.
         rows: Option<Box<[RowLocation; 2]>>,
     },
-    /// An index that has rows is damaged.
-    #[error("the index on {0} is malformed: see PRAGMA integrity_check; REINDEX may repair it")]
-    MalformedIndex(String),
     /// The finished database does not hold what it should.
     #[error("the check of the database failed, so nothing was loaded: {0}")]
     Check(String),
@@ -204,7 +198,7 @@ impl LoadError {
     /// Returns the error of a column that an input does not have.
     pub fn no_input_column(input: &str, column: &str, known: &[String]) -> LoadError {
         let known = known.join(", ");
-        LoadError::NoInputColumn(format!("{input} has no column `{column}` (it has {known})"))
+        LoadError::Unusable(format!("{input} has no column `{column}` (it has {known})"))
     }
 
     /// A file that cannot be opened.

@@ -88,19 +88,14 @@ impl Request {
             );
             return Err(LoadError::Definition(reason));
         }
-        self.check_page_size()?;
-        Ok(Request { database: destination(&self.database), ..self.clone() })
-    }
-
-    fn check_page_size(&self) -> Result<()> {
-        match self.page_size {
-            Some(size) if !size.is_power_of_two() || !(512..=65_536).contains(&size) => {
-                Err(LoadError::Definition(format!(
-                    "invalid page size {size}: it must be a power of two from 512 to 65536"
-                )))
-            }
-            _ => Ok(()),
+        if let Some(size) = self.page_size
+            && !(size.is_power_of_two() && (512..=65_536).contains(&size))
+        {
+            return Err(LoadError::Definition(format!(
+                "invalid page size {size}: it must be a power of two from 512 to 65536"
+            )));
         }
+        Ok(Request { database: destination(&self.database), ..self.clone() })
     }
 
     /// Returns whether rows are skipped because of their keys.

@@ -127,6 +127,9 @@ impl Walk<'_> {
     }
 
     fn malformed(&self) -> LoadError {
-        LoadError::MalformedIndex(self.plan.label.clone())
+        let label = &self.plan.label;
+        LoadError::Unusable(format!(
+            "the index on {label} is malformed: see PRAGMA integrity_check; REINDEX may repair it"
+        ))
     }
 }

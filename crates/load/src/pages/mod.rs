@@ -93,11 +93,6 @@ impl Resources {
     fn new_entries(&self, layout: &Layout) -> usize {
         if layout.has_entries() { self.index_memory / 2 } else { self.index_memory }
     }
-
-    /// Rows that the input must be expected to have.
-    fn least_expected(&self, layout: &Layout) -> u64 {
-        (layout.entries as f64 * self.least_growth) as u64
-    }
 }
 
 /// Writes the feed's batches into the table of a database of the load's own, which no connection has
@@ -127,17 +122,8 @@ pub(crate) fn write_into(
     feed: &mut Feed<'_>,
 ) -> Result<Written> {
     let failed = AtomicBool::new(false);
-    let pool = WorkerPool {
-        library,
-        target,
-        file,
-        layout: &layout,
-        failed: &failed,
-        index_memory: resources.new_entries(&layout) / resources.workers,
-        least_rows: resources.least_rows,
-        least_expected: resources.least_expected(&layout),
-    };
-    let (written, parts) = pool.work(resources.workers, feed);
+    let pool = WorkerPool { library, target, file, layout: &layout, failed: &failed, resources };
+    let (written, parts) = pool.work(feed);
     let parts = parts?;
     let mut written = written?;
     if !layout.indexes.is_empty() {
@@ -218,19 +204,15 @@ struct WorkerPool<'w> {
     file: &'w PageFile,
     layout: &'w Layout,
     failed: &'w AtomicBool,
-    /// Bytes of memory that each worker's entries may take.
-    index_memory: usize,
-    least_rows: usize,
-    least_expected: u64,
+    resources: Resources,
 }
 
 impl<'w> WorkerPool<'w> {
     /// Takes every batch of the feed; returns what was taken and what the workers have not written yet.
-    fn work(
-        &self,
-        workers: usize,
-        feed: &mut Feed<'_>,
-    ) -> (Result<Written>, Result<Vec<WorkerOutput<'w>>>) {
+    fn work(&self, feed: &mut Feed<'_>) -> (Result<Written>, Result<Vec<WorkerOutput<'w>>>) {
+        let Resources { workers, least_rows, least_growth, .. } = self.resources;
+        // Rows that the input must be expected to have.
+        let least_expected = (self.layout.entries as f64 * least_growth) as u64;
         std::thread::scope(|scope| {
             let (sender, jobs) = sync_channel(workers);
             let jobs = Arc::new(Mutex::new(jobs));
@@ -242,8 +224,8 @@ impl<'w> WorkerPool<'w> {
                 .collect();
             // The workers alone hold the receiver, so that sending fails when all of them have ended.
             drop(jobs);
-            let (layout, least) = (self.layout, self.least_rows);
-            let mut sequencer = Sequencer::new(self.target, layout, least, self.least_expected);
+            let mut sequencer =
+                Sequencer::new(self.target, self.layout, least_rows, least_expected);
             let written = sequencer
                 .run(feed, |job| !self.failed.load(Ordering::Relaxed) && sender.send(job).is_ok());
             drop(sender);
@@ -268,7 +250,8 @@ impl<'w> WorkerPool<'w> {
         let mut packer = Packer::new(self.file);
         let plans = self.layout.indexes.iter().chain(&self.layout.rows);
         let directory = self.file.directory();
-        let mut sorter = Sorter::new(plans.collect(), self.index_memory, directory);
+        let memory = self.resources.new_entries(self.layout) / self.resources.workers;
+        let mut sorter = Sorter::new(plans.collect(), memory, directory);
         let mut expected = 0;
         loop {
             // A lock that another worker's panic has poisoned still guards a sound receiver.

@@ -47,8 +47,10 @@ impl Selection {
 /// A reader of another database.
 pub struct DatabaseSource {
     info: SourceInfo,
-    /// The text until reading begins.
-    opened: Option<(Connection, Reading)>,
+    /// The length of the file.
+    bytes: u64,
+    /// The database and the query until reading begins.
+    opened: Option<(Connection, String)>,
     /// The batches while reading.
     batches: Option<Batches>,
 }
@@ -86,16 +88,10 @@ impl DatabaseSource {
             columns = at.iter().map(|at| columns[*at].clone()).collect();
             query = self::query(&connection, &name, selection, only)?;
         }
-        let reading = Reading {
-            input: name.clone(),
-            names: columns.iter().map(|column| column.name.clone()).collect(),
-            bytes: std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
-            columns: Vec::new(),
-            query,
-        };
         Ok(DatabaseSource {
             info: SourceInfo::new(name, columns),
-            opened: Some((connection, reading)),
+            bytes: std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
+            opened: Some((connection, query)),
             batches: None,
         })
     }
@@ -106,16 +102,40 @@ impl Source for DatabaseSource {
         &self.info
     }
 
+    /// Reads on a thread of its own: a statement borrows its connection, so both stay on one thread. It
+    /// ends when the receiver of batches is gone.
     fn begin(&mut self, options: ReadOptions) {
-        if let Some((connection, reading)) = self.opened.take() {
-            self.batches = Some(reading.start(connection, options));
-        }
+        let Some((connection, query)) = self.opened.take() else { return };
+        let (batches, received) = channel();
+        let (orders, ordered) = channel();
+        let ahead = if options.on_demand { 0 } else { AHEAD };
+        // The receiver is here.
+        let _ = (0..ahead).try_for_each(|_| orders.send(()));
+        self.batches = Some(Batches { orders, received, stop: Arc::clone(&options.stop) });
+        let reading = Reading {
+            input: self.info.name.clone(),
+            bytes: self.bytes,
+            names: self.info.columns.iter().map(|column| column.name.clone()).collect(),
+            columns: options.columns,
+            batches,
+            orders: ordered,
+            stop: options.stop,
+        };
+        std::thread::spawn(move || {
+            let end = reading.read(&connection, &query);
+            let end = end.map_err(|error| error.in_database(Path::new(&reading.input)));
+            // The receiver may be gone.
+            let _ = reading.batches.send(end.map(|()| None));
+        });
     }
 
     fn next(&mut self) -> Result<Option<Batch>> {
         self.begin(ReadOptions::default());
-        let Some(batches) = &self.batches else { return Ok(None) };
-        let batch = batches.next();
+        let Some(Batches { orders, received, stop }) = &self.batches else { return Ok(None) };
+        // A reader that has ended sends nothing more.
+        let _ = orders.send(());
+        let batch = receive(received, stop, &self.info.name)
+            .and_then(|message| message.unwrap_or(Ok(None)));
         if !matches!(batch, Ok(Some(_))) {
             self.batches = None;
         }
@@ -204,8 +224,6 @@ const AHEAD: usize = 2;
 
 /// Batches of the thread that reads.
 struct Batches {
-    /// The name of the input.
-    input: String,
     /// Asks for one more.
     orders: Sender<()>,
     received: Receiver<Message>,
@@ -215,75 +233,32 @@ struct Batches {
 /// A message of the thread that reads: a batch, an error, or `None` at the end.
 type Message = Result<Option<Batch>>;
 
-/// A query to be read.
+/// How a query is read, and where its batches go.
 struct Reading {
     input: String,
-    /// The length of the file.
     bytes: u64,
     names: Vec<String>,
     columns: Vec<Storing>,
-    query: String,
-}
-
-/// Where batches go.
-struct Outlet {
     batches: Sender<Message>,
     /// An order is waited for before a batch is read.
     orders: Receiver<()>,
     stop: Arc<AtomicBool>,
 }
 
-impl Outlet {
-    /// Waits until a batch is wanted; false where none is any more.
-    fn wait(&self) -> bool {
-        self.orders.recv().is_ok()
-    }
-
+impl Reading {
     /// Sends a batch and waits until another one is wanted; false where none is any more.
     fn send(&self, batch: Batch) -> bool {
         self.batches.send(Ok(Some(batch))).is_ok()
             && !self.stop.load(Ordering::Relaxed)
-            && self.wait()
-    }
-}
-
-impl Batches {
-    /// Returns the next batch; `None` at the end, or after a stop.
-    fn next(&self) -> Result<Option<Batch>> {
-        // A reader that has ended sends nothing more.
-        let _ = self.orders.send(());
-        receive(&self.received, &self.stop, &self.input)?.unwrap_or(Ok(None))
-    }
-}
-
-impl Reading {
-    /// Reads on a thread of its own: a statement borrows its connection, so both stay on one thread. It
-    /// ends when the receiver of batches is gone.
-    fn start(mut self, connection: Connection, options: ReadOptions) -> Batches {
-        let ReadOptions { on_demand, stop, .. } = options;
-        self.columns = options.columns;
-        let (batches, received) = channel();
-        let (orders, ordered) = channel();
-        let ahead = if on_demand { 0 } else { AHEAD };
-        // The receiver is here.
-        let _ = (0..ahead).try_for_each(|_| orders.send(()));
-        let outlet = Outlet { batches, orders: ordered, stop: Arc::clone(&stop) };
-        let input = self.input.clone();
-        std::thread::spawn(move || {
-            let end = self.read(&connection, &outlet);
-            let end = end.map_err(|error| error.in_database(Path::new(&self.input)));
-            // The receiver may be gone.
-            let _ = outlet.batches.send(end.map(|()| None));
-        });
-        Batches { input, orders, received, stop }
+            && self.orders.recv().is_ok()
     }
 
     /// Sends batches until the end, an error, or until the receiver is gone.
-    fn read(&self, connection: &Connection, outlet: &Outlet) -> Result<()> {
-        if !outlet.wait() {
+    fn read(&self, connection: &Connection, query: &str) -> Result<()> {
+        if self.orders.recv().is_err() {
             return Ok(());
         }
-        let mut statement = connection.prepare(&self.query)?;
+        let mut statement = connection.prepare(query)?;
         let mut builder = BatchBuilder::new(&self.names, &self.columns, 0);
         let mut bytes = 0;
         while statement.step()? == Step::Row {
@@ -293,7 +268,7 @@ impl Reading {
                 bytes = 0;
             }
             bytes += self.take(&statement, &mut builder)?;
-            if !builder.take().into_iter().all(|batch| outlet.send(batch)) {
+            if !builder.take().into_iter().all(|batch| self.send(batch)) {
                 return Ok(());
             }
         }
@@ -302,7 +277,7 @@ impl Reading {
         if let Some(last) = batches.last_mut() {
             last.bytes_read = self.bytes;
         }
-        batches.into_iter().all(|batch| outlet.send(batch));
+        batches.into_iter().all(|batch| self.send(batch));
         Ok(())
     }
 
@@ -482,19 +457,17 @@ mod tests {
 
     #[test]
     fn a_thread_that_dies_is_not_the_end_of_the_rows() {
-        let (sender, received) = channel();
-        let batches = Batches {
-            input: "a.db".to_owned(),
-            orders: channel().0,
-            received,
-            stop: Arc::default(),
+        let source = |sent: Option<Message>, is_stopped: bool| {
+            let (sender, received) = channel();
+            sent.into_iter().for_each(|message| sender.send(message).unwrap());
+            let stop = Arc::new(AtomicBool::new(is_stopped));
+            let batches = Some(Batches { orders: channel().0, received, stop });
+            let info = SourceInfo::new("a.db".to_owned(), Vec::new());
+            DatabaseSource { info, bytes: 0, opened: None, batches }
         };
-        sender.send(Ok(None)).unwrap();
-        drop(sender);
-        assert!(batches.next().unwrap().is_none());
-        let error = batches.next().unwrap_err().to_string();
+        assert!(source(Some(Ok(None)), false).next().unwrap().is_none());
+        let error = source(None, false).next().unwrap_err().to_string();
         assert!(error.starts_with("cannot read a.db: the thread"), "{error}");
-        batches.stop.store(true, Ordering::Relaxed);
-        assert!(batches.next().unwrap().is_none());
+        assert!(source(None, true).next().unwrap().is_none());
     }
 }

@@ -227,4 +227,3 @@ fn check_free(path: &Path, request: &Unload) -> Result<()> {
     }
     Ok(())
 }
-

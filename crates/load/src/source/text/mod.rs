@@ -100,7 +100,7 @@ impl Text {
             text.fill(BEGINNING)?;
         }
         if text.bytes.is_empty() {
-            return Err(LoadError::Empty(text.input.name.to_owned()));
+            return Err(LoadError::Unusable(format!("{} is empty", text.input.name)));
         }
         Ok(text)
     }
