@@ -61,7 +61,7 @@ pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Batches read ahead: enough that reader and writer do not wait for one another.
 const AHEAD: usize = 2;
 
-/// What a load reads: the source, where its refused rows go, and who learns of progress.
+/// The input of a load: the source, where its refused rows go, and who learns of progress.
 pub(crate) struct Input<'i> {
     pub(crate) source: &'i mut dyn Source,
     pub(crate) rejects: &'i mut Rejects,
