@@ -1,7 +1,5 @@
 //! The interior pages of a table's tree, from the leaves up to the root.
 
-use std::ops::Range;
-
 use super::buffer::Buffer;
 use super::file::PageFile;
 use super::level::{Level, write_levels};
@@ -117,14 +115,13 @@ impl RightEdge {
             }
             let groups = level.groups(file.usable);
             let (first, others) = (groups[0].clone(), &groups[1..]);
-            let last_key = |group: &Range<usize>| children[group.end - 1].key;
-            key = last_key(&first);
+            key = children[first.end - 1].key;
             file.write_page(edge.page, level.page(file, TABLE_INTERIOR, first).bytes())?;
             if others.is_empty() {
                 return Ok(());
             }
             let pages = level.write(file, TABLE_INTERIOR, others)?.children.into_iter();
-            let keys = others.iter().map(last_key);
+            let keys = others.iter().map(|group| children[group.end - 1].key);
             new = pages.zip(keys).map(|(page, key)| Child { page, key }).collect();
         }
         write_levels(file, TABLE_INTERIOR, root, level(&new))
