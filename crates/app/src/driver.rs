@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use drivers::{Home, Manifest, Registry, State};
+use drivers::{Description, Home, Manifest, Registry};
 use lab::record::RunPlan;
 use lab::trial::{DRIVER, NATIVE};
 use runner::Driver;
@@ -22,12 +22,15 @@ pub fn registry(directory: Option<&Path>) -> Result<Registry> {
     Ok(Registry::new(directory, Home::of_user(), program)?)
 }
 
-/// Returns every driver and whether it is ready. All are queried at once, because each takes a while.
-pub fn states(registry: &Registry) -> Vec<(&Manifest, State)> {
+/// A driver and how it describes itself, or why it cannot be used.
+pub type DriverState<'r> = (&'r Manifest, drivers::Result<Description>);
+
+/// Returns every driver and how it describes itself, or why it is not ready. All are queried at once, because each takes a while.
+pub fn states(registry: &Registry) -> Vec<DriverState<'_>> {
     thread::scope(|scope| {
         let manifests = registry.manifests.iter();
         let queries: Vec<_> = manifests
-            .map(|manifest| scope.spawn(move || (manifest, registry.state(manifest))))
+            .map(|manifest| scope.spawn(move || (manifest, registry.describe(manifest))))
             .collect();
         queries.into_iter().filter_map(|query| query.join().ok()).collect()
     })

@@ -8,7 +8,7 @@ use bench::TrialError;
 use bench::examination::{
     Examination, LibraryReport, WalReset, examine, of_connection, or_why, with_library,
 };
-use drivers::{Description, Library, Manifest, State};
+use drivers::{Description, Library, Manifest};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
@@ -126,10 +126,7 @@ fn through(
 ) -> Result<Application, Error> {
     let registry = driver::registry(None)?;
     let manifest = registry.find(name)?;
-    let description = match registry.state(manifest) {
-        State::Ready(description) => description,
-        State::Missing(error) => return Err(error.into()),
-    };
+    let description = registry.describe(manifest)?;
     let system = match manifest.library {
         Library::Loaded => Some(system()?),
         Library::Carried => None,

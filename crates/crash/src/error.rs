@@ -22,7 +22,16 @@ pub enum CrashError {
     /// A statement of a script meets a damaged database.
     #[error("{0}")]
     DamagedDatabase(String),
-    /// Something that a test needs cannot be had, or a test does not do what it should.
+    /// A file or folder could not be used.
+    #[error("{0}")]
+    File(String),
+    /// The process that writes until it is killed could not be started.
+    #[error(transparent)]
+    Start(#[from] process::ProcessError),
+    /// That process ended by itself, or wrote something unexpected.
+    #[error("{0}")]
+    Writer(String),
+    /// Something that a test needs cannot be had, a test does not do what it should, or there is no such schedule.
     #[error("{0}")]
     Failed(String),
     /// A script whose crashes would tell nothing, or cannot be tested.
@@ -48,25 +57,28 @@ impl CrashError {
     /// Adds the operation and the path to an error of the system.
     pub(crate) fn io(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> CrashError {
         let doing = format!("cannot {what} {}", path.display());
-        move |source| CrashError::Failed(format!("{doing}: {source}"))
+        move |source| CrashError::File(format!("{doing}: {source}"))
     }
-}
 
-/// Errors of [`kill`](crate::kill), [`schedule`](crate::schedule) and [`syncs`](crate::syncs).
-#[derive(Debug, Error)]
-pub enum AccidentError {
-    /// A file or folder could not be used.
-    #[error("{0}")]
-    File(String),
-    /// The process that writes could not be started.
-    #[error(transparent)]
-    Start(#[from] process::ProcessError),
-    /// The writing process ended by itself, or wrote something unexpected.
-    #[error("{0}")]
-    Writer(String),
-    /// The engine refuses what must succeed, the test fails without any accident, or there is no such schedule.
-    #[error("{0}")]
-    Failed(String),
+    /// Adds the step during which the engine failed.
+    pub(crate) fn engine(during: impl Into<String>) -> impl FnOnce(EngineError) -> CrashError {
+        let during = during.into();
+        move |source| CrashError::Failed(format!("{during}: {source}"))
+    }
+
+    /// Returns the error of an engine that fails without any interference, so that a later failure would prove nothing.
+    pub(crate) fn control(why: impl Display) -> CrashError {
+        CrashError::Failed(format!(
+            "the engine cannot be tested, because without any accident {why}"
+        ))
+    }
+
+    /// Returns the error of a scenario or journal mode that does not exist.
+    pub(crate) fn scenario(name: impl Display) -> CrashError {
+        CrashError::Failed(format!(
+            "there is no scenario {name}; `pragmark crash --schedules` lists them"
+        ))
+    }
 }
 
 /// Returns whether an error of SQLite is unrelated to the database: memory or disk are short, the disk fails,
@@ -80,33 +92,5 @@ pub(crate) fn is_of_harness(error: &EngineError) -> bool {
         ffi::SQLITE_IOERR => !NO_FAILURES.contains(&error.extended()),
         ffi::SQLITE_NOMEM | ffi::SQLITE_FULL | ffi::SQLITE_MISUSE | NO_LARGE_FILES => true,
         _ => false,
-    }
-}
-
-impl AccidentError {
-    /// Adds the step during which the engine failed.
-    pub(crate) fn engine(during: impl Into<String>) -> impl FnOnce(EngineError) -> AccidentError {
-        let during = during.into();
-        move |source| AccidentError::Failed(format!("{during}: {source}"))
-    }
-
-    /// Adds the operation and the path of a file.
-    pub(crate) fn file(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> AccidentError {
-        let doing = format!("cannot {what} {}", path.display());
-        move |source| AccidentError::File(format!("{doing}: {source}"))
-    }
-
-    /// Returns the error of an engine that fails without any interference, so that a later failure would prove nothing.
-    pub(crate) fn control(why: impl Display) -> AccidentError {
-        AccidentError::Failed(format!(
-            "the engine cannot be tested, because without any accident {why}"
-        ))
-    }
-
-    /// Returns the error of a scenario or journal mode that does not exist.
-    pub(crate) fn scenario(name: impl Display) -> AccidentError {
-        AccidentError::Failed(format!(
-            "there is no scenario {name}; `pragmark crash --schedules` lists them"
-        ))
     }
 }

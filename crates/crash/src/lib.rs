@@ -41,7 +41,7 @@ pub use content::Content;
 pub use counts::{ImageCounts, Witness, Witnesses};
 pub use disk::{Damage, Disk, State, Units};
 pub use documented::{cause_of_breach, cause_of_more_safety, documented};
-pub use error::{AccidentError, CrashError};
+pub use error::CrashError;
 pub use harness::{EndedAt, Harness, Isolation, Problem, Recovered, RecoveryObserver};
 pub use in_force::{SettingsInForce, Span};
 pub use initial::{InitialDatabases, MAIN};

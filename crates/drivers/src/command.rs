@@ -1,12 +1,12 @@
 //! Commands of manifests: their program on the path, `{home}` filled in, run with a limit of time.
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use process::{Finished, Group, Limits, ProcessError};
+use runner::machine::find_executable;
 
 /// Stands for the home of the driver in commands.
 pub(crate) const HOME: &str = "{home}";
@@ -22,25 +22,10 @@ pub(crate) fn fill(command: &[String], home: &Path, folder: &Path) -> Result<Com
     let [home, folder] = [home, folder].map(|path| path.display().to_string());
     let mut words = command.iter().map(|word| word.replace(HOME, &home).replace(FOLDER, &folder));
     let name = words.next().unwrap_or_default();
-    let program = find(&name).ok_or(name)?;
+    let program = find_executable(&name).ok_or(name)?;
     let mut command = Command::new(program);
     command.args(words);
     Ok(command)
-}
-
-fn find(name: &str) -> Option<PathBuf> {
-    if name.contains('/') {
-        return Some(PathBuf::from(name)).filter(|path| is_executable(path));
-    }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|directory| directory.join(name))
-        .find(|candidate| is_executable(candidate))
-}
-
-fn is_executable(path: &Path) -> bool {
-    path.metadata()
-        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 /// Runs a command to its end, or ends it with all that it started when the time is up.

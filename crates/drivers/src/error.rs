@@ -25,7 +25,8 @@ pub enum DriverError {
     /// The driver has to be installed first.
     #[error("the driver {} is not installed; install it with `{}pragmark driver install {}`, which may download packages", .0, .1.as_deref().map_or(String::new(), |directory| format!("PRAGMARK_DRIVERS={} ", directory.display())), .0)]
     NotInstalled(String, Option<PathBuf>),
-    /// It cannot be installed, does not answer in time, or a file or directory that it needs cannot be had.
+    /// It cannot be installed, does not answer in time, its manifest is malformed, or a file or directory that it needs
+    /// cannot be had.
     #[error("{0}")]
     Failed(String),
     /// The driver does not describe itself.
@@ -34,9 +35,6 @@ pub enum DriverError {
     /// The driver cannot do what a trial asks.
     #[error("{0}")]
     Impossible(String),
-    /// A directory of drivers cannot be used.
-    #[error(transparent)]
-    Manifest(#[from] crate::manifest::ManifestError),
     /// A command of the driver could not be run.
     #[error(transparent)]
     Process(#[from] process::ProcessError),
@@ -53,4 +51,9 @@ impl<T> Context<T> for io::Result<T> {
             DriverError::Failed(format!("cannot {doing} {}: {source}", path.display()))
         })
     }
+}
+
+/// Returns the paths of what is in a folder.
+pub(crate) fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
 }

@@ -15,7 +15,7 @@ use engine::build::Cache;
 use twox_hash::XxHash3_64;
 
 use crate::command::{self, fill};
-use crate::error::{Context, DriverError, Result};
+use crate::error::{Context, DriverError, Result, entries};
 use crate::manifest::Manifest;
 
 /// How long one command of an installation may take.
@@ -119,7 +119,7 @@ impl Home {
     ///
     /// # Errors
     /// When it cannot be removed.
-    pub(crate) fn remove(&self, manifest: &Manifest) -> Result<bool> {
+    pub fn remove(&self, manifest: &Manifest) -> Result<bool> {
         let mut found = false;
         for home in self.entries()? {
             let name = home.file_name().unwrap_or_default().to_string_lossy();
@@ -137,8 +137,7 @@ impl Home {
         if !all.is_dir() {
             return Ok(Vec::new());
         }
-        let entries = fs::read_dir(all).context("read", all)?;
-        entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>().context("read", all)
+        entries(all).context("read", all)
     }
 }
 

@@ -15,7 +15,7 @@
 
 use std::path::Path;
 
-use lab::catalogue::Catalogue;
+use lab::catalogue::{Catalogue, DriverInfo};
 
 mod command;
 mod error;
@@ -26,21 +26,24 @@ mod registry;
 mod template;
 mod workload;
 
-pub use error::DriverError;
+pub use error::{DriverError, Result};
 pub use home::Home;
-pub use manifest::{Library, Manifest, ManifestError, ManifestTool};
-pub use registry::{Description, Registry, State};
-pub use template::{Language, experiment_of, write_new};
+pub use manifest::{Library, Manifest, ManifestTool};
+pub use registry::{Description, Registry};
+pub use template::{LANGUAGES, experiment_of, language, write_new};
 
 /// Returns everything that experiment files may name, with the drivers and their workloads that come with pragmark,
 /// those in the user's own directory, and those in the directory given.
 ///
 /// # Errors
 /// When a manifest cannot be read.
-pub fn catalogue(directory: Option<&Path>) -> Result<Catalogue, DriverError> {
+pub fn catalogue(directory: Option<&Path>) -> Result<Catalogue> {
     let mut catalogue = bench::catalogue();
     let found = manifest::discover(directory, &catalogue)?;
     catalogue.workloads.extend(found.workloads);
-    let drivers = found.manifests.iter().map(Manifest::info).collect();
-    Ok(catalogue.with_drivers(drivers))
+    let drivers = found
+        .manifests
+        .into_iter()
+        .map(|driver| DriverInfo { name: driver.name, workloads: driver.workloads });
+    Ok(catalogue.with_drivers(drivers.collect()))
 }

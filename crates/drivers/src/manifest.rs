@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
 use include_dir::{Dir, include_dir};
-use lab::catalogue::{Catalogue, DriverInfo, WorkloadInfo};
+use lab::catalogue::{Catalogue, WorkloadInfo};
 use lab::experiment::Step;
 use lab::metric;
 use lab::trial::NATIVE;
 use serde::Deserialize;
 
 use crate::command::{FOLDER, HOME};
+use crate::error::{Context, DriverError, Result, entries};
 use crate::workload::{self, Document, WorkloadFile};
 
 /// The name of a manifest in its folder.
@@ -79,21 +80,6 @@ pub enum Library {
     Carried,
 }
 
-/// Why a manifest cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct ManifestError(String);
-
-impl ManifestError {
-    pub(crate) fn unreadable(path: &Path, source: std::io::Error) -> ManifestError {
-        ManifestError(format!("cannot read {}: {source}", path.display()))
-    }
-
-    fn malformed(what: impl Display, why: impl Display) -> ManifestError {
-        ManifestError(format!("{what}: {why}"))
-    }
-}
-
 /// A manifest as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,6 +92,10 @@ struct File {
     workloads: BTreeMap<String, WorkloadFile>,
 }
 
+fn malformed(what: impl Display, why: impl Display) -> DriverError {
+    DriverError::Failed(format!("{what}: {why}"))
+}
+
 /// Parses a manifest.
 ///
 /// # Errors
@@ -115,8 +105,8 @@ pub(crate) fn parse(
     text: &str,
     source: &Source,
     built_in: &Catalogue,
-) -> Result<Discovered, ManifestError> {
-    let malformed = |why: String| ManifestError::malformed(what, why);
+) -> Result<Discovered> {
+    let malformed = |why: String| malformed(what, why);
     let syntax = |error: toml::de::Error| malformed(error.to_string());
     let file: File = toml::from_str(text).map_err(syntax)?;
     let document = Document::parse(text).map_err(syntax)?;
@@ -136,16 +126,11 @@ pub(crate) fn parse(
     let workloads = workload::declared(file.workloads, &document, built_in);
     Ok(Discovered {
         workloads: workloads.map_err(malformed)?,
-        manifests: file.driver.into_iter().enumerate().map(complete).collect::<Result<_, _>>()?,
+        manifests: file.driver.into_iter().enumerate().map(complete).collect::<Result<_>>()?,
     })
 }
 
 impl Manifest {
-    /// Returns the properties that experiment files refer to.
-    pub(crate) fn info(&self) -> DriverInfo {
-        DriverInfo { name: self.name.clone(), workloads: self.workloads.clone() }
-    }
-
     /// Returns the folder of the manifest; `None` for a driver that comes with pragmark.
     pub(crate) fn folder(&self) -> Option<&Path> {
         match &self.source {
@@ -215,7 +200,7 @@ impl Default for Source {
 
 impl Source {
     /// Returns the files with their path in the folder.
-    pub(crate) fn files(&self) -> Result<Vec<(PathBuf, Vec<u8>)>, ManifestError> {
+    pub(crate) fn files(&self) -> Result<Vec<(PathBuf, Vec<u8>)>> {
         let mut files = match self {
             Source::Embedded(name) => EMBEDDED
                 .get_dir(name)
@@ -237,17 +222,15 @@ fn embedded_files(folder: &Dir<'_>, root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     own.chain(below).collect()
 }
 
-fn files_on_disk(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, ManifestError> {
+fn files_on_disk(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
-        let unreadable = |source| ManifestError::unreadable(&folder, source);
-        for entry in std::fs::read_dir(&folder).map_err(unreadable)? {
-            let path = entry.map_err(unreadable)?.path();
+        for path in entries(&folder).context("read", &folder)? {
             if path.is_dir() {
                 folders.push(path);
             } else {
-                let bytes = std::fs::read(&path).map_err(unreadable)?;
+                let bytes = std::fs::read(&path).context("read", &path)?;
                 let name = path.strip_prefix(root).unwrap_or(&path).to_owned();
                 files.push((name, bytes));
             }
@@ -276,18 +259,14 @@ impl Discovered {
 
     /// Replaces drivers and workloads by later ones of the same name, and adds the others.
     fn replace_by(&mut self, later: Discovered) {
-        let later_drivers =
-            later.manifests.iter().map(|manifest| &manifest.name).collect::<Vec<_>>();
-        self.manifests.retain(|manifest| !later_drivers.contains(&&manifest.name));
-        let later_workloads =
-            later.workloads.iter().map(|workload| &workload.name).collect::<Vec<_>>();
-        self.workloads.retain(|workload| !later_workloads.contains(&&workload.name));
+        self.manifests.retain(|known| later.manifests.iter().all(|other| other.name != known.name));
+        self.workloads.retain(|known| later.workloads.iter().all(|other| other.name != known.name));
         self.add(later);
     }
 
     /// Each workload once, where all declarations of it in one directory are the same.
-    fn check_directory(&mut self, directory: &Path) -> Result<(), ManifestError> {
-        let twice = |what: String| ManifestError::malformed(directory.display(), what);
+    fn check_directory(&mut self, directory: &Path) -> Result<()> {
+        let twice = |what: String| malformed(directory.display(), what);
         self.manifests.sort_by(|a, b| a.name.cmp(&b.name));
         let mut pairs = self.manifests.windows(2);
         if let Some(pair) = pairs.find(|pair| pair[0].name == pair[1].name) {
@@ -306,8 +285,7 @@ impl Discovered {
     }
 
     /// Drivers have workloads that there are, and metrics have one meaning.
-    fn check(&self, built_in: &Catalogue) -> Result<(), ManifestError> {
-        let malformed = |name: &str, why: String| ManifestError::malformed(name, why);
+    fn check(&self, built_in: &Catalogue) -> Result<()> {
         for manifest in &self.manifests {
             let unknown = |name: &String| workload::why_unknown(name, built_in, &self.workloads);
             if let Some(why) = manifest.workloads.iter().find_map(unknown) {
@@ -317,7 +295,7 @@ impl Discovered {
         }
         let declared = self.workloads.iter().map(|workload| {
             let declared = metric::declare(&workload.metrics);
-            declared.map_err(|why| malformed(&format!("the workload {}", workload.name), why))
+            declared.map_err(|why| malformed(format!("the workload {}", workload.name), why))
         });
         declared.collect()
     }
@@ -328,10 +306,7 @@ impl Discovered {
 ///
 /// # Errors
 /// When a directory or a manifest cannot be read or is malformed, or the directory given holds none.
-pub(crate) fn discover(
-    given: Option<&Path>,
-    built_in: &Catalogue,
-) -> Result<Discovered, ManifestError> {
+pub(crate) fn discover(given: Option<&Path>, built_in: &Catalogue) -> Result<Discovered> {
     let mut all = embedded(built_in)?;
     if let Some(own) = own_directory() {
         all.replace_by(in_directory(&own, built_in)?);
@@ -339,7 +314,7 @@ pub(crate) fn discover(
     if let Some(given) = given {
         let found = in_directory(given, built_in)?;
         if found.manifests.is_empty() {
-            return Err(ManifestError(format!(
+            return Err(DriverError::Failed(format!(
                 "{} holds no drivers: no folder in it has a {FILE}",
                 given.display()
             )));
@@ -365,7 +340,7 @@ fn own_directory() -> Option<PathBuf> {
 ///
 /// # Errors
 /// When a manifest is malformed, which the tests rule out.
-fn embedded(built_in: &Catalogue) -> Result<Discovered, ManifestError> {
+fn embedded(built_in: &Catalogue) -> Result<Discovered> {
     let mut all = Discovered::default();
     for folder in EMBEDDED.dirs() {
         let Some(file) = folder.get_file(folder.path().join(FILE)) else { continue };
@@ -381,17 +356,15 @@ fn embedded(built_in: &Catalogue) -> Result<Discovered, ManifestError> {
 ///
 /// # Errors
 /// When the directory or a manifest cannot be read, a manifest is malformed, or a name is there twice.
-fn in_directory(directory: &Path, built_in: &Catalogue) -> Result<Discovered, ManifestError> {
+fn in_directory(directory: &Path, built_in: &Catalogue) -> Result<Discovered> {
     let mut all = Discovered::default();
-    let whole = std::path::absolute(directory);
-    let whole = whole.map_err(|error| ManifestError::unreadable(directory, error))?;
+    let whole = std::path::absolute(directory).context("read", directory)?;
     for folder in folders_of(&whole)? {
         let path = folder.join(FILE);
         if !path.is_file() {
             continue;
         }
-        let text = std::fs::read_to_string(&path);
-        let text = text.map_err(|error| ManifestError::unreadable(&path, error))?;
+        let text = std::fs::read_to_string(&path).context("read", &path)?;
         let what = path.display().to_string();
         all.add(parse(&what, &text, &Source::Folder(folder), built_in)?);
     }
@@ -400,13 +373,11 @@ fn in_directory(directory: &Path, built_in: &Catalogue) -> Result<Discovered, Ma
 }
 
 /// Returns the folder itself where it has a manifest, the folders in it otherwise.
-fn folders_of(directory: &Path) -> Result<Vec<PathBuf>, ManifestError> {
-    let unreadable = |error| ManifestError::unreadable(directory, error);
+fn folders_of(directory: &Path) -> Result<Vec<PathBuf>> {
     if directory.join(FILE).is_file() {
         return Ok(vec![directory.to_owned()]);
     }
-    let entries = std::fs::read_dir(directory).map_err(unreadable)?;
-    entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>().map_err(unreadable)
+    entries(directory).context("read", directory)
 }
 
 #[cfg(test)]

@@ -15,23 +15,19 @@ use crate::error::{Context, DriverError, Result};
 /// The name under which programs look for SQLite on Linux.
 const NAME: &str = "libsqlite3.so.0";
 
-/// A library that programs load in place of the system's.
-pub(crate) struct Preloaded {
-    /// Variables that make a program load it.
-    pub(crate) environment: Vec<(OsString, OsString)>,
-    /// The copy, which the trial needs to its end.
-    pub(crate) directory: TempDir,
-}
+/// A library that programs load in place of the system's: the variables that make a program load it, and the copy,
+/// which the trial needs to its end.
+pub(crate) type Preloaded = (Vec<(OsString, OsString)>, Option<TempDir>);
 
-/// Returns a copy of this engine for a program to load; `None` for the system's own library, which programs load by
+/// Returns a copy of this engine for a program to load; nothing for the system's own library, which programs load by
 /// themselves.
 ///
 /// # Errors
 /// When the engine cannot be read, is not the one that was kept, or cannot be copied, or this system has
 /// another loader.
-pub(crate) fn preload(engine: &Source) -> Result<Option<Preloaded>> {
+pub(crate) fn preload(engine: &Source) -> Result<Preloaded> {
     let bytes = engine.bytes().map_err(|error| DriverError::Impossible(error.to_string()))?;
-    let Some(bytes) = bytes else { return Ok(None) };
+    let Some(bytes) = bytes else { return Ok(Preloaded::default()) };
     if !cfg!(target_os = "linux") {
         return Err(DriverError::Impossible(
             "only on Linux can a binding be made to load another engine; `--engine system` measures it with the library that it loads by itself".to_owned(),
@@ -43,7 +39,7 @@ pub(crate) fn preload(engine: &Source) -> Result<Option<Preloaded>> {
         .context("create a directory in", &std::env::temp_dir())?;
     let path = directory.path().join(NAME);
     std::fs::write(&path, bytes).context("write", &path)?;
-    Ok(Some(Preloaded { environment: environment(directory.path(), &path), directory }))
+    Ok((environment(directory.path(), &path), Some(directory)))
 }
 
 fn environment(directory: &Path, library: &Path) -> Vec<(OsString, OsString)> {
@@ -71,21 +67,20 @@ mod tests {
 
     #[test]
     fn the_systems_library_needs_nothing_and_another_is_copied_under_the_wanted_name() {
-        assert!(preload(&Source::System).unwrap().is_none());
+        assert!(preload(&Source::System).unwrap().1.is_none());
         if !cfg!(target_os = "linux") {
             return;
         }
-        let preloaded = preload(&Source::Embedded).unwrap().unwrap();
-        let library = preloaded.directory.path().join(NAME);
+        let (environment, directory) = preload(&Source::Embedded).unwrap();
+        let directory = directory.unwrap();
+        let library = directory.path().join(NAME);
         assert!(library.metadata().unwrap().len() > 100_000);
         let named = |name: &str| {
-            let found = preloaded.environment.iter().find(|(key, _)| key == name);
+            let found = environment.iter().find(|(key, _)| key == name);
             found.unwrap().1.to_string_lossy().into_owned()
         };
         assert!(named("LD_PRELOAD").starts_with(&*library.to_string_lossy()));
-        assert!(
-            named("LD_LIBRARY_PATH").starts_with(&*preloaded.directory.path().to_string_lossy())
-        );
+        assert!(named("LD_LIBRARY_PATH").starts_with(&*directory.path().to_string_lossy()));
     }
 
     #[test]

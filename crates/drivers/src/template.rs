@@ -1,10 +1,8 @@
 //! New drivers: a small program that works at once, its manifest and an experiment, for the user to change.
 
-use std::fmt;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use include_dir::{Dir, include_dir};
 
@@ -22,58 +20,23 @@ const WORKLOAD: &str = "workload.toml";
 /// The template of the experiment.
 const EXPERIMENT: &str = "experiment.toml";
 
-/// A language that there is a template for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
-    /// Python with its module sqlite3.
-    Python,
-    /// Ruby with the gem sqlite3.
-    Ruby,
-    /// JavaScript with Node's own module.
-    Node,
-    /// Go with modernc.org/sqlite.
-    Go,
-    /// Java with sqlite-jdbc.
-    Java,
-}
+/// The languages that there are templates for, each the name of its folder.
+pub const LANGUAGES: [&str; 5] = ["python", "ruby", "node", "go", "java"];
 
-impl Language {
-    /// Every language.
-    pub const ALL: [Language; 5] =
-        [Language::Python, Language::Ruby, Language::Node, Language::Go, Language::Java];
-
-    /// Returns its name, which its folder of templates has, too.
-    pub fn name(self) -> &'static str {
-        match self {
-            Language::Python => "python",
-            Language::Ruby => "ruby",
-            Language::Node => "node",
-            Language::Go => "go",
-            Language::Java => "java",
-        }
-    }
-}
-
-impl fmt::Display for Language {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Language {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Language, String> {
-        Language::ALL.into_iter().find(|language| language.name() == name).ok_or_else(|| {
-            let names = Language::ALL.map(Language::name);
-            format!("there is no template for `{name}`; the languages are {}", names.join(", "))
-        })
-    }
+/// Returns the language of this name.
+///
+/// # Errors
+/// There is no template for it.
+pub fn language(name: &str) -> Result<&'static str, String> {
+    LANGUAGES.into_iter().find(|language| *language == name).ok_or_else(|| {
+        let names = LANGUAGES.join(", ");
+        format!("there is no template for `{name}`; the languages are {names}")
+    })
 }
 
 /// Returns the files of a new driver of this name, by their paths below the directory of both folder and experiment.
-fn files(name: &str, language: Language) -> Vec<(PathBuf, String)> {
-    let folder = TEMPLATES.get_dir(language.name());
+fn files(name: &str, language: &str) -> Vec<(PathBuf, String)> {
+    let folder = TEMPLATES.get_dir(language);
     let files = folder.into_iter().flat_map(Dir::files).map(|file| {
         let file_name = file.path().file_name().unwrap_or_default();
         let more =
@@ -100,7 +63,7 @@ fn text(file: Option<&include_dir::File<'_>>) -> String {
 ///
 /// # Errors
 /// A driver cannot have this name, or the folder or the experiment exists or cannot be written. Nothing is left then.
-pub fn write_new(name: &str, language: Language, directory: &Path) -> Result<()> {
+pub fn write_new(name: &str, language: &str, directory: &Path) -> Result<()> {
     check_name(name).map_err(DriverError::Impossible)?;
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) {
         let why = format!("the name `{name}` does not begin with a letter");
@@ -131,7 +94,7 @@ mod tests {
     #[test]
     fn every_new_driver_has_a_manifest_and_an_experiment_that_are_read_without_a_mistake() {
         let directory = tempfile::tempdir().unwrap();
-        for language in Language::ALL {
+        for language in LANGUAGES {
             let name = format!("my-{language}");
             let folder = directory.path().join(&name);
             write_new(&name, language, directory.path()).unwrap();
@@ -149,7 +112,7 @@ mod tests {
     fn a_name_that_is_none_and_a_folder_that_exists_are_refused() {
         let directory = tempfile::tempdir().unwrap();
         let write = |name: &str| {
-            let written = write_new(name, Language::Python, directory.path());
+            let written = write_new(name, "python", directory.path());
             written.map_err(|error| error.to_string())
         };
         let count = || fs::read_dir(directory.path()).unwrap().count();
@@ -166,7 +129,7 @@ mod tests {
 
     #[test]
     fn languages_are_read_by_their_names() {
-        assert!(Language::ALL.iter().all(|it| it.name().parse() == Ok(*it)));
-        assert!("perl".parse::<Language>().unwrap_err().contains("python, ruby"));
+        assert!(LANGUAGES.iter().all(|it| language(it) == Ok(*it)));
+        assert!(language("perl").unwrap_err().contains("python, ruby"));
     }
 }

@@ -54,6 +54,6 @@ impl Roster {
     }
 }
 
-fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }

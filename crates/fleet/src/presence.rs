@@ -1,6 +1,6 @@
 //! The agents that are present: each says from time to time who it is and what it does.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use lab::environment::Environment;
 use lab::fleet::{Candidate, Labels};
@@ -15,7 +15,7 @@ use crate::wire::{decode, encode};
 pub(crate) const BEAT: Duration = Duration::from_secs(5);
 
 /// An agent and its machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Card {
     /// Its name, unique in the fleet.
     pub agent: String,
@@ -120,14 +120,8 @@ fn little(stored: &Stored) -> Card {
         agent: stored.name().to_owned(),
         instance: header.instance,
         version: header.version,
-        labels: Labels::default(),
-        machine: Environment::default(),
-        engines: Vec::new(),
-        can_build: false,
-        target: String::new(),
-        drivers: Vec::new(),
-        doing: Activity::default(),
         clock_s: header.clock_s,
+        ..Card::default()
     }
 }
 
@@ -137,18 +131,10 @@ fn little(stored: &Stored) -> Card {
 /// # Errors
 /// [`FleetError::NameTaken`]; when the server refuses, or it was cancelled.
 pub fn check_name(server: &Server, name: &str, own: &[&str]) -> Result<()> {
-    let look = || other(server, name, own);
-    let Some(first) = look()? else { return Ok(()) };
-    let began = Instant::now();
-    while began.elapsed() < BEAT * 2 + BEAT / 2 {
-        server.pause(Duration::from_millis(200))?;
-        match look()? {
-            None => return Ok(()),
-            Some(now) if now != first => return Err(FleetError::NameTaken(name.to_owned())),
-            Some(_) => {}
-        }
+    match server.is_renewed(BEAT * 2 + BEAT / 2, || other(server, name, own))? {
+        true => Err(FleetError::NameTaken(name.to_owned())),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 /// Returns the sequence number of the last card of this name that is of no `own` agent, if the last one is not.

@@ -12,7 +12,7 @@ use crate::members::Roster;
 use crate::results::{StoredOutcomes, of_task, outcomes_of};
 use crate::server::Server;
 use crate::subjects::{WORK, group_results, work};
-use crate::wire::{Work, encode, hash_of_block};
+use crate::wire::{Work, encode, hash_of};
 
 /// How long it waits for the sign of an outcome before it looks for itself.
 const LOOK: Duration = Duration::from_millis(500);
@@ -53,7 +53,7 @@ impl<'a> Remote<'a> {
 
     fn subject(&self, tasks: &[Task]) -> String {
         let block = tasks.first().map_or("", |task| &task.block);
-        work(&self.run, &self.group, block, &hash_of_block(tasks))
+        work(&self.run, &self.group, block, &hash_of(&tasks))
     }
 
     /// Publishes a block that waits for an agent; one that is waiting already stays as it is.

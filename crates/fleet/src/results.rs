@@ -10,7 +10,7 @@ use crate::signature::Signer;
 use crate::subjects::{block_results, machine, part, result, results_stream};
 use crate::wire::{
     Done, Finished, MachineReport, RunPart, Work, decode, decode_signed, encode, encode_signed,
-    hash_of_block, hash_of_task,
+    hash_of,
 };
 
 /// The outcomes of a block that count, and the agent that they are from.
@@ -30,51 +30,36 @@ pub(crate) fn outcomes_of(
     stranger: &dyn Fn(&str),
 ) -> Result<Option<StoredOutcomes>> {
     let Some(first) = tasks.first() else { return Ok(None) };
-    let exact = result(run, group, &first.block, &hash_of_block(tasks), "*");
-    if let Some(found) = first_of(server, run, &exact, tasks, members, stranger)? {
-        return Ok(Some(found));
-    }
-    match first.position {
-        0 => Ok(None),
-        // A process that was killed while it recorded a block has recorded the beginning of it.
-        _ => {
-            let block = block_results(run, group, &first.block);
-            first_of(server, run, &block, tasks, members, stranger)
-        }
-    }
-}
-
-/// Returns the first outcomes below a subject that hold all of these trials and that a member has signed.
-fn first_of(
-    server: &Server,
-    run: &str,
-    subject: &str,
-    tasks: &[Task],
-    members: &Members,
-    stranger: &dyn Fn(&str),
-) -> Result<Option<StoredOutcomes>> {
     let stream = results_stream(run);
-    let mut from = 1;
-    while let Some(stored) = server.first(&stream, subject, from)? {
-        from = stored.sequence + 1;
-        // What nobody can read, or anybody may have written, counts for nobody: the block is carried out again.
-        let signed = decode_signed::<Done>(&stored, "an outcome").ok();
-        let agent = stored.name().to_owned();
-        let is_member = |signed: &(String, Done)| members.get(&signed.0) == Some(&agent);
-        let Some((_, done)) = signed.filter(is_member) else {
-            stranger(&agent);
-            continue;
-        };
-        if tasks.iter().all(|task| of_task(&done, task).is_some()) {
-            return Ok(Some(StoredOutcomes { agent, done }));
+    // The first outcomes below a subject that hold all of these trials and that a member has signed.
+    let first_of = |subject: &str| {
+        let mut from = 1;
+        while let Some(stored) = server.first(&stream, subject, from)? {
+            from = stored.sequence + 1;
+            // What nobody can read, or anybody may have written, counts for nobody: the block is carried out again.
+            let signed = decode_signed::<Done>(&stored, "an outcome").ok();
+            let agent = stored.name().to_owned();
+            let is_member = |signed: &(String, Done)| members.get(&signed.0) == Some(&agent);
+            let Some((_, done)) = signed.filter(is_member) else {
+                stranger(&agent);
+                continue;
+            };
+            if tasks.iter().all(|task| of_task(&done, task).is_some()) {
+                return Ok(Some(StoredOutcomes { agent, done }));
+            }
         }
+        Ok(None)
+    };
+    match first_of(&result(run, group, &first.block, &hash_of(&tasks), "*"))? {
+        // A process that was killed while it recorded a block has recorded the beginning of it.
+        None if first.position > 0 => first_of(&block_results(run, group, &first.block)),
+        found => Ok(found),
     }
-    Ok(None)
 }
 
 /// Returns the outcome of a trial in a block.
 pub(crate) fn of_task<'a>(done: &'a Done, task: &Task) -> Option<&'a Finished> {
-    let hash = hash_of_task(task);
+    let hash = hash_of(task);
     done.trials.iter().find(|trial| trial.position == task.position && trial.task == hash)
 }
 
@@ -88,7 +73,7 @@ pub(crate) fn store_outcomes(
 ) -> Result<bool> {
     let Work { run, group, tasks } = work;
     let block = tasks.first().map_or("", |task| &task.block);
-    let hash = hash_of_block(tasks);
+    let hash = hash_of(&tasks);
     let subject = result(run, group, block, &hash, agent);
     let id = format!("{run}/{group}/{block}/{hash}/{}/{agent}", done.attempt);
     server.store("store an outcome", &subject, Some(&id), &encode_signed(done, &subject, signer)?)

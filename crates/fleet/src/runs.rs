@@ -1,7 +1,7 @@
 //! The runs of a fleet: which agents are to take part in each.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lab::fleet::{Candidate, Group, Per, Progress};
 use lab::record::{LONGEST_S, RunPlan, is_name};
@@ -191,18 +191,9 @@ pub fn publish_progress(server: &Server, name: &str, all: &[Progress]) -> Result
 /// # Errors
 /// When the server refuses, or it was cancelled.
 pub fn has_coordinator(server: &Server, name: &str) -> Result<bool> {
-    let look = || server.entry(&progress(name));
-    let Some(first) = look()? else { return Ok(false) };
-    let began = Instant::now();
-    while began.elapsed() < SAY + SAY / 2 {
-        server.pause(Duration::from_millis(200))?;
-        match look()? {
-            None => return Ok(false),
-            Some(now) if now.sequence != first.sequence => return Ok(true),
-            Some(_) => {}
-        }
-    }
-    Ok(false)
+    server.is_renewed(SAY + SAY / 2, || {
+        Ok(server.entry(&progress(name))?.map(|stored| stored.sequence))
+    })
 }
 
 /// Takes back what was said of the progress of a run, whose coordinator ends.

@@ -96,18 +96,8 @@ impl Work {
     }
 }
 
-/// Returns the hash of the trials of a block.
-pub(crate) fn hash_of_block(tasks: &[Task]) -> String {
-    hash(&tasks)
-}
-
-/// Returns the hash of a trial.
-pub(crate) fn hash_of_task(task: &Task) -> String {
-    hash(task)
-}
-
-/// Returns the first half of the SHA-256, as hexadecimal digits.
-fn hash(value: &impl Serialize) -> String {
+/// Returns the hash of a trial, or of the trials of a block: the first half of the SHA-256, as hexadecimal digits.
+pub(crate) fn hash_of(value: &impl Serialize) -> String {
     let text = serde_json::to_vec(value).expect("a task is JSON");
     Sha256::digest(&text)[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -226,9 +216,9 @@ mod tests {
     #[test]
     fn blocks_with_other_trials_have_other_hashes() {
         let hashes = [vec![task(0)], vec![task(1)], vec![task(0), task(1)]];
-        let hashes = hashes.map(|tasks| hash_of_block(&tasks));
+        let hashes = hashes.map(|tasks| hash_of(&tasks));
         assert!(hashes[0] != hashes[1] && hashes[1] != hashes[2] && hashes[0] != hashes[2]);
-        assert_eq!(hash_of_task(&task(4)), hash_of_task(&task(4)));
+        assert_eq!(hash_of(&task(4)), hash_of(&task(4)));
         assert_eq!(hashes[0].len(), 32);
     }
 }

@@ -1,7 +1,7 @@
 //! Whether schedules notice a mutation.
 
 use crate::patch::Mutation;
-use crash::AccidentError;
+use crash::CrashError;
 use crash::schedule::{Extent, ScenarioResult, ScheduleRunner, all, explore};
 use engine::Library;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub fn noticed_by(
     folder: &Path,
     extent: Extent,
     stop: &AtomicBool,
-) -> Result<Option<ScenarioResult>, AccidentError> {
+) -> Result<Option<ScenarioResult>, CrashError> {
     let mut runner = ScheduleRunner::new(library, folder)?;
     for (scenario, journal_mode) in all() {
         if !mutation.settings.iter().any(|setting| setting == journal_mode) {

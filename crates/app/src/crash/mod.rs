@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use ::engine::Library;
 use crash::schedule::{Schedule, ScheduleRunner};
-use crash::{AccidentError, JournalMode, LockingMode, Model, Synchronous};
+use crash::{CrashError, JournalMode, LockingMode, Model, Synchronous};
 use lab::analysis::TrialCounts;
 use runner::{RunFolder, Servers};
 use tuning::Analysis;
@@ -192,10 +192,10 @@ pub fn play(
     Ok(Played { calls: played.trace, wrong: played.wrong.len() })
 }
 
-fn of_accident(error: AccidentError) -> Error {
+fn of_accident(error: CrashError) -> Error {
     let hint = match &error {
-        AccidentError::File(_) => Some("name another directory with --dir"),
-        AccidentError::Writer(_) => Some("these settings, or this engine, cannot be written with"),
+        CrashError::File(_) => Some("name another directory with --dir"),
+        CrashError::Writer(_) => Some("these settings, or this engine, cannot be written with"),
         _ => None,
     };
     Error::unusable(error).hint_if(hint)

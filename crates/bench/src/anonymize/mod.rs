@@ -75,41 +75,11 @@ pub fn anonymize(
         disguise: Disguise::default(),
         new,
         done: Anonymized::default(),
+        object: String::new(),
     };
-    copier.copy().map_err(|failed| failed.at(out))?;
+    copier.copy().map_err(|error| copier.failed(&error, out))?;
     copier.new.close().map_err(cannot("write", out))?;
     Ok(copier.done)
-}
-
-/// Why a copy was not completed.
-struct Failed {
-    /// The table or other object that was being copied.
-    object: Option<String>,
-    source: EngineError,
-}
-
-impl Failed {
-    fn of(object: &str) -> impl FnOnce(EngineError) -> Failed {
-        let object = Some(object.to_owned());
-        move |source| Failed { object, source }
-    }
-
-    fn at(self, out: &Path) -> TrialError {
-        let why = self.source.message();
-        let hint = if why.contains("constraint failed") {
-            "; replaced values break this constraint, so keep the column with --keep TABLE.COLUMN"
-        } else {
-            ""
-        };
-        let object = self.object.map_or(String::new(), |object| format!(" ({object})"));
-        TrialError::cannot_run(format!("cannot write {}{object}: {why}{hint}", out.display()))
-    }
-}
-
-impl From<EngineError> for Failed {
-    fn from(source: EngineError) -> Failed {
-        Failed { object: None, source }
-    }
 }
 
 /// Returns the columns to keep as pairs of table and column; each must exist.
@@ -136,10 +106,26 @@ struct Copier<'o> {
     disguise: Disguise,
     new: Connection,
     done: Anonymized,
+    /// The table or other object that is being copied; empty between them.
+    object: String,
 }
 
 impl Copier<'_> {
-    fn copy(&mut self) -> Result<(), Failed> {
+    fn failed(&self, error: &EngineError, out: &Path) -> TrialError {
+        let why = error.message();
+        let hint = if why.contains("constraint failed") {
+            "; replaced values break this constraint, so keep the column with --keep TABLE.COLUMN"
+        } else {
+            ""
+        };
+        let object = match &*self.object {
+            "" => String::new(),
+            object => format!(" ({object})"),
+        };
+        TrialError::cannot_run(format!("cannot write {}{object}: {why}{hint}", out.display()))
+    }
+
+    fn copy(&mut self) -> Result<(), EngineError> {
         let original = self.original;
         self.new.execute(&original.file_settings)?;
         self.new.execute("BEGIN")?;
@@ -148,11 +134,14 @@ impl Copier<'_> {
         }
         for index in original.rebuilt() {
             let rebuild = format!("INSERT INTO {0}({0}) VALUES ('rebuild')", index.quoted());
-            self.new.execute(&rebuild).map_err(Failed::of(&index.name))?;
+            self.object.clone_from(&index.name);
+            self.new.execute(&rebuild)?;
         }
         for (name, sql) in &original.others {
-            self.new.execute(sql).map_err(Failed::of(name))?;
+            self.object.clone_from(name);
+            self.new.execute(sql)?;
         }
+        self.object.clear();
         // The statistics of ANALYZE, which are numbers; its samples are values.
         for OwnTable { name, rows } in &self.original.own_tables {
             if *name == "sqlite_stat1" {
@@ -173,13 +162,14 @@ impl Copier<'_> {
         Ok(())
     }
 
-    fn table(&mut self, table: &Table) -> Result<(), Failed> {
+    fn table(&mut self, table: &Table) -> Result<(), EngineError> {
         let name = &table.name;
         if let Form::Unknown(why) = &table.form {
             self.done.left_out.push((name.clone(), why.clone()));
             return Ok(());
         }
-        self.new.execute(&table.sql).map_err(Failed::of(name))?;
+        self.object.clone_from(name);
+        self.new.execute(&table.sql)?;
         match table.form {
             Form::Contentless => {
                 let why = "a full-text index without content has no text to copy";
@@ -187,7 +177,7 @@ impl Copier<'_> {
             }
             Form::Rebuilt | Form::Unknown(_) => {}
             Form::Rows { .. } => {
-                let copied = self.rows(table).map_err(Failed::of(name))?;
+                let copied = self.rows(table)?;
                 self.done.tables.push(copied);
             }
         }

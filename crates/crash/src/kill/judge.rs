@@ -2,8 +2,8 @@
 
 use super::content::Expected;
 use super::writer::{last_transaction, make_tables};
-use crate::error::AccidentError;
 use crate::error::is_of_harness;
+use crate::error::{CrashError, Result};
 use engine::{Connection, EngineError, Library, OpenFlags};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -113,13 +113,11 @@ pub(super) fn judge(
     database: &Path,
     acknowledged: Option<u64>,
     expected: &mut Expected,
-) -> Result<Result<Option<u64>, Damage>, AccidentError> {
+) -> Result<Result<Option<u64>, Damage>> {
     match look(library, database, acknowledged, expected) {
         Ok(found) => Ok(Ok(found)),
         Err(CheckError::Damage(damage)) => Ok(Err(damage)),
-        Err(CheckError::Engine(error)) => {
-            Err(AccidentError::engine("reading what was left")(error))
-        }
+        Err(CheckError::Engine(error)) => Err(CrashError::engine("reading what was left")(error)),
     }
 }
 
@@ -145,17 +143,17 @@ fn look(
 }
 
 /// Checks that the engine writes and reads what nothing has happened to.
-pub(super) fn check_engine(library: &Arc<Library>, folder: &Path) -> Result<(), AccidentError> {
+pub(super) fn check_engine(library: &Arc<Library>, folder: &Path) -> Result<()> {
     let database = folder.join("undisturbed.db");
-    let during = || AccidentError::engine("writing a database that is not killed");
+    let during = || CrashError::engine("writing a database that is not killed");
     let connection =
         Connection::open(library, &database, OpenFlags::default(), None).map_err(during())?;
     make_tables(&connection).map_err(during())?;
     connection.close().map_err(during())?;
     let mut expected = Expected::new(lab::seed::Seed(0));
     let judged = judge(library, &database, Some(0), &mut expected)?;
-    std::fs::remove_file(&database).map_err(AccidentError::file("remove", &database))?;
-    judged.map(drop).map_err(AccidentError::control)
+    std::fs::remove_file(&database).map_err(CrashError::io("remove", &database))?;
+    judged.map(drop).map_err(CrashError::control)
 }
 
 fn check_rows(connection: &Connection, expected: &Expected) -> Result<(), CheckError> {

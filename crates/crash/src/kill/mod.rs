@@ -15,7 +15,7 @@ mod writer;
 pub use judge::Damage;
 pub use writer::{Setting, WriterSpec, write_until_killed};
 
-use crate::error::AccidentError;
+use crate::error::{CrashError, Result};
 use content::Expected;
 use engine::{Library, Source};
 use judge::{check_engine, check_last, judge};
@@ -118,20 +118,16 @@ impl Outcome {
 /// # Errors
 /// A writer that does not start, ends by itself or writes something unexpected; a folder that cannot be used.
 /// Damage to a database is a finding instead.
-pub fn run(
-    plan: &Plan,
-    stop: &AtomicBool,
-    mut progress: impl FnMut(u64),
-) -> Result<Vec<Outcome>, AccidentError> {
+pub fn run(plan: &Plan, stop: &AtomicBool, mut progress: impl FnMut(u64)) -> Result<Vec<Outcome>> {
     let library = Library::load(&plan.engine)
-        .map_err(AccidentError::engine("loading the engine that judges"))?;
+        .map_err(CrashError::engine("loading the engine that judges"))?;
     let library = Arc::new(library);
     let mut tests = plan
         .settings
         .iter()
         .enumerate()
         .map(|(number, setting)| KillTest::new(plan, number, setting))
-        .collect::<Result<Vec<KillTest<'_>>, AccidentError>>()?;
+        .collect::<Result<Vec<KillTest<'_>>>>()?;
     if tests.is_empty() {
         return Ok(Vec::new());
     }
@@ -162,14 +158,10 @@ struct KillTest<'a> {
 }
 
 impl<'a> KillTest<'a> {
-    fn new(
-        plan: &'a Plan,
-        number: usize,
-        setting: &Setting,
-    ) -> Result<KillTest<'a>, AccidentError> {
+    fn new(plan: &'a Plan, number: usize, setting: &Setting) -> Result<KillTest<'a>> {
         let seed = Seed(plan.seed).child("kill").nth(number as u64);
         let folder = plan.folder.join(format!("kill-{number}"));
-        std::fs::create_dir_all(&folder).map_err(AccidentError::file("create", &folder))?;
+        std::fs::create_dir_all(&folder).map_err(CrashError::io("create", &folder))?;
         Ok(KillTest {
             plan,
             seed,
@@ -186,7 +178,7 @@ impl<'a> KillTest<'a> {
         self.folder.join(DATABASE)
     }
 
-    fn kill_once(&mut self, library: &Arc<Library>) -> Result<(), AccidentError> {
+    fn kill_once(&mut self, library: &Arc<Library>) -> Result<()> {
         let life = MAX_LIFE.mul_f64(self.generator.below(1_000_000) as f64 / 1e6);
         let output = self.let_write_and_kill(life)?;
         self.outcome.kills += 1;
@@ -210,11 +202,7 @@ impl<'a> KillTest<'a> {
 
     /// A writer that met an error of its own: either the database is damaged, or the writer cannot work
     /// with these settings.
-    fn explain(
-        &mut self,
-        library: &Arc<Library>,
-        error_output: String,
-    ) -> Result<(), AccidentError> {
+    fn explain(&mut self, library: &Arc<Library>, error_output: String) -> Result<()> {
         let before = self.outcome.findings.len();
         self.look(library)?;
         if self.outcome.findings.len() > before {
@@ -225,7 +213,7 @@ impl<'a> KillTest<'a> {
     }
 
     /// Starts a writer and kills it after a time.
-    fn let_write_and_kill(&self, life: Duration) -> Result<WriterOutput, AccidentError> {
+    fn let_write_and_kill(&self, life: Duration) -> Result<WriterOutput> {
         let mut writer = Writer::start(self.plan, &self.spec())?;
         match writer.lines.recv_timeout(READY_TIMEOUT) {
             Ok(line) if line == "ready\n" => thread::sleep(life),
@@ -243,9 +231,9 @@ impl<'a> KillTest<'a> {
         Ok(writer.kill())
     }
 
-    fn writer_failed(&self, why: String) -> AccidentError {
+    fn writer_failed(&self, why: String) -> CrashError {
         let setting = &self.outcome.setting;
-        AccidentError::Writer(format!("the writing process failed with {setting}: {why}"))
+        CrashError::Writer(format!("the writing process failed with {setting}: {why}"))
     }
 
     fn spec(&self) -> WriterSpec {
@@ -258,7 +246,7 @@ impl<'a> KillTest<'a> {
     }
 
     /// Notes the output of a writer; the inner error is damage that the writer itself met.
-    fn note_output(&mut self, said: &[String]) -> Result<Result<(), Damage>, AccidentError> {
+    fn note_output(&mut self, said: &[String]) -> Result<Result<(), Damage>> {
         for line in said {
             let (at, number) = match line.strip_prefix("at ") {
                 Some(number) => (true, number),
@@ -283,7 +271,7 @@ impl<'a> KillTest<'a> {
     }
 
     /// Opens and checks the database.
-    fn look(&mut self, library: &Arc<Library>) -> Result<(), AccidentError> {
+    fn look(&mut self, library: &Arc<Library>) -> Result<()> {
         if !std::mem::take(&mut self.unseen) {
             return Ok(());
         }
@@ -297,60 +285,58 @@ impl<'a> KillTest<'a> {
         }
     }
 
-    fn record(&mut self, damage: Damage) -> Result<(), AccidentError> {
+    fn record(&mut self, damage: Damage) -> Result<()> {
         let kept = self.keep()?;
         self.outcome.findings.push(Finding { kill: self.outcome.kills, damage, kept });
         self.reset()
     }
 
     /// Copies the files of a damaged database to where they are to be kept.
-    fn keep(&self) -> Result<Option<PathBuf>, AccidentError> {
+    fn keep(&self) -> Result<Option<PathBuf>> {
         let Some(parent) = &self.plan.keep else { return Ok(None) };
         let (setting, kills) = (&self.outcome.setting, self.outcome.kills);
         let kept = parent.join(format!(
             "kill-{}-{}-{}-{kills}",
             setting.journal_mode, setting.synchronous, setting.locking_mode
         ));
-        std::fs::create_dir_all(&kept).map_err(AccidentError::file("create", &kept))?;
+        std::fs::create_dir_all(&kept).map_err(CrashError::io("create", &kept))?;
         for file in files(&self.folder)? {
             let name = file.file_name().unwrap_or_default();
-            std::fs::copy(&file, kept.join(name)).map_err(AccidentError::file("copy", &file))?;
+            std::fs::copy(&file, kept.join(name)).map_err(CrashError::io("copy", &file))?;
         }
         Ok(Some(kept))
     }
 
-    fn reset(&mut self) -> Result<(), AccidentError> {
-        for file in files(&self.folder)? {
-            std::fs::remove_file(&file).map_err(AccidentError::file("remove", &file))?;
-        }
+    fn reset(&mut self) -> Result<()> {
+        remove_files(&self.folder)?;
         self.acknowledged = None;
         self.expected = Expected::new(self.seed);
         self.unseen = false;
         Ok(())
     }
 
-    fn finish(mut self, library: &Arc<Library>) -> Result<Outcome, AccidentError> {
+    fn finish(mut self, library: &Arc<Library>) -> Result<Outcome> {
         self.look(library)?;
         self.reset()?;
         Ok(self.outcome)
     }
 }
 
-fn files(folder: &Path) -> Result<Vec<PathBuf>, AccidentError> {
-    let error = || AccidentError::file("read", folder);
+pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     std::fs::read_dir(folder)
-        .map_err(error())?
-        .map(|entry| Ok(entry.map_err(error())?.path()))
-        .collect()
+        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
+        .map_err(CrashError::io("read", folder))
+}
+
+pub(crate) fn remove_files(folder: &Path) -> Result<()> {
+    files(folder)?
+        .iter()
+        .try_for_each(|file| std::fs::remove_file(file).map_err(CrashError::io("remove", file)))
 }
 
 /// Returns whether the dead process left a rollback journal that is not ended, or a log that is not empty.
 fn left_unfinished(database: &Path) -> bool {
-    let with_suffix = |suffix: &str| {
-        let mut name = database.as_os_str().to_owned();
-        name.push(suffix);
-        PathBuf::from(name)
-    };
+    let with_suffix = |suffix: &str| database.with_file_name(format!("{DATABASE}{suffix}"));
     let first_byte = std::fs::File::open(with_suffix("-journal")).and_then(|mut journal| {
         let mut byte = [0];
         journal.read(&mut byte).map(|_| byte[0])
@@ -374,7 +360,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn start(plan: &Plan, spec: &WriterSpec) -> Result<Writer, AccidentError> {
+    fn start(plan: &Plan, spec: &WriterSpec) -> Result<Writer> {
         let mut command = Command::new(&plan.program);
         command
             .args(&plan.arguments)

@@ -1,7 +1,7 @@
 //! The process that is killed: it writes numbered transactions until then.
 
 use super::content::writes;
-use crate::error::AccidentError;
+use crate::error::{CrashError, Result};
 use engine::{CheckpointMode, Connection, EngineError, Library, OpenFlags, Source, pragma};
 use lab::seed::Seed;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub struct Setting {
 
 impl Setting {
     /// Applies the settings and proves each by reading it back.
-    pub(super) fn apply(&self, connection: &Connection) -> Result<(), AccidentError> {
+    pub(super) fn apply(&self, connection: &Connection) -> Result<()> {
         // Exclusive locking comes first: in WAL mode it then needs no shared memory
         // (https://sqlite.org/wal.html#noshm).
         for (name, value) in [
@@ -33,7 +33,7 @@ impl Setting {
             ("synchronous", &self.synchronous),
         ] {
             pragma::apply(connection, name, value)
-                .map_err(AccidentError::engine(format!("setting {self}")))?;
+                .map_err(CrashError::engine(format!("setting {self}")))?;
         }
         Ok(())
     }
@@ -140,11 +140,11 @@ impl<W: Write> Report<W> {
     }
 }
 
-fn prepare(connection: &Connection, setting: &Setting) -> Result<(), AccidentError> {
+fn prepare(connection: &Connection, setting: &Setting) -> Result<()> {
     setting.apply(connection)?;
     connection
         .execute(&format!("PRAGMA cache_size = {CACHE_PAGES}"))
-        .map_err(AccidentError::engine("setting the size of the cache"))
+        .map_err(CrashError::engine("setting the size of the cache"))
 }
 
 /// Returns the last transaction in the database, or `None` if it has no tables yet.

@@ -3,7 +3,7 @@
 use super::scenario::Action;
 use crate::error::is_of_harness;
 use engine::{Connection, EngineError, Library, OpenFlags};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -57,47 +57,35 @@ pub(super) struct Transaction {
 /// The transactions of a play. Both connections write in it, one inside a call of the other, so it is
 /// never locked while SQLite runs.
 #[derive(Default)]
-pub(super) struct TransactionLog(Mutex<Entries>);
-
-#[derive(Default)]
-struct Entries {
-    under_way: BTreeSet<Transaction>,
-    acknowledged: BTreeSet<Transaction>,
-}
+pub(super) struct TransactionLog(Mutex<BTreeMap<Transaction, bool>>);
 
 impl TransactionLog {
-    fn entries(&self) -> MutexGuard<'_, Entries> {
+    /// Returns the transactions under way and those that were acknowledged, which are true.
+    fn entries(&self) -> MutexGuard<'_, BTreeMap<Transaction, bool>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn begin(&self, transaction: Transaction) {
-        self.entries().under_way.insert(transaction);
+        self.entries().insert(transaction, false);
     }
 
     pub(super) fn acknowledge(&self, transaction: Transaction) {
-        let mut entries = self.entries();
-        entries.under_way.remove(&transaction);
-        entries.acknowledged.insert(transaction);
+        self.entries().insert(transaction, true);
     }
 
     pub(super) fn withdraw(&self, transaction: Transaction) {
-        self.entries().under_way.remove(&transaction);
-    }
-
-    /// How many were acknowledged.
-    pub(super) fn acknowledged(&self) -> i64 {
-        self.entries().acknowledged.len() as i64
+        self.entries().remove(&transaction);
     }
 
     /// How many were acknowledged or are under way: the most that anyone may see.
     pub(super) fn begun(&self) -> i64 {
-        let entries = self.entries();
-        (entries.acknowledged.len() + entries.under_way.len()) as i64
+        self.entries().len() as i64
     }
 
     /// Those that were acknowledged, in order.
-    pub(super) fn all_acknowledged(&self) -> Vec<Transaction> {
-        self.entries().acknowledged.iter().copied().collect()
+    pub(super) fn acknowledged(&self) -> Vec<Transaction> {
+        let entries = self.entries();
+        entries.iter().filter(|(_, done)| **done).map(|(transaction, _)| *transaction).collect()
     }
 }
 
@@ -361,14 +349,14 @@ impl Client {
 
     /// Returns the number of transactions that the data show.
     fn count(&mut self, log: &TransactionLog) -> Result<i64, CheckError> {
-        let least = log.acknowledged();
+        let least = log.acknowledged().len() as i64;
         let seen = self.run(Seen::read)?;
         self.checked(least, seen, log)
     }
 
     /// Checks a copy made page by page: it must be one state, at least as new as when the copy was begun.
     fn backup(&mut self, log: &TransactionLog) -> Result<(), CheckError> {
-        let least = log.acknowledged();
+        let least = log.acknowledged().len() as i64;
         let seen = self.run(|connection| {
             let in_memory = Path::new(":memory:");
             let copy = Connection::open(&self.library, in_memory, OpenFlags::default(), None)?;

@@ -19,7 +19,7 @@ pub use plan::{Schedule, all};
 pub use runner::{ScheduleResult, ScheduleRunner};
 pub use scenario::{Action, Files, RARE, SCENARIOS, Scenario, Who, scenario};
 
-use crate::error::AccidentError;
+use crate::error::Result;
 use engine::Library;
 use lab::seed::Seed;
 use plan::SampledPlaces;
@@ -100,11 +100,11 @@ pub fn explore_all(
     wanted: impl Fn(&Scenario, &str) -> bool,
     stop: &AtomicBool,
     progress: impl Fn(&ScenarioResult) + Sync,
-) -> Result<Vec<ScenarioResult>, AccidentError> {
+) -> Result<Vec<ScenarioResult>> {
     let work: Vec<_> =
         all().filter(|(scenario, journal_mode)| wanted(scenario, journal_mode)).collect();
     let next = AtomicUsize::new(0);
-    let explorer = || -> Result<Vec<(usize, ScenarioResult)>, AccidentError> {
+    let explorer = || -> Result<Vec<(usize, ScenarioResult)>> {
         let mut runner = ScheduleRunner::new(library, folder)?;
         let mut done = Vec::new();
         while !stop.load(Ordering::Relaxed) {
@@ -116,7 +116,7 @@ pub fn explore_all(
         }
         Ok(done)
     };
-    let done: Result<Vec<_>, AccidentError> = std::thread::scope(|scope| {
+    let done: Result<Vec<_>> = std::thread::scope(|scope| {
         let threads = 0..extent.threads.max(1);
         let threads: Vec<_> = threads.map(|_| scope.spawn(explorer)).collect();
         let ended = threads.into_iter().map(|thread| thread.join());
@@ -137,7 +137,7 @@ pub fn explore(
     journal_mode: &'static str,
     extent: Extent,
     stop: &AtomicBool,
-) -> Result<ScenarioResult, AccidentError> {
+) -> Result<ScenarioResult> {
     let actions = scenario.second.len();
     let mut schedule = Schedule::undisturbed(scenario, journal_mode);
     let calls = runner.run_undisturbed(&schedule)?;
@@ -174,11 +174,7 @@ pub fn explore(
 }
 
 impl ScenarioResult {
-    fn run(
-        &mut self,
-        runner: &mut ScheduleRunner,
-        schedule: &Schedule,
-    ) -> Result<usize, AccidentError> {
+    fn run(&mut self, runner: &mut ScheduleRunner, schedule: &Schedule) -> Result<usize> {
         let played = runner.run(schedule, false)?;
         self.played += 1;
         if !played.wrong.is_empty() {

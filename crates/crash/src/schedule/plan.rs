@@ -1,8 +1,8 @@
 //! Schedules as data: their text form, and their order. Pure logic, so that it can be tested without a
 //! database.
 
-use super::scenario::{RARE, SCENARIOS, Scenario, scenario};
-use crate::error::AccidentError;
+use super::scenario::{RARE, SCENARIOS, Scenario};
+use crate::error::{CrashError, Result};
 use lab::seed::{Seed, SplitMix64};
 use std::collections::HashSet;
 use std::fmt;
@@ -42,34 +42,27 @@ impl fmt::Display for Schedule {
 }
 
 impl FromStr for Schedule {
-    type Err = AccidentError;
+    type Err = CrashError;
 
-    fn from_str(text: &str) -> Result<Schedule, AccidentError> {
+    fn from_str(text: &str) -> Result<Schedule> {
         let wrong = || {
             let what = "is not a schedule; one looks like";
-            AccidentError::Failed(format!("{text} {what} {EXAMPLE}"))
+            CrashError::Failed(format!("{text} {what} {EXAMPLE}"))
         };
         let (name, places) = text.split_once('@').ok_or_else(wrong)?;
         let (id, journal_mode) = name.split_once('/').ok_or_else(wrong)?;
-        let (scenario, journal_mode) = find(id, journal_mode)?;
+        let (scenario, journal_mode) = all()
+            .find(|(scenario, mode)| scenario.id == id && *mode == journal_mode)
+            .ok_or_else(|| CrashError::scenario(name))?;
         let places = places
             .split(',')
             .map(|place| place.trim().parse().map_err(|_| wrong()))
-            .collect::<Result<Vec<usize>, AccidentError>>()?;
+            .collect::<Result<Vec<usize>>>()?;
         if places.len() != scenario.second.len() || !places.is_sorted() {
             return Err(wrong());
         }
         Ok(Schedule { scenario: scenario.id, journal_mode, places })
     }
-}
-
-fn find(id: &str, journal_mode: &str) -> Result<(&'static Scenario, &'static str), AccidentError> {
-    scenario(id)
-        .and_then(|scenario| {
-            let mode = scenario.journal_modes.iter().find(|mode| **mode == journal_mode)?;
-            Some((scenario, *mode))
-        })
-        .ok_or_else(|| AccidentError::scenario(format_args!("{id}/{journal_mode}")))
 }
 
 /// Returns every scenario in every journal mode in which it makes sense.

@@ -4,7 +4,8 @@
 use super::client::{CheckError, Client, Outcome, Seen, TransactionLog, changes, schema};
 use super::plan::Schedule;
 use super::scenario::{Action, Files, Scenario, Who, scenario};
-use crate::error::AccidentError;
+use crate::error::{CrashError, Result};
+use crate::kill::remove_files;
 use engine::vfs::{Event, FileKind, ObservedVfs, Observer, Operation};
 use engine::{Connection, Library, OpenFlags};
 use std::path::{Path, PathBuf};
@@ -36,12 +37,8 @@ pub struct ScheduleRunner {
     files: Option<Prepared>,
 }
 
-/// The files that every schedule of a scenario begins with.
-struct Prepared {
-    scenario: &'static str,
-    journal_mode: &'static str,
-    files: Vec<(String, Vec<u8>)>,
-}
+/// A scenario and a journal mode, and the files that every schedule of them begins with.
+type Prepared = ((&'static str, &'static str), Vec<(String, Vec<u8>)>);
 
 /// Passes calls on but refuses to sleep: a lock that is held by the connection whose call is under
 /// way does not come free by waiting. Nor does it sync, because no power is lost here.
@@ -159,12 +156,12 @@ impl ScheduleRunner {
     ///
     /// # Errors
     /// The folder cannot be made; the engine refuses a shim.
-    pub fn new(library: &Arc<Library>, parent: &Path) -> Result<ScheduleRunner, AccidentError> {
+    pub fn new(library: &Arc<Library>, parent: &Path) -> Result<ScheduleRunner> {
         let folder = tempfile::Builder::new()
             .prefix("pragmark-schedule-")
             .tempdir_in(parent)
-            .map_err(AccidentError::file("create a folder in", parent))?;
-        let during = || AccidentError::engine("registering a VFS");
+            .map_err(CrashError::io("create a folder in", parent))?;
+        let during = || CrashError::engine("registering a VFS");
         let interleaver = Arc::new(Interleaver::default());
         Ok(ScheduleRunner {
             library: Arc::clone(library),
@@ -182,10 +179,10 @@ impl ScheduleRunner {
     ///
     /// # Errors
     /// As [`run`](Self::run), or SQLite does not understand an action, which no schedule can cause.
-    pub(super) fn run_undisturbed(&mut self, schedule: &Schedule) -> Result<usize, AccidentError> {
+    pub(super) fn run_undisturbed(&mut self, schedule: &Schedule) -> Result<usize> {
         let played = self.run(schedule, false)?;
         match played.wrong.first().filter(|_| played.not_understood) {
-            Some(wrong) => Err(AccidentError::control(format_args!(
+            Some(wrong) => Err(CrashError::control(format_args!(
                 "{}/{}: {wrong}",
                 schedule.scenario, schedule.journal_mode
             ))),
@@ -198,13 +195,9 @@ impl ScheduleRunner {
     /// # Errors
     /// The files cannot be prepared, or SQLite refuses an action for a reason unrelated to the database.
     /// Damage to the database is a finding instead.
-    pub fn run(
-        &mut self,
-        schedule: &Schedule,
-        traced: bool,
-    ) -> Result<ScheduleResult, AccidentError> {
-        let scenario = scenario(schedule.scenario)
-            .ok_or_else(|| AccidentError::scenario(schedule.scenario))?;
+    pub fn run(&mut self, schedule: &Schedule, traced: bool) -> Result<ScheduleResult> {
+        let scenario =
+            scenario(schedule.scenario).ok_or_else(|| CrashError::scenario(schedule.scenario))?;
         self.set(scenario, schedule.journal_mode)?;
         let log = Arc::new(TransactionLog::default());
         let client = |who, vfs: &str| {
@@ -254,11 +247,7 @@ impl ScheduleRunner {
 
     /// Ends the open transactions of both, verifies that neither blocks the other for ever, and checks the
     /// final state.
-    fn finish(
-        &self,
-        mut first: Client,
-        mut state: RunState,
-    ) -> Result<ScheduleResult, AccidentError> {
+    fn finish(&self, mut first: Client, mut state: RunState) -> Result<ScheduleResult> {
         let log = Arc::clone(&state.log);
         state.act_up_to(usize::MAX);
         // Whoever is in the way goes first; two rounds are enough for two.
@@ -282,7 +271,7 @@ impl ScheduleRunner {
         let checked = self.check(&log).map_or_else(Outcome::failed, |()| Outcome::Done);
         state.note("in the end", "check", checked);
         match state.unable {
-            Some(unable) => Err(AccidentError::Failed(format!(
+            Some(unable) => Err(CrashError::Failed(format!(
                 "SQLite refused what has nothing to do with damage: {unable}"
             ))),
             None => Ok(state.played),
@@ -305,7 +294,7 @@ impl ScheduleRunner {
             Ok(())
         })?;
         let wanted: Vec<(String, i64)> = log
-            .all_acknowledged()
+            .acknowledged()
             .into_iter()
             .map(|transaction| (transaction.who.to_owned(), transaction.number.into()))
             .collect();
@@ -320,48 +309,28 @@ impl ScheduleRunner {
     }
 
     /// Puts the files of a scenario into the folder, and nothing else.
-    fn set(
-        &mut self,
-        scenario: &Scenario,
-        journal_mode: &'static str,
-    ) -> Result<(), AccidentError> {
-        let ready = self.files.as_ref().is_some_and(|prepared| {
-            prepared.scenario == scenario.id && prepared.journal_mode == journal_mode
-        });
-        if !ready {
+    fn set(&mut self, scenario: &Scenario, journal_mode: &'static str) -> Result<()> {
+        let key = (scenario.id, journal_mode);
+        if self.files.as_ref().is_none_or(|(ready, _)| *ready != key) {
             self.clear()?;
-            self.files = Some(Prepared {
-                scenario: scenario.id,
-                journal_mode,
-                files: self.prepare(scenario.files, journal_mode)?,
-            });
+            self.files = Some((key, self.prepare(scenario.files, journal_mode)?));
         }
         self.clear()?;
-        for (name, bytes) in self.files.iter().flat_map(|prepared| &prepared.files) {
+        for (name, bytes) in self.files.iter().flat_map(|(_, files)| files) {
             let path = self.folder.path().join(name);
-            std::fs::write(&path, bytes).map_err(AccidentError::file("write", &path))?;
+            std::fs::write(&path, bytes).map_err(CrashError::io("write", &path))?;
         }
         Ok(())
     }
 
-    fn clear(&self) -> Result<(), AccidentError> {
-        let folder = self.folder.path();
-        let entries = std::fs::read_dir(folder).map_err(AccidentError::file("read", folder))?;
-        for entry in entries {
-            let path = entry.map_err(AccidentError::file("read", folder))?.path();
-            std::fs::remove_file(&path).map_err(AccidentError::file("remove", &path))?;
-        }
-        Ok(())
+    fn clear(&self) -> Result<()> {
+        remove_files(self.folder.path())
     }
 
     /// Makes the files of a scenario. The files of a dead process are copied from under a living one, in the
     /// middle of its work.
-    fn prepare(
-        &self,
-        files: Files,
-        journal_mode: &str,
-    ) -> Result<Vec<(String, Vec<u8>)>, AccidentError> {
-        let during = || AccidentError::engine("preparing the database of a scenario");
+    fn prepare(&self, files: Files, journal_mode: &str) -> Result<Vec<(String, Vec<u8>)>> {
+        let during = || CrashError::engine("preparing the database of a scenario");
         let connection =
             Connection::open(&self.library, &self.database(), OpenFlags::default(), None)
                 .map_err(during())?;
@@ -389,7 +358,7 @@ impl ScheduleRunner {
             .map(|suffix| {
                 let name = format!("{DATABASE}{suffix}");
                 let path = self.folder.path().join(&name);
-                let bytes = std::fs::read(&path).map_err(AccidentError::file("read", &path))?;
+                let bytes = std::fs::read(&path).map_err(CrashError::io("read", &path))?;
                 Ok((name, bytes))
             })
             .collect();

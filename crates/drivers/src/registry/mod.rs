@@ -13,7 +13,7 @@ use lab::catalogue::WorkloadInfo;
 use lab::record::EngineRecord;
 use process::End;
 use runner::machine::ToolQuery;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::command;
 use crate::error::{DriverError, Result};
@@ -38,7 +38,8 @@ pub struct Registry {
     workloads: Vec<WorkloadInfo>,
     /// The directory that was given for this command.
     given: Option<PathBuf>,
-    home: Home,
+    /// Where they are installed.
+    pub home: Home,
     /// pragmark itself: it starts drivers, so that they end with it, and describes engines.
     program: PathBuf,
     /// How long a driver may take to describe itself.
@@ -48,7 +49,7 @@ pub struct Registry {
 }
 
 /// How a driver describes itself.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Description {
     /// Language and binding with their versions.
     pub name: String,
@@ -60,15 +61,6 @@ pub struct Description {
     pub compile_options: Vec<String>,
     /// PRAGMAs of a fresh connection.
     pub defaults: BTreeMap<String, String>,
-}
-
-/// Whether a driver can be used.
-#[derive(Debug)]
-pub enum State {
-    /// It has described itself.
-    Ready(Description),
-    /// It cannot be used; the error says what to do.
-    Missing(DriverError),
 }
 
 impl Registry {
@@ -169,23 +161,11 @@ impl Registry {
         described
     }
 
-    /// Removes what was installed of a driver; returns whether there was something.
+    /// Returns how a driver describes itself.
     ///
     /// # Errors
-    /// When it cannot be removed.
-    pub fn remove(&self, manifest: &Manifest) -> Result<bool> {
-        self.home.remove(manifest)
-    }
-
-    /// Returns whether a driver can be used here.
-    pub fn state(&self, manifest: &Manifest) -> State {
-        match self.describe(manifest) {
-            Ok(description) => State::Ready(description),
-            Err(error) => State::Missing(error),
-        }
-    }
-
-    fn describe(&self, manifest: &Manifest) -> Result<Description> {
+    /// Why it cannot be used, and what to do.
+    pub fn describe(&self, manifest: &Manifest) -> Result<Description> {
         let (home, mut command) = self.command(manifest)?;
         command.arg(DESCRIBE);
         let finished = command::run(&mut command, &home, self.describe_limit, &NEVER)?;

@@ -141,10 +141,10 @@ fn a_driver_describes_itself_once_it_is_installed() {
     let fixture = fixture();
     let registry = &fixture.registry;
     let manifest = registry.find("shell-to-install").unwrap();
-    assert!(matches!(registry.state(manifest), State::Missing(DriverError::NotInstalled(..))));
+    assert!(matches!(registry.describe(manifest), Err(DriverError::NotInstalled(..))));
     assert_eq!(registry.install(manifest, &NEVER).unwrap().name, "Shell");
-    assert!(matches!(registry.state(manifest), State::Ready(_)));
-    assert!(registry.remove(manifest).unwrap());
+    assert!(matches!(registry.describe(manifest), Ok(_)));
+    assert!(registry.home.remove(manifest).unwrap());
 }
 
 #[test]
@@ -155,9 +155,9 @@ fn a_driver_that_has_ceased_to_work_is_installed_anew() {
     registry.install(manifest, &NEVER).unwrap();
     let home = registry.home.of(manifest).unwrap();
     std::fs::write(home.join("upgraded"), "").unwrap();
-    assert!(matches!(registry.state(manifest), State::Missing(DriverError::Mute(..))));
+    assert!(matches!(registry.describe(manifest), Err(DriverError::Mute(..))));
     assert_eq!(registry.install(manifest, &NEVER).unwrap().name, "Shell");
-    assert!(matches!(registry.state(manifest), State::Ready(_)));
+    assert!(matches!(registry.describe(manifest), Ok(_)));
     assert!(!home.join("upgraded").exists());
 }
 
@@ -183,7 +183,7 @@ fn nothing_is_left_of_a_driver_that_does_not_work_when_it_is_installed() {
     for _ in 0..2 {
         let error = registry.install(manifest, &NEVER).unwrap_err();
         assert!(matches!(error, DriverError::Mute(..)), "{error}");
-        assert!(!registry.remove(manifest).unwrap());
+        assert!(!registry.home.remove(manifest).unwrap());
     }
 }
 

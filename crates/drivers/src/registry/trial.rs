@@ -16,7 +16,7 @@ use runner::{Bindings, Prepared};
 use super::{DESCRIBE_LIMIT, Registry};
 use crate::error::{DriverError, Result};
 use crate::manifest::Library;
-use crate::preload::preload;
+use crate::preload::{Preloaded, preload};
 use crate::workload;
 
 impl Bindings for Registry {
@@ -58,9 +58,9 @@ impl Registry {
         }
         let engine = Source::from_str(&spec.engine)
             .map_err(|error| DriverError::Impossible(error.to_string()))?;
-        let preloaded = match manifest.library {
+        let (environment, keep) = match manifest.library {
             Library::Loaded => preload(&engine)?,
-            Library::Carried if engine == Source::Embedded => None,
+            Library::Carried if engine == Source::Embedded => Preloaded::default(),
             Library::Carried => {
                 return Err(DriverError::Impossible(format!(
                     "the driver {} carries its own SQLite and cannot load the engine {}",
@@ -71,9 +71,6 @@ impl Registry {
         let (_, command) = self.command(manifest)?;
         let binding = bench::binding_spec(&binding.driver, &spec.settings)
             .map_err(|error| DriverError::Impossible(error.to_string()))?;
-        let (environment, keep) = preloaded
-            .map(|preloaded| (preloaded.environment, Some(preloaded.directory)))
-            .unwrap_or_default();
         Ok(Prepared {
             program: self.program.clone(),
             arguments: ending_with_parent(&command),

@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 use async_nats::jetstream::{AckKind, Message};
 use runner::Execution;
 
-use super::{Agent, AgentEvent, locked};
+use super::{Agent, AgentEvent};
 use crate::error::{FleetError, Result};
+use crate::members::locked;
 use crate::presence::clock_s;
 use crate::results::{StoredOutcomes, outcomes_of, store_outcomes};
-use crate::wire::{Done, Finished, Work, decode, hash_of_task};
+use crate::wire::{Done, Finished, Work, decode, hash_of};
 
 /// The pause after trouble with the machine, such as a full disk.
 const REST: Duration = Duration::from_secs(10);
@@ -72,7 +73,7 @@ impl Agent<'_> {
         let attempt = message.info().map_or(1, |info| info.delivered.max(1) as u64);
         let trials = work.tasks.iter().zip(executions).map(|(task, execution)| Finished {
             position: task.position,
-            task: hash_of_task(task),
+            task: hash_of(task),
             execution,
         });
         let done = Done { trials: trials.collect(), attempt };

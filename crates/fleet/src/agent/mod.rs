@@ -7,7 +7,7 @@ mod block;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_nats::jetstream::Message;
@@ -17,6 +17,7 @@ use lab::record::EnvironmentFile;
 use runner::{Execution, Task};
 
 use crate::error::{FleetError, Result};
+use crate::members::locked;
 use crate::presence::{BEAT, Card, beat, clock_s, other};
 use crate::results::store_machine;
 use crate::runs::{ALL, RunCard};
@@ -139,10 +140,6 @@ async fn listens(
         orders.draining.store(true, Ordering::Relaxed);
         locked(&card).doing.draining = true;
     }
-}
-
-fn locked(card: &Mutex<Card>) -> std::sync::MutexGuard<'_, Card> {
-    card.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Agent<'_> {

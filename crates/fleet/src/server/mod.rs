@@ -159,6 +159,28 @@ impl Server {
         if self.is_cancelled() { Err(FleetError::Cancelled) } else { Ok(()) }
     }
 
+    /// Returns whether somebody renews an entry, whose number `look` returns, within this time; not if there is none.
+    ///
+    /// # Errors
+    /// When the server refuses, or it was cancelled.
+    pub(crate) fn is_renewed(
+        &self,
+        within: Duration,
+        look: impl Fn() -> Result<Option<u64>>,
+    ) -> Result<bool> {
+        let Some(first) = look()? else { return Ok(false) };
+        let began = Instant::now();
+        while began.elapsed() < within {
+            self.pause(Duration::from_millis(200))?;
+            match look()? {
+                None => return Ok(false),
+                Some(now) if now != first => return Ok(true),
+                Some(_) => {}
+            }
+        }
+        Ok(false)
+    }
+
     /// Returns a stream by its name, without asking for it.
     pub(crate) async fn stream(&self, name: &str) -> Result<Stream<()>, Unanswered> {
         self.jetstream.get_stream_no_info(name).await.map_err(|_| Unanswered::Silent)

@@ -1,7 +1,6 @@
 //! Options of `new`.
 
 use clap::{Args, Subcommand};
-use drivers::Language;
 
 /// The things that `new` makes.
 #[derive(Debug, Subcommand)]
@@ -37,5 +36,6 @@ pub struct NewDriverArgs {
     /// Name of the driver, of its workload and of the folder: lower-case letters, digits and hyphens.
     pub name: String,
     /// Language: python, ruby, node, go or java.
-    pub language: Language,
+    #[arg(value_parser = drivers::language)]
+    pub language: &'static str,
 }

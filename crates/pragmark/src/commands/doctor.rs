@@ -4,10 +4,10 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use ::engine::build::RELEASES;
+use app::Result;
 use app::doctor::{MachineCheck, NEEDED_TO_BUILD, machine};
+use app::driver::{DriverState, states};
 use app::words::humanly;
-use app::{Result, driver::states};
-use drivers::{Manifest, State};
 use lab::environment::{Environment, NoiseProbe, Volume};
 use lab::stats::blocks_needed;
 use runner::machine::Tool;
@@ -29,14 +29,14 @@ pub fn execute(directories: &[PathBuf], noise_s: f64, is_json: bool) -> Result<E
     }
 }
 
-fn as_json(check: &MachineCheck, drivers: &[(&Manifest, State)]) -> serde_json::Value {
+fn as_json(check: &MachineCheck, drivers: &[DriverState<'_>]) -> serde_json::Value {
     let MachineCheck { environment, noise, engines, tools, .. } = check;
     let tool = |tool: &Tool| json!({ "name": tool.name, "found": tool.found, "version": tool.version, "hint": tool.hint });
     let tools: Vec<_> = tools.iter().map(tool).collect();
     json!({ "machine": environment, "noise": noise, "engines": engines, "tools": tools, "drivers": driver::as_json(drivers) })
 }
 
-fn as_text(check: &MachineCheck, drivers: &[(&Manifest, State)]) -> String {
+fn as_text(check: &MachineCheck, drivers: &[DriverState<'_>]) -> String {
     let MachineCheck { environment, noise, engines, tools, .. } = check;
     let mut text = String::new();
     text += &machine_lines(environment);

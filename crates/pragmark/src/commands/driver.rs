@@ -3,8 +3,9 @@
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
 
-use app::{Error, Interface, Result, driver};
-use drivers::{Description, Library, Manifest, State};
+use app::driver::{self, DriverState};
+use app::{Error, Interface, Result};
+use drivers::{Description, Library, Manifest};
 use serde_json::json;
 
 use crate::exit::Exit;
@@ -17,18 +18,18 @@ pub fn list() -> Result<Exit> {
 }
 
 /// Returns the state of each driver, one per line.
-pub fn lines(states: &[(&Manifest, State)]) -> String {
+pub fn lines(states: &[DriverState<'_>]) -> String {
     let mut text = String::new();
     for (manifest, state) in states {
         let _ = match state {
-            State::Ready(description) => writeln!(
+            Ok(description) => writeln!(
                 text,
                 "  {}: {}, {}",
                 manifest.name,
                 description.name,
                 library(manifest, description)
             ),
-            State::Missing(error) => writeln!(text, "  {}: not ready: {error}", manifest.name),
+            Err(error) => writeln!(text, "  {}: not ready: {error}", manifest.name),
         };
     }
     text
@@ -44,19 +45,13 @@ fn library(manifest: &Manifest, description: &Description) -> String {
 }
 
 /// Returns the states as JSON.
-pub fn as_json(states: &[(&Manifest, State)]) -> serde_json::Value {
-    let one = |(manifest, state): &(&Manifest, State)| {
+pub fn as_json(states: &[DriverState<'_>]) -> serde_json::Value {
+    let one = |(manifest, state): &DriverState<'_>| {
         let carries = manifest.library == Library::Carried;
         let about = json!({ "name": manifest.name, "about": manifest.about, "carries_sqlite": carries, "workloads": manifest.workloads });
         let state = match state {
-            State::Ready(description) => json!({ "ready": {
-                "name": description.name,
-                "version": description.version,
-                "source_id": description.source_id,
-                "compile_options": description.compile_options,
-                "defaults": description.defaults,
-            } }),
-            State::Missing(error) => json!({ "missing": error.to_string() }),
+            Ok(description) => json!({ "ready": description }),
+            Err(error) => json!({ "missing": error.to_string() }),
         };
         json!({ "driver": about, "state": state })
     };
@@ -96,7 +91,7 @@ pub fn install(names: &[String]) -> Result<Exit> {
 pub fn remove(names: &[String]) -> Result<Exit> {
     let registry = driver::registry(None)?;
     for manifest in driver::named(&registry, names)? {
-        let what = if registry.remove(manifest)? { "removed" } else { "was not installed" };
+        let what = if registry.home.remove(manifest)? { "removed" } else { "was not installed" };
         output::display(&format!("{}: {what}\n", manifest.name))?;
     }
     Ok(Exit::Success)

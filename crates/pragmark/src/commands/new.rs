@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use app::{Error, Result, driver};
-use drivers::{DriverError, Language, Registry, State, experiment_of};
+use drivers::{DriverError, Registry, experiment_of};
 use lab::experiment::parse;
 
 use crate::exit::Exit;
@@ -30,7 +30,7 @@ pub fn experiment(name: &str) -> Result<Exit> {
 }
 
 /// Writes a driver and an experiment that uses it.
-pub fn driver(name: &str, language: Language) -> Result<Exit> {
+pub fn driver(name: &str, language: &str) -> Result<Exit> {
     drivers::write_new(name, language, Path::new(".")).map_err(|error| match error {
         DriverError::Impossible(why) => Error::mistake(why),
         other => Error::from(other),
@@ -50,12 +50,12 @@ pub fn driver(name: &str, language: Language) -> Result<Exit> {
 /// Returns what has to be done before the driver can be run: nothing for one that is ready.
 fn missing(registry: &Registry, name: &str) -> Result<String> {
     let manifest = registry.find(name)?;
-    Ok(match registry.state(manifest) {
-        State::Ready(_) => String::new(),
-        State::Missing(DriverError::NotInstalled(..)) => format!(
+    Ok(match registry.describe(manifest) {
+        Ok(_) => String::new(),
+        Err(DriverError::NotInstalled(..)) => format!(
             "install it with `PRAGMARK_DRIVERS={name} pragmark driver install {name}`; it needs {}\n",
             manifest.needs
         ),
-        State::Missing(error) => format!("not ready: {error}\n"),
+        Err(error) => format!("not ready: {error}\n"),
     })
 }

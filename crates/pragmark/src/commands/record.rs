@@ -9,6 +9,7 @@ use app::words::plural;
 use app::{Error, Result};
 use indicatif::HumanBytes;
 use recorder::{Door, Obstacle};
+use runner::machine::find_executable;
 use trace::seal::Sealed;
 
 use crate::exit::Exit;
@@ -95,7 +96,8 @@ pub(super) fn why_nothing(sealed: &Sealed, program: Option<&Path>) -> String {
     if sealed.lost.space {
         return "the disk was full, or the file may not grow (ulimit -f)".to_owned();
     }
-    let obstacle = program.and_then(in_path).and_then(|program| recorder::obstacle(&program));
+    let program = program.and_then(|program| find_executable(program.to_str()?));
+    let obstacle = program.and_then(|program| recorder::obstacle(&program));
     if obstacle == Some(Obstacle::Modernc) {
         return "the program uses modernc.org/sqlite, which is SQLite translated to Go and cannot be recorded".to_owned();
     }
@@ -117,15 +119,6 @@ pub(super) fn why_nothing(sealed: &Sealed, program: Option<&Path>) -> String {
             plural(sealed.preloaded.into(), "process", "processes")
         ),
     }
-}
-
-/// Returns the file of a program, which may be found through `PATH`.
-fn in_path(program: &Path) -> Option<PathBuf> {
-    if program.components().count() > 1 {
-        return Some(program.to_owned());
-    }
-    let folders = std::env::var_os("PATH")?;
-    std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
 /// Returns what the trace lacks.

@@ -25,7 +25,7 @@ pub use error::MachineError;
 pub use fsync::{FSYNC_PROBE_LIMIT, FSYNC_PROBE_WRITES, fsync_median, noise_probe};
 pub use host::Sampler;
 pub use mountinfo::{Mount, mount_of, parse_mountinfo};
-pub use tools::{Tool, ToolQuery, VERSION_TIMEOUT, find_program, find_tools};
+pub use tools::{Tool, ToolQuery, VERSION_TIMEOUT, find_executable, find_program, find_tools};
 pub use volume::describe_volume;
 
 /// Captures the machine and the given directories, each with an fsync probe (up to

@@ -125,7 +125,7 @@ impl ToolQuery<'_> {
     fn executable(&self, path: Option<&OsStr>) -> Option<PathBuf> {
         let [commands, companions, usual] = [self.commands, self.companions, self.directories]
             .map(|list| list.split_whitespace().collect::<Vec<_>>());
-        find_executable(&directories(path, &usual), &commands, &companions)
+        first_executable(&directories(path, &usual), &commands, &companions)
     }
 }
 
@@ -144,7 +144,7 @@ fn first_line(program: &Path, arguments: &[&str], timeout: Duration) -> Option<S
 
 /// Returns the first directory in which one of `commands` is executable, together with all `companions`; gives the path
 /// of the command. Names are tried in the order given, each in every directory.
-pub(super) fn find_executable(
+pub(super) fn first_executable(
     directories: &[PathBuf],
     commands: &[&str],
     companions: &[&str],
@@ -167,6 +167,14 @@ pub(super) fn directories(path: Option<&OsStr>, usual: &[&str]) -> Vec<PathBuf> 
         .filter(|directory| directory.is_absolute())
         .chain(usual.iter().flat_map(|pattern| expand(pattern)))
         .collect()
+}
+
+/// Returns the executable of this name: a bare name is searched for along `PATH`.
+pub fn find_executable(name: &str) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(|path| is_executable(path));
+    }
+    first_executable(&directories(std::env::var_os("PATH").as_deref(), &[]), &[name], &[])
 }
 
 fn is_executable(path: &Path) -> bool {
@@ -291,8 +299,8 @@ mod tests {
         executable(&b.join("tool"));
         fs::write(a.join("plain"), "").unwrap();
         let directories = [a, b.clone()];
-        assert_eq!(find_executable(&directories, &["tool"], &[]), Some(b.join("tool")));
-        assert_eq!(find_executable(&directories, &["plain"], &[]), None);
+        assert_eq!(first_executable(&directories, &["tool"], &[]), Some(b.join("tool")));
+        assert_eq!(first_executable(&directories, &["plain"], &[]), None);
     }
 
     #[test]
@@ -303,7 +311,7 @@ mod tests {
         executable(&b.join("initdb"));
         executable(&b.join("pg_ctl"));
         assert_eq!(
-            find_executable(&[a, b.clone()], &["initdb"], &["pg_ctl"]),
+            first_executable(&[a, b.clone()], &["initdb"], &["pg_ctl"]),
             Some(b.join("initdb"))
         );
     }
@@ -314,6 +322,6 @@ mod tests {
         let (a, b) = (root.path().join("a"), root.path().join("b"));
         executable(&a.join("clang"));
         executable(&b.join("cc"));
-        assert_eq!(find_executable(&[a, b.clone()], &["cc", "clang"], &[]), Some(b.join("cc")));
+        assert_eq!(first_executable(&[a, b.clone()], &["cc", "clang"], &[]), Some(b.join("cc")));
     }
 }

@@ -50,10 +50,10 @@ pub fn run(
             let (end, search_s) =
                 part::search(&plan, folder, &mut *executor, &mut *observer, &mut appender)?;
             used_s += search_s;
-            match end {
-                End::Finished => continue,
-                End::Cancelled => return Ok(End::Cancelled),
+            if end == End::Cancelled {
+                return Ok(end);
             }
+            continue;
         }
         let Some(part) = part_of(&plan, purpose, folder, left_s)? else { continue };
         let mut runner = PartRunner {
@@ -85,17 +85,12 @@ fn part_of(
     folder: &RunFolder,
     left_s: Option<f64>,
 ) -> Result<Option<RunPlan>> {
+    let so_far = || part::so_far(plan, folder);
     Ok(match purpose {
         Purpose::Search => None,
-        Purpose::Ablation => match part::so_far(plan, folder)? {
-            Some(mut tuning) => tuning.ablation_plan(plan),
-            None => None,
-        },
-        Purpose::Advice => match part::so_far(plan, folder)? {
-            Some(mut tuning) => tuning.advice_plan(plan),
-            None => None,
-        },
-        Purpose::Rounds => match part::so_far(plan, folder)? {
+        Purpose::Ablation => so_far()?.and_then(|mut tuning| tuning.ablation_plan(plan)),
+        Purpose::Advice => so_far()?.and_then(|mut tuning| tuning.advice_plan(plan)),
+        Purpose::Rounds => match so_far()? {
             Some(mut tuning) => Some(tuning.final_plan(plan)),
             None => Some(plan.clone()),
         },

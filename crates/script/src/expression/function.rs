@@ -134,22 +134,34 @@ pub(super) fn call(
         Function::Not => Ok(Value::Bool(!truth(first)?)),
         Function::Is => Ok(Value::Bool(first == second)),
         Function::Debug => Ok(first),
-        Function::Random
-        | Function::RandomExponential
-        | Function::RandomGaussian
-        | Function::RandomZipfian => draw(function, first, second, third, prng),
-        Function::HashFnv1a => hash(random::hash_fnv1a, first, second),
-        Function::HashMurmur2 => hash(random::hash_murmur2, first, second),
+        Function::Random => prng.uniform(whole(first)?, whole(second)?).map(Value::Int),
+        Function::RandomExponential => {
+            prng.exponential(whole(first)?, whole(second)?, double(third)?).map(Value::Int)
+        }
+        Function::RandomGaussian => {
+            prng.gaussian(whole(first)?, whole(second)?, double(third)?).map(Value::Int)
+        }
+        Function::RandomZipfian => {
+            prng.zipfian(whole(first)?, whole(second)?, double(third)?).map(Value::Int)
+        }
+        Function::HashFnv1a => Ok(Value::Int(random::hash_fnv1a(whole(first)?, whole(second)?))),
+        Function::HashMurmur2 => {
+            Ok(Value::Int(random::hash_murmur2(whole(first)?, whole(second)?)))
+        }
         Function::Permute => {
             random::permute(whole(first)?, whole(second)?, whole(third)?).map(Value::Int)
         }
-        Function::Abs
-        | Function::Int
-        | Function::Double
-        | Function::Exp
-        | Function::Ln
-        | Function::Pi
-        | Function::Sqrt => of_one(function, first),
+        Function::Abs => match first {
+            Value::Int(value) => in_range("abs", value.checked_abs()).map(Value::Int),
+            value => Ok(Value::Double(double(value)?.abs())),
+        },
+        Function::Int => whole(first).map(Value::Int),
+        Function::Double => double(first).map(Value::Double),
+        Function::Exp => Ok(Value::Double(double(first)?.exp())),
+        Function::Ln => Ok(Value::Double(double(first)?.ln())),
+        Function::Pi => Ok(Value::Double(std::f64::consts::PI)),
+        Function::Sqrt => Ok(Value::Double(double(first)?.sqrt())),
+        Function::Power => Ok(Value::Double(double(first)?.powf(double(second)?))),
         _ => of_two(function, first, second),
     }
 }
@@ -196,51 +208,20 @@ fn numeric(value: Value) -> Result<Value> {
     }
 }
 
-fn draw(
-    function: Function,
-    min: Value,
-    max: Value,
-    parameter: Value,
-    prng: &mut Prng,
-) -> Result<Value> {
-    let (min, max) = (whole(min)?, whole(max)?);
-    match function {
-        Function::RandomExponential => prng.exponential(min, max, double(parameter)?),
-        Function::RandomGaussian => prng.gaussian(min, max, double(parameter)?),
-        Function::RandomZipfian => prng.zipfian(min, max, double(parameter)?),
-        _ => prng.uniform(min, max),
-    }
-    .map(Value::Int)
-}
-
-fn hash(hash: fn(i64, i64) -> i64, value: Value, seed: Value) -> Result<Value> {
-    Ok(Value::Int(hash(whole(value)?, whole(seed)?)))
-}
-
-fn of_one(function: Function, value: Value) -> Result<Value> {
-    Ok(match (function, value) {
-        (Function::Abs, Value::Int(value)) => Value::Int(in_range("abs", value.checked_abs())?),
-        (Function::Abs, value) => Value::Double(double(value)?.abs()),
-        (Function::Int, value) => Value::Int(whole(value)?),
-        (Function::Exp, value) => Value::Double(double(value)?.exp()),
-        (Function::Ln, value) => Value::Double(double(value)?.ln()),
-        (Function::Pi, _) => Value::Double(std::f64::consts::PI),
-        (Function::Sqrt, value) => Value::Double(double(value)?.sqrt()),
-        (_, value) => Value::Double(double(value)?),
-    })
-}
-
 fn of_two(function: Function, left: Value, right: Value) -> Result<Value> {
-    let fractions = matches!(left, Value::Double(_)) || matches!(right, Value::Double(_));
-    match function {
+    let of_bits = matches!(
+        function,
         Function::Modulo
-        | Function::BitAnd
-        | Function::BitOr
-        | Function::BitXor
-        | Function::ShiftLeft
-        | Function::ShiftRight => of_whole(function, whole(left)?, whole(right)?),
-        Function::Power => Ok(Value::Double(double(left)?.powf(double(right)?))),
-        _ if fractions => of_doubles(function, double(left)?, double(right)?),
+            | Function::BitAnd
+            | Function::BitOr
+            | Function::BitXor
+            | Function::ShiftLeft
+            | Function::ShiftRight
+    );
+    match (left, right) {
+        (Value::Double(_), _) | (_, Value::Double(_)) if !of_bits => {
+            of_doubles(function, double(left)?, double(right)?)
+        }
         _ => of_whole(function, whole(left)?, whole(right)?),
     }
 }

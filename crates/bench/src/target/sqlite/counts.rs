@@ -13,7 +13,8 @@ use crate::trial::Trial;
 pub(crate) struct Counts {
     counter: Arc<CountingVfs>,
     before: IoCounts,
-    metrics: BTreeMap<String, f64>,
+    /// The counts until the last pause as metrics: for all files together, and for each kind of file that took part.
+    pub(crate) metrics: BTreeMap<String, f64>,
 }
 
 /// Counters of the page cache by metric.
@@ -26,18 +27,10 @@ const CACHE: &[(&str, DbStatus)] = &[
 impl Counts {
     /// Begins to count in a counting trial; returns `None` in a timed one.
     pub(crate) fn begin(trial: &Trial<'_>, connection: &Connection) -> Result<Option<Counts>> {
-        Counts::begin_all(trial, std::slice::from_ref(connection))
+        Counts::of(trial.counter.as_ref(), std::slice::from_ref(connection))
     }
 
     /// As [`Counts::begin`], for work by several connections.
-    pub(crate) fn begin_all(
-        trial: &Trial<'_>,
-        connections: &[Connection],
-    ) -> Result<Option<Counts>> {
-        Counts::of(trial.counter.as_ref(), connections)
-    }
-
-    /// As [`Counts::begin_all`], with a counter of the connections' own.
     pub(crate) fn of(
         counter: Option<&Arc<CountingVfs>>,
         connections: &[Connection],
@@ -80,15 +73,10 @@ impl Counts {
         self.before = self.counter.counts();
     }
 
-    /// Returns the counts until the last pause as metrics: for all files together, and for each kind of file that took part.
-    pub(crate) fn finish(self) -> BTreeMap<String, f64> {
-        self.metrics
-    }
-
     /// Returns the counts so far of work by one connection.
     pub(crate) fn end(mut self, connection: &Connection) -> Result<BTreeMap<String, f64>> {
         self.pause(std::slice::from_ref(connection))?;
-        Ok(self.finish())
+        Ok(self.metrics)
     }
 }
 

@@ -101,7 +101,7 @@ impl Declared for Quotes {
 
         (trial.phase)("verify");
         let wanted: Vec<Sums> =
-            data.iter().map(|quotes| Sums::of(quotes).times(parameters.times)).collect();
+            data.iter().map(|quotes| sums_of(quotes, parameters.times)).collect();
         for (connection, wanted) in insertion.connections.iter().zip(&wanted) {
             verify_table_and_index(connection, wanted)?;
         }
@@ -142,7 +142,7 @@ impl Insertion {
     ) -> Result<Insertion> {
         (trial.phase)("insert");
         let mut connections = open_all(trial, paths)?;
-        let mut counts = Counts::begin_all(trial, &connections)?;
+        let mut counts = Counts::of(trial.counter.as_ref(), &connections)?;
         let plan = Plan {
             begin: sqlite::begin_statement(trial.settings),
             times: parameters.times,
@@ -192,7 +192,7 @@ fn report(measured: &mut Measured, parameters: &Parameters, insertion: Insertion
     measured.windows = inserted.windows;
     set_bytes_per_row(measured, rows);
     if let Some(counts) = counts {
-        measured.metrics.extend(counts.finish());
+        measured.metrics.extend(counts.metrics);
     }
 }
 
@@ -370,37 +370,31 @@ const SUMS: [Sum; 9] = [
 const IN_INDEX: usize = 4;
 
 /// The sums in the order of [`SUMS`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Sums([i64; SUMS.len()]);
+type Sums = [i64; SUMS.len()];
 
-impl Sums {
-    fn of(quotes: &[Quote]) -> Sums {
-        Sums(sums(quotes.iter().map(|quote| {
-            let time = quote.ts - OPENING_MS;
-            [
-                1,
-                quote.security,
-                time,
-                quote.security * time,
-                quote.bid_cents,
-                quote.ask_cents,
-                quote.last_cents,
-                quote.volume,
-                i64::from(quote.venue.as_bytes()[0]),
-            ]
-        })))
-    }
-
-    /// Returns the sums of a table that holds every quote this number of times.
-    fn times(self, times: usize) -> Sums {
-        Sums(self.0.map(|sum| sum * times as i64))
-    }
+/// Returns the sums of a table that holds every quote this number of times.
+fn sums_of(data: &[Quote], times: usize) -> Sums {
+    let sums: Sums = sums(data.iter().map(|quote| {
+        let time = quote.ts - OPENING_MS;
+        [
+            1,
+            quote.security,
+            time,
+            quote.security * time,
+            quote.bid_cents,
+            quote.ask_cents,
+            quote.last_cents,
+            quote.volume,
+            i64::from(quote.venue.as_bytes()[0]),
+        ]
+    }));
+    sums.map(|sum| sum * times as i64)
 }
 
 /// Checks the table.
 fn verify_table(connection: &Connection, wanted: &Sums) -> Result<()> {
     let from = "quotes NOT INDEXED WHERE security_id > 0";
-    check_sums(connection, &SUMS, (from, ""), &wanted.0)
+    check_sums(connection, &SUMS, (from, ""), wanted)
 }
 
 /// Checks the table and, separately, the index.
@@ -409,15 +403,15 @@ fn verify_table_and_index(connection: &Connection, wanted: &Sums) -> Result<()> 
     // Every security is above zero: the condition is what lets INDEXED BY be obeyed.
     let index = "quotes INDEXED BY quotes_sec_ts WHERE security_id > 0";
     let sums = &SUMS[..IN_INDEX];
-    check_sums(connection, sums, (index, " in the index"), &wanted.0)
+    check_sums(connection, sums, (index, " in the index"), wanted)
 }
 
 /// Returns a checksum of all databases, equal for trials that recorded the same quotes equally often.
 fn checksum(all: &[Sums]) -> String {
     let mut total = [0_i64; SUMS.len()];
     for sums in all {
-        for (total, sum) in total.iter_mut().zip(sums.0) {
-            *total = total.wrapping_mul(1_000_003).wrapping_add(sum);
+        for (total, sum) in total.iter_mut().zip(sums) {
+            *total = total.wrapping_mul(1_000_003).wrapping_add(*sum);
         }
     }
     total.map(|sum| format!("{sum:x}")).join("-")
@@ -518,7 +512,7 @@ mod tests {
     #[test]
     fn the_right_rows_pass_and_each_wrong_column_is_named() {
         let data = quotes(500, 7, Seed(2));
-        let wanted = Sums::of(&data);
+        let wanted = sums_of(&data, 1);
         assert!(verify_table_and_index(&database(&data), &wanted).is_ok());
         for (change, named) in [
             ("DELETE FROM quotes WHERE rowid = 3", "count of rows"),
@@ -544,7 +538,7 @@ mod tests {
 
     #[test]
     fn checksums_tell_databases_and_repetitions_apart() {
-        let sums = |seed, times| Sums::of(&quotes(50, 3, Seed(seed))).times(times);
+        let sums = |seed, times| sums_of(&quotes(50, 3, Seed(seed)), times);
         assert_eq!(checksum(&[sums(1, 2)]), checksum(&[sums(1, 2)]));
         assert_ne!(checksum(&[sums(1, 2)]), checksum(&[sums(1, 1)]));
         assert_ne!(checksum(&[sums(1, 1), sums(2, 1)]), checksum(&[sums(2, 1), sums(1, 1)]));

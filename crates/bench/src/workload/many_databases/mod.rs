@@ -97,7 +97,7 @@ impl Declared for ManyDatabases {
         let session = create(trial, parameters)?;
         let mut measured = Measured::default();
         let before = open_files();
-        let mut counts = Counts::begin_all(trial, &[])?;
+        let mut counts = Counts::of(trial.counter.as_ref(), &[])?;
 
         (trial.phase)("open");
         let clients = session.open_all(clients(trial, parameters, &history), &mut measured)?;
@@ -226,7 +226,7 @@ fn clients(trial: &Trial<'_>, parameters: &Parameters, history: &Sums) -> Vec<Cl
 fn note_counts(counts: Option<Counts>, measured: &mut Measured) -> Result<()> {
     if let Some(mut counts) = counts {
         counts.pause(&[])?;
-        measured.metrics.extend(counts.finish());
+        measured.metrics.extend(counts.metrics);
     }
     Ok(())
 }

@@ -210,7 +210,7 @@ impl PreparedReplay {
         })?;
         *measured = elapsed.times();
         if let Some(counts) = unlocked(shared.counts) {
-            measured.metrics.extend(counts.finish());
+            measured.metrics.extend(counts.metrics);
         }
         set_peak_memory(measured);
         Ok(Totals { times: unlocked(shared.times), summary, seconds: elapsed.seconds })

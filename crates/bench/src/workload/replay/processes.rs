@@ -26,7 +26,6 @@ use crate::drive::messages::{Channel, ChildWorker, follow_parent, read_message};
 use crate::error::{Result, TrialError};
 use crate::locks::{locked, unlocked};
 use crate::measure::{CpuTime, peak_memory_bytes};
-use crate::target::sqlite::Counts;
 use crate::trial::Trial;
 use crate::workload::common::{Stopwatch, add};
 
@@ -245,7 +244,7 @@ fn execute_spec(
     Ok(ProcessReport {
         summary,
         times: unlocked(shared.times),
-        counts: unlocked(shared.counts).map(Counts::finish),
+        counts: unlocked(shared.counts).map(|counts| counts.metrics),
         cpu,
         peak_memory: peak_memory_bytes(),
     })

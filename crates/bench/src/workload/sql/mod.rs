@@ -111,20 +111,28 @@ impl Declared for Sql {
     }
 }
 
-/// Reads the scripts, draws values for them, and records their plans.
+/// Reads the scripts, draws values for them, and prepares a client: mistakes show here and not in the middle of the work.
+fn first_client<'c>(
+    trial: &Trial<'_>,
+    parameters: &Parameters,
+    connection: &'c Connection,
+) -> Result<(Suite, ScriptClient<'c>), TrialError> {
+    let mut suite = Suite::read(parameters)?;
+    suite.resolve(connection)?;
+    let set = suite.set_by_gset();
+    Pools::of(connection, &suite, parameters, &set, trial.seed)?.write(trial.directory)?;
+    let workload = Workload::read(connection, trial.settings, trial.directory, trial.seed, 0)?;
+    Ok((suite, ScriptClient::prepare(connection, workload)?))
+}
+
+/// Prepares the scripts and records the plans of their statements.
 fn prepare(
     trial: &Trial<'_>,
     parameters: &Parameters,
     database: &TrialDatabase,
 ) -> Result<(Suite, Vec<StatementRecord>), TrialError> {
     let connection = sqlite::open(trial, &database.path)?;
-    let mut suite = Suite::read(parameters)?;
-    suite.resolve(&connection)?;
-    let set = suite.set_by_gset();
-    Pools::of(&connection, &suite, parameters, &set, trial.seed)?.write(trial.directory)?;
-    // Mistakes show here and not in the middle of the work.
-    let workload = Workload::read(&connection, trial.settings, trial.directory, trial.seed, 0)?;
-    let mut client = ScriptClient::prepare(&connection, workload)?;
+    let (suite, mut client) = first_client(trial, parameters, &connection)?;
     let records = suite.statements().zip(client.plans()).map(|(statement, plan)| StatementRecord {
         name: statement.name.clone(),
         sql: statement.sql.clone(),

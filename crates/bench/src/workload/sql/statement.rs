@@ -8,7 +8,7 @@ use crate::drive::messages::{PartReport, StatementCounters};
 use crate::error::{TrialError, breaks_constraint, is_invalid};
 use crate::measure::LatencyHistogram;
 
-/// What the columns of a statement are for.
+/// The purposes of the columns of a statement.
 #[derive(Clone, Default)]
 pub(super) struct Columns {
     /// The variable of each column that `\gset` stores.

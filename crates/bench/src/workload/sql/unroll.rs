@@ -8,11 +8,10 @@ use engine::Library;
 use lab::level::{Settings, overlaid};
 use script::{Form, Names, Op, Script, parse};
 
-use super::client::{Executed, ScriptClient, Workload};
-use super::database;
-use super::draw::Pools;
+use super::client::Executed;
 use super::parameters::Parameters;
-use super::suite::{Suite, read_text};
+use super::suite::read_text;
+use super::{database, first_client};
 use crate::drive::worker::Client;
 use crate::error::TrialError;
 use crate::parameters::Parameters as _;
@@ -63,14 +62,9 @@ pub(in crate::workload) fn unroll(
     let settings = Settings::from(settings.map(|(name, level)| (name.to_owned(), level)));
     let trial = Trial::detached(&settings, library, directory);
     let parameters = Parameters::read(&overlaid(&Parameters::defaults(), &settings))?;
-    let mut suite = Suite::read(&parameters)?;
     let database = database::create(&trial, &parameters, directory)?;
     let connection = sqlite::open(&trial, &database.path)?;
-    suite.resolve(&connection)?;
-    let set = suite.set_by_gset();
-    Pools::of(&connection, &suite, &parameters, &set, trial.seed)?.write(directory)?;
-    let workload = Workload::read(&connection, &settings, directory, trial.seed, 0)?;
-    let mut client = ScriptClient::prepare(&connection, workload)?;
+    let (_, mut client) = first_client(&trial, &parameters, &connection)?;
     client.keep_journal();
     let mut changing = 0;
     for _ in 0..transactions.saturating_mul(ATTEMPTS) {
