@@ -139,6 +139,7 @@ pub(crate) fn in_situation(name: &str, error: CrashError) -> CrashError {
         CrashError::Workload(reason) => {
             CrashError::Workload(format!("{reason}, in the situation {name}"))
         }
+        CrashError::NotMeasured(why) => CrashError::NotMeasured(format!("situation {name}: {why}")),
         other => other,
     }
 }

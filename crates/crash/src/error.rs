@@ -31,6 +31,9 @@ pub enum CrashError {
     /// That process ended by itself, or wrote something unexpected.
     #[error("{0}")]
     Writer(String),
+    /// The engine refuses the settings, so that they cannot be measured.
+    #[error("{0}")]
+    NotMeasured(String),
     /// Something that a test needs cannot be had, a test does not do what it should, or there is no such schedule.
     #[error("{0}")]
     Failed(String),

@@ -34,6 +34,7 @@ mod situations;
 mod states;
 mod survey;
 pub mod syncs;
+mod threads;
 mod trace;
 mod witness;
 
@@ -50,7 +51,7 @@ pub use matrix::{Cell, FEWEST, Matrix, Plan, Progress, ScriptSummary, measure};
 pub use model::{LYING_WINDOW, Model, SyncRule};
 pub use named::UnknownValue;
 pub use rare::{MarkedAction, RareEvent, RareEvents, touched};
-pub use record::{Commit, NotMeasured, Performed, Recording};
+pub use record::{Commit, Performed, Recording};
 pub use script::{Action, Execution, Script};
 pub use settings::{CrashSettings, JournalMode, LockingMode, Synchronous};
 pub use states::{Candidate, Source, Visited, minimise, prefix_files, visit};

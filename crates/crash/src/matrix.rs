@@ -13,12 +13,13 @@ use crate::initial::InitialDatabases;
 use crate::judge::Judge;
 use crate::model::Model;
 use crate::rare::RareEvent;
-use crate::record::{NotMeasured, Performed, Recording};
+use crate::record::{Performed, Recording};
 use crate::script::Script;
 use crate::settings::CrashSettings;
 use crate::situations::Situation;
 use crate::states::{Visited, visit};
 use crate::survey::{Findings, Survey};
+use crate::threads::in_threads;
 use engine::Source;
 use lab::seed::Seed;
 use lab::tier::{Counts, Loss, ModelSafety, OnOccasion, Promise, UnderSettings};
@@ -167,31 +168,10 @@ pub struct Progress {
 /// The engine cannot be loaded; the script is wrong; a defect of this crate.
 pub fn measure(plan: &Plan, progress: &Progress) -> Result<Matrix> {
     let begin = Instant::now();
-    let tasks = tasks(plan);
-    let next = AtomicUsize::new(0);
-    let worker = || -> Result<Vec<Done>> {
-        let mut harness = Harness::new(&plan.engine)?.isolated(plan.isolation.clone());
-        let mut done = Vec::new();
-        while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if progress.stop.load(Ordering::Relaxed) {
-                break;
-            }
-            let result = run(plan, task, &mut harness, progress);
-            // A worker that fails ends the others too.
-            done.push(result.inspect_err(|_| progress.stop.store(true, Ordering::Relaxed))?);
-        }
-        Ok(done)
-    };
-    let threads = plan.threads.clamp(1, tasks.len().max(1));
-    let results: Vec<_> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
-        workers.into_iter().map(|worker| worker.join()).collect()
-    });
-    let mut done = Vec::new();
-    for result in results {
-        done.extend(result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-    }
-    done.sort_by_key(|done| done.task);
+    let start = || Ok(Harness::new(&plan.engine)?.isolated(plan.isolation.clone()));
+    let done = in_threads(plan.threads, &tasks(plan), &progress.stop, start, |harness, task| {
+        run(plan, task, harness, progress)
+    })?;
     Ok(Matrix {
         stopped: progress.stop.load(Ordering::Relaxed),
         images: done.iter().flat_map(|done| &done.cells).map(Cell::images).sum(),
@@ -314,7 +294,6 @@ impl Cell {
 
 /// A variant under some models.
 struct Task {
-    number: usize,
     variant: CrashSettings,
     models: Vec<Model>,
 }
@@ -325,14 +304,13 @@ fn tasks(plan: &Plan) -> Vec<Task> {
     let mut tasks = Vec::new();
     for variant in &plan.variants {
         for models in plan.models.chunks(together.max(1)) {
-            tasks.push(Task { number: tasks.len(), variant: *variant, models: models.to_vec() });
+            tasks.push(Task { variant: *variant, models: models.to_vec() });
         }
     }
     tasks
 }
 
 struct Done {
-    task: usize,
     cells: Vec<Cell>,
     recoveries: u64,
     largest: usize,
@@ -361,66 +339,51 @@ struct Recordings {
 
 impl Recordings {
     /// Returns one of them, recorded by now; `None` past the last.
-    fn get(
-        &mut self,
-        number: usize,
-        harness: &mut Harness,
-    ) -> Result<Result<Option<&Recorded>, NotMeasured>> {
+    fn get(&mut self, number: usize, harness: &mut Harness) -> Result<Option<&Recorded>> {
         while self.all.len() <= number {
-            let Some(situation) = self.waiting.pop() else { return Ok(Ok(None)) };
+            let Some(situation) = self.waiting.pop() else { return Ok(None) };
             let seed = self.all[0].seed.child(situation.name);
             let made = Recording::make(harness, &situation.settings, &situation.script, None, seed);
-            match made.map_err(|error| in_situation(situation.name, error))? {
-                Ok(recording) => self.all.push(Recorded {
-                    recording,
-                    situation: Some(situation.name),
-                    images: situation.images_of(self.all[0].images),
-                    is_large: situation.is_large,
-                    seed,
-                }),
-                Err(NotMeasured(why)) => {
-                    return Ok(Err(NotMeasured(format!("situation {}: {why}", situation.name))));
-                }
-            }
+            self.all.push(Recorded {
+                recording: made.map_err(|error| in_situation(situation.name, error))?,
+                situation: Some(situation.name),
+                images: situation.images_of(self.all[0].images),
+                is_large: situation.is_large,
+                seed,
+            });
         }
-        Ok(Ok(self.all.get(number)))
+        Ok(self.all.get(number))
     }
 }
 
 /// Records the workload of a plan.
-fn record(
-    plan: &Plan,
-    settings: &CrashSettings,
-    harness: &mut Harness,
-) -> Result<Result<Recordings, NotMeasured>> {
+fn record(plan: &Plan, settings: &CrashSettings, harness: &mut Harness) -> Result<Recordings> {
     let seed = plan.seed.child(&settings.to_string());
     let script = match &plan.script {
         Some(script) => Cow::Borrowed(script),
         None => Cow::Owned(Script::built_in(settings)),
     };
-    let made = Recording::make(harness, settings, &script, plan.initial.as_ref(), seed);
-    let recording = match made? {
-        Ok(recording) => recording,
-        Err(refused) => return Ok(Err(refused)),
-    };
+    let recording = Recording::make(harness, settings, &script, plan.initial.as_ref(), seed)?;
     let images = plan.images_of(&recording);
     let all = vec![Recorded { recording, situation: None, images, is_large: false, seed }];
     let is_built_in = plan.script.is_none() && plan.initial.is_none();
     let mut waiting = if is_built_in { Situation::of(settings) } else { Vec::new() };
     waiting.reverse();
-    Ok(Ok(Recordings { all, waiting }))
+    Ok(Recordings { all, waiting })
 }
 
 fn run(plan: &Plan, task: &Task, harness: &mut Harness, progress: &Progress) -> Result<Done> {
     let settings = &task.variant;
-    let recorded = record(plan, settings, harness);
-    let mut recorded =
-        if plan.script.is_some() { recorded? } else { recorded.map_err(as_damage)? };
+    let mut recorded = match record(plan, settings, harness) {
+        Ok(recorded) => Ok(recorded),
+        Err(CrashError::NotMeasured(why)) => Err(why),
+        Err(error) => return Err(if plan.script.is_some() { error } else { as_damage(error) }),
+    };
     let mut judge = Judge::new(harness);
     let mut cells = Vec::new();
     for model in &task.models {
         let cell = match &mut recorded {
-            Err(NotMeasured(why)) => Cell::not_measured(settings, &[], *model, why),
+            Err(why) => Cell::not_measured(settings, &[], *model, why),
             Ok(recorded) => {
                 let in_force = judged_by(&recorded.all[0].recording.spans, settings);
                 let cell = Cell::not_measured(settings, &in_force, *model, "stopped");
@@ -438,7 +401,6 @@ fn run(plan: &Plan, task: &Task, harness: &mut Harness, progress: &Progress) -> 
     }
     let recording = recorded.as_ref().ok().map(|recorded| &recorded.all[0].recording);
     Ok(Done {
-        task: task.number,
         cells,
         recoveries: judge.recoveries,
         own: recording.map(|recording| ScriptSummary {
@@ -469,14 +431,15 @@ fn measure_cell(
     let (mut counts, mut witnesses) = (None::<ImageCounts>, Witnesses::new());
     let is_assumed = cell.model.is_within_assumptions();
     for number in 0.. {
-        let recorded = match recordings.get(number, judge.harness())? {
+        let recorded = match recordings.get(number, judge.harness()) {
             Ok(Some(recorded)) if !is_assumed && recorded.is_large => continue,
             Ok(Some(recorded)) => recorded,
             Ok(None) => break,
-            Err(NotMeasured(why)) => {
+            Err(CrashError::NotMeasured(why)) => {
                 let Cell { variant, in_force, model, .. } = &cell;
                 return Ok(Some(Cell::not_measured(variant, in_force, *model, &why)));
             }
+            Err(error) => return Err(error),
         };
         let Some((own, shown)) = survey(plan, &cell, recorded, judge, progress)? else {
             return Ok(None);

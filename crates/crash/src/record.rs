@@ -69,30 +69,23 @@ pub struct Performed {
     pub differing: usize,
 }
 
-/// Why settings cannot be measured.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotMeasured(pub String);
-
 impl Recording {
     /// Runs `script` under these settings and records it, on top of the initial databases.
     ///
     /// # Errors
-    /// Fails if a statement of the user's script fails, if the script commits nothing, or if the engine
-    /// reports an error. Settings that the engine refuses are returned as the inner `Err`.
+    /// Fails if a statement of the user's script fails, if the script commits nothing, if the engine
+    /// reports an error or refuses the settings.
     pub fn make(
         harness: &mut Harness,
         settings: &CrashSettings,
         script: &Script,
         initial: Option<&InitialDatabases>,
         seed: Seed,
-    ) -> Result<Result<Recording, NotMeasured>> {
+    ) -> Result<Recording> {
         harness.reset(seed.0)?;
         harness.load(initial.map(InitialDatabases::files).unwrap_or_default());
         harness.set_powersafe_overwrite(settings.powersafe_overwrite);
-        let mut connection = match open(harness, settings)? {
-            Ok(connection) => connection,
-            Err(reason) => return Ok(Err(reason)),
-        };
+        let mut connection = open(harness, settings, MAIN)?;
         let mut others = BTreeMap::new();
         let mut recorder = Recorder { initial, ..Recorder::default() };
         recorder.note(harness, &connection, None)?;
@@ -109,10 +102,7 @@ impl Recording {
                             .kill(std::mem::take(&mut others).into_values().chain([connection]))?,
                         _ => connection.close()?,
                     }
-                    connection = match open(harness, settings)? {
-                        Ok(connection) => connection,
-                        Err(reason) => return Ok(Err(reason)),
-                    };
+                    connection = open(harness, settings, MAIN)?;
                 }
                 Action::Other { who, sql } => {
                     act(harness, settings, &mut others, (*who, sql.as_deref()))?;
@@ -136,7 +126,7 @@ impl Recording {
         if let (Some(path), None) = (&script.path, initial) {
             check_sound(harness, &recording.databases, path)?;
         }
-        Ok(Ok(recording))
+        Ok(recording)
     }
 
     /// Returns the latest commit with the same contents as commit `number`, among the commits that a crash
@@ -197,7 +187,7 @@ fn act(
     };
     let other = match others.remove(&who) {
         Some(other) => other,
-        None => accepted(open(harness, settings)?)?,
+        None => open(harness, settings, MAIN).map_err(accepted)?,
     };
     other.execute(sql).map_err(|error| of_workload(&format!("connection {who}: {sql}"), error))?;
     others.insert(who, other);
@@ -206,26 +196,24 @@ fn act(
 
 /// Copies the database over another one, which is opened with the same settings.
 fn back_up(harness: &Harness, settings: &CrashSettings, connection: &Connection) -> Result<()> {
-    let copy = accepted(open_as(harness, settings, COPY)?)?;
+    let copy = open(harness, settings, COPY).map_err(accepted)?;
     connection.copy_by_pages(&copy).map_err(|error| of_workload("a backup", error))?;
     Ok(copy.close()?)
 }
 
-/// Returns a connection with settings that the first one has as well.
-fn accepted(opened: Result<Connection, NotMeasured>) -> Result<Connection> {
-    opened.map_err(|NotMeasured(why)| CrashError::Workload(why))
+/// The first connection has the same settings: it is not because of them that they are refused.
+fn accepted(error: CrashError) -> CrashError {
+    match error {
+        CrashError::NotMeasured(why) => CrashError::Workload(why),
+        other => other,
+    }
 }
 
-/// Opens the database under these settings, or returns the setting that the engine refuses.
-fn open(harness: &Harness, settings: &CrashSettings) -> Result<Result<Connection, NotMeasured>> {
-    open_as(harness, settings, MAIN)
-}
-
-fn open_as(
-    harness: &Harness,
-    settings: &CrashSettings,
-    name: &str,
-) -> Result<Result<Connection, NotMeasured>> {
+/// Opens a database under these settings.
+///
+/// # Errors
+/// [`CrashError::NotMeasured`] with the setting that the engine refuses.
+fn open(harness: &Harness, settings: &CrashSettings, name: &str) -> Result<Connection> {
     let is_new = harness.size(name) == 0;
     let connection = harness.open(name)?;
     // Exclusive locking comes before the journal mode: a write-ahead log then needs no shared memory.
@@ -244,10 +232,10 @@ fn open_as(
         let actual = pragma::read(&connection, name)?;
         if actual != *value {
             let reason = format!("the engine reports {actual} after PRAGMA {name} = {value}");
-            return Ok(Err(NotMeasured(reason)));
+            return Err(CrashError::NotMeasured(reason));
         }
     }
-    Ok(Ok(connection))
+    Ok(connection)
 }
 
 /// State of the databases while they are recorded.

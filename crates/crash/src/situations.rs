@@ -115,7 +115,7 @@ mod tests {
                 );
                 let recording =
                     made.unwrap_or_else(|error| panic!("{mode} {}: {error}", situation.name));
-                let commits = recording.unwrap().commits.len();
+                let commits = recording.commits.len();
                 assert!(commits >= 5, "{mode} {}: {commits}", situation.name);
                 names.push(situation.name);
             }

@@ -46,16 +46,17 @@ impl<'a> Local<'a> {
             driver: driver.clone(),
             run: run.to_owned(),
             engines: engines.to_vec(),
-            servers: Servers::installed(),
+            servers: Servers::default(),
             folder: None,
             cancelled,
             work: HashMap::new(),
         }
     }
 
-    /// Returns the same with these PostgreSQL servers.
-    pub fn with_servers(self, servers: Servers) -> Local<'a> {
-        Local { servers, ..self }
+    /// Returns the same with a PostgreSQL server at this connection URI in place of private ones, where there is one.
+    pub fn with_postgres(mut self, uri: Option<&str>) -> Local<'a> {
+        self.servers.given = uri.map(str::to_owned);
+        self
     }
 
     /// Returns the same with artifacts kept in the folder of a run.

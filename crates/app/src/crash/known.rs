@@ -12,7 +12,7 @@ use lab::plan::{Request, ad_hoc, plan_alone, settings_that_decide, tier_sets, ti
 use lab::record::EngineRecord;
 use lab::tier::{self, EngineIdentity, Findings, TierSet, TierTable};
 use lab::trial::{Measured, Outcome};
-use runner::{End, RunFolder, Servers, tiers};
+use runner::{End, RunFolder, tiers};
 
 use super::plan::{TRIAL_LIMIT_S, memory};
 use crate::engine::{self as engines, BUILT_IN};
@@ -49,7 +49,7 @@ pub fn write_known(
     let parent = tempfile::tempdir().map_err(Error::unusable)?;
     let environment = runner::survey(&plan, engines.clone(), 0.0, &interrupted, || {})?;
     let folder = RunFolder::create(&parent.path().join("run"), &plan, &environment)?;
-    let end = carry_out(&folder, &driver, Servers::installed(), &interrupted, ui)?;
+    let end = carry_out(&folder, &driver, None, &interrupted, ui)?;
     if end == End::Finished {
         let table = table(&folder, &engines, &sets, defaults, ui)?;
         files::write(file, |out| tiers::write(&table, out))?;

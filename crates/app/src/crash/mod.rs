@@ -13,7 +13,7 @@ use ::engine::Library;
 use crash::schedule::{Schedule, ScheduleRunner};
 use crash::{CrashError, JournalMode, LockingMode, Model, Synchronous};
 use lab::analysis::TrialCounts;
-use runner::{RunFolder, Servers};
+use runner::RunFolder;
 use tuning::Analysis;
 
 use self::current::put_current_first;
@@ -137,7 +137,7 @@ pub fn crash(request: &CrashRequest, ui: &dyn Interface) -> Result<Concluded> {
     trust::note(&plan, &environment, ui);
     let folder = RunFolder::create(&path, &plan, &environment)?;
     tell!(ui, "record: {}", path.display());
-    let end = carry_out(&folder, &driver, Servers::installed(), &interrupted, ui)?;
+    let end = carry_out(&folder, &driver, None, &interrupted, ui)?;
     let concluded = conclude(&path, end)?;
     check_any_measured(&concluded.analysis)?;
     Ok(concluded)

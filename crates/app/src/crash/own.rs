@@ -58,9 +58,12 @@ impl OwnScript<'_> {
             let settings = CrashSettings::new(journal_mode, synchronous);
             let initial = initial.as_ref();
             let recorded = Recording::make(&mut harness, &settings, &script, initial, plan.seed);
-            if let Ok(recording) = recorded.map_err(failed)? {
-                note(self.files, &recording, &settings, ui);
-                break;
+            match recorded {
+                Err(CrashError::NotMeasured(_)) => {}
+                recorded => {
+                    note(self.files, &recorded.map_err(failed)?, &settings, ui);
+                    break;
+                }
             }
         }
         Ok(())

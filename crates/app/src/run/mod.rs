@@ -18,7 +18,7 @@ use lab::record::{EngineRecord, EnvironmentFile, RunPlan};
 use lab::seed::Seed;
 use lab::stats::detectable_difference;
 use lab::tuning_plan::TuningPlan;
-use runner::{Driver, End, Local, RunError, RunFolder, Servers};
+use runner::{Driver, End, Local, RunError, RunFolder};
 
 pub(crate) use self::conclusion::TUNED_EXPERIMENT;
 use self::conclusion::check_measured;
@@ -261,7 +261,7 @@ fn finish(
     ui: &dyn Interface,
 ) -> Result<Concluded> {
     let plan = folder.plan()?;
-    let end = carry_out(folder, driver, servers(postgres), interrupted, ui);
+    let end = carry_out(folder, driver, postgres, interrupted, ui);
     tidy_server(postgres, &plan, ui);
     conclude(&folder.path, end?)
 }
@@ -279,13 +279,13 @@ fn remove_unmeasured(folder: &Path, is_brief: bool, ui: &dyn Interface) {
 pub(crate) fn carry_out(
     folder: &RunFolder,
     driver: &Driver,
-    servers: Servers,
+    postgres: Option<&str>,
     interrupted: &AtomicBool,
     ui: &dyn Interface,
 ) -> Result<End> {
     let plan = folder.plan()?;
     let mut executor = Local::new(driver, &plan.id, &folder.environment()?.engines, interrupted)
-        .with_servers(servers)
+        .with_postgres(postgres)
         .keeping_artifacts_in(&folder.path);
     let watched = Watched::of(&plan);
     let mut display = ui.show_run();
@@ -340,11 +340,6 @@ fn check_server(plan: &RunPlan, given: bool) -> Result<()> {
     })
 }
 
-/// Returns where trials that drive PostgreSQL find a server.
-fn servers(postgres: Option<&str>) -> Servers {
-    postgres.map_or_else(Servers::installed, |uri| Servers::given(uri.to_owned()))
-}
-
 /// Removes what trials left on the user's server: those that were killed, at Ctrl-C or at their limit, could not do it.
 fn tidy_server(postgres: Option<&str>, plan: &RunPlan, ui: &dyn Interface) {
     let Some(address) = postgres.filter(|_| plan.drives_postgres()) else { return };
@@ -382,7 +377,7 @@ fn begin(
     tiers::add_known(&mut plan, &engines);
     exclude_unsafe(&mut plan)?;
     let mut executor = Local::new(driver, &plan.id, &engines, interrupted)
-        .with_servers(servers(request.postgres.as_deref()));
+        .with_postgres(request.postgres.as_deref());
     if !preflight::check_shared_memory(&planned, &plan, &mut executor, &catalogue)? {
         return Ok(None);
     }

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use runner::{Removal, RunFolder};
+use runner::RunFolder;
 
 pub use self::read::{of_notes, read};
 pub use self::tables::{Read, is_export_database};
@@ -50,11 +50,11 @@ impl Kept {
         })
     }
 
-    /// Removes the run, unless its folder contains other files too.
+    /// Removes the run, unless its folder contains other files too: the answer is the name of one.
     ///
     /// # Errors
     /// The run is in use, or cannot be removed.
-    pub fn remove(&self) -> Result<Removal> {
+    pub fn remove(&self) -> Result<Option<String>> {
         Ok(RunFolder::open(&self.folder)?.remove(&WRITTEN)?)
     }
 }

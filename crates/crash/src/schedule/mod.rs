@@ -20,13 +20,14 @@ pub use runner::{ScheduleResult, ScheduleRunner};
 pub use scenario::{Action, Files, RARE, SCENARIOS, Scenario, Who, scenario};
 
 use crate::error::Result;
+use crate::threads::in_threads;
 use engine::Library;
 use lab::seed::Seed;
 use plan::SampledPlaces;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The most findings of a scenario that are kept: one is enough to prove it.
 const KEPT: usize = 3;
@@ -103,28 +104,12 @@ pub fn explore_all(
 ) -> Result<Vec<ScenarioResult>> {
     let work: Vec<_> =
         all().filter(|(scenario, journal_mode)| wanted(scenario, journal_mode)).collect();
-    let next = AtomicUsize::new(0);
-    let explorer = || -> Result<Vec<(usize, ScenarioResult)>> {
-        let mut runner = ScheduleRunner::new(library, folder)?;
-        let mut done = Vec::new();
-        while !stop.load(Ordering::Relaxed) {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some((scenario, journal_mode)) = work.get(number) else { break };
-            let explored = explore(&mut runner, scenario, journal_mode, extent, stop)?;
-            progress(&explored);
-            done.push((number, explored));
-        }
-        Ok(done)
-    };
-    let done: Result<Vec<_>> = std::thread::scope(|scope| {
-        let threads = 0..extent.threads.max(1);
-        let threads: Vec<_> = threads.map(|_| scope.spawn(explorer)).collect();
-        let ended = threads.into_iter().map(|thread| thread.join());
-        ended.map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    });
-    let mut done = done?.concat();
-    done.sort_by_key(|(number, _)| *number);
-    Ok(done.into_iter().map(|(_, explored)| explored).collect())
+    let start = || ScheduleRunner::new(library, folder);
+    in_threads(extent.threads, &work, stop, start, |runner, (scenario, journal_mode)| {
+        let explored = explore(runner, scenario, journal_mode, extent, stop)?;
+        progress(&explored);
+        Ok(explored)
+    })
 }
 
 /// Runs every schedule of a scenario, or a seeded sample if there are too many.

@@ -239,7 +239,6 @@ fn recorded(text: &str) -> Result<Recording, CrashError> {
     let script = Script::parse(&bench.library, Path::new("my.sql"), text)?;
     let variant = variant(JournalMode::Wal, Synchronous::Full);
     Recording::make(&mut bench, &variant, &script, None, Seed(1))
-        .map(|made| made.expect("measurable"))
 }
 
 #[test]
@@ -294,9 +293,8 @@ fn every_commit_of_the_workload_leaves_another_content() {
     for journal_mode in JournalMode::ALL {
         let variant = variant(*journal_mode, Synchronous::Full);
         let script = Script::built_in(&variant);
-        let recording = Recording::make(&mut bench, &variant, &script, None, Seed(1))
-            .expect("records")
-            .expect("measurable");
+        let recording =
+            Recording::make(&mut bench, &variant, &script, None, Seed(1)).expect("records");
         assert!(recording.commits.len() > 25, "{variant}");
         assert_eq!(recording.databases, ["main.db", "aux.db"]);
         for (number, commit) in recording.commits.iter().enumerate() {

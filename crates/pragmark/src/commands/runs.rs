@@ -7,7 +7,6 @@ use app::report::analyse;
 use app::runs::{Kept, list as find, no_run};
 use app::{Error, Interface, Result};
 use lab::metric::Unit;
-use runner::Removal;
 use tuning::Analysis;
 
 use crate::exit::Exit;
@@ -101,8 +100,8 @@ fn remove_all(runs: Vec<Kept>) -> Result<Exit> {
     for run in runs {
         let folder = run.folder.display();
         match run.remove() {
-            Ok(Removal::Removed) => removed.push(run),
-            Ok(Removal::HasOther(name)) => {
+            Ok(None) => removed.push(run),
+            Ok(Some(name)) => {
                 tell!("kept {folder}: it contains {name}, which is not part of a run");
             }
             Err(error) => {

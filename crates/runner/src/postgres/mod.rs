@@ -19,21 +19,15 @@ use crate::error::RunError;
 use crate::machine::find_program;
 
 /// The servers of a run, which end with this value.
-#[derive(Debug)]
-pub struct Servers {
-    source: Source,
+#[derive(Debug, Default)]
+pub(crate) struct Servers {
+    /// The connection URI of a server of the user's, which is neither started nor stopped; otherwise there are private
+    /// clusters of the PostgreSQL that is installed here.
+    pub(crate) given: Option<String>,
     clusters: HashMap<PathBuf, Cluster>,
     /// By directory: why no server can be started there. To find out again may take a minute for each
     /// trial.
     refusals: HashMap<PathBuf, Outcome>,
-}
-
-#[derive(Debug)]
-enum Source {
-    /// Private clusters of the installed PostgreSQL.
-    Installed,
-    /// A server of the user's.
-    Given(String),
 }
 
 /// Why a server is not available.
@@ -88,20 +82,6 @@ impl ServerError {
 }
 
 impl Servers {
-    /// Private clusters of the PostgreSQL that is installed here.
-    pub fn installed() -> Servers {
-        Servers::from(Source::Installed)
-    }
-
-    /// Returns the server at this connection URI, which is neither started nor stopped.
-    pub fn given(uri: String) -> Servers {
-        Servers::from(Source::Given(uri))
-    }
-
-    fn from(source: Source) -> Servers {
-        Servers { source, clusters: HashMap::new(), refusals: HashMap::new() }
-    }
-
     /// Gives a trial in `directory` its server, where its target is one.
     ///
     /// # Errors
@@ -113,23 +93,16 @@ impl Servers {
         run: &str,
         cancelled: &AtomicBool,
     ) -> Result<(), Option<Outcome>> {
-        if target::is_postgres(&spec.settings) {
-            spec.postgres = Some(self.address(directory, run, cancelled)?);
+        if !target::is_postgres(&spec.settings) {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// As [`Servers::uri`], unless an earlier attempt showed that no server can be started.
-    fn address(
-        &mut self,
-        directory: &Path,
-        run: &str,
-        cancelled: &AtomicBool,
-    ) -> Result<String, Option<Outcome>> {
+        // An earlier attempt showed that no server can be started.
         if let Some(refusal) = self.refusals.get(directory) {
             return Err(Some(refusal.clone()));
         }
-        self.uri(directory, run, cancelled).map_err(|error| self.refused(directory, &error))
+        let uri = self.uri(directory, run, cancelled);
+        spec.postgres = Some(uri.map_err(|error| self.refused(directory, &error))?);
+        Ok(())
     }
 
     /// Returns the outcome for this reason, which is remembered where a program will fail again.
@@ -150,7 +123,7 @@ impl Servers {
         run: &str,
         cancelled: &AtomicBool,
     ) -> Result<String, ServerError> {
-        if let Source::Given(uri) = &self.source {
+        if let Some(uri) = &self.given {
             return Ok(uri.clone());
         }
         if let Some(cluster) = self.clusters.get(directory)
@@ -182,7 +155,7 @@ impl Servers {
     }
 
     /// Stops and removes every private cluster.
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.clusters.clear();
     }
 }

@@ -42,7 +42,7 @@ fn socket(uri: &str) -> PathBuf {
 #[test]
 fn one_server_serves_a_directory_and_nothing_is_left_of_it() {
     let directory = open_directory();
-    let mut servers = Servers::installed();
+    let mut servers = Servers::default();
     let Some(uri) = started(&mut servers, directory.path()) else { return };
     assert_eq!(started(&mut servers, directory.path()).unwrap(), uri);
     let socket = socket(&uri);
@@ -56,7 +56,7 @@ fn one_server_serves_a_directory_and_nothing_is_left_of_it() {
 #[test]
 fn a_server_that_died_is_told_with_its_last_words_and_replaced() {
     let directory = open_directory();
-    let mut servers = Servers::installed();
+    let mut servers = Servers::default();
     let Some(uri) = started(&mut servers, directory.path()) else { return };
     let home = servers.clusters[directory.path()].home();
     let pid = std::fs::read_to_string(home.join("postmaster.pid")).unwrap();
@@ -84,7 +84,7 @@ fn a_server_that_died_is_told_with_its_last_words_and_replaced() {
 fn a_run_that_was_stopped_starts_no_server() {
     let directory = open_directory();
     let stopped = AtomicBool::new(true);
-    let error = Servers::installed().uri(directory.path(), "test", &stopped);
+    let error = Servers::default().uri(directory.path(), "test", &stopped);
     match error.unwrap_err() {
         ServerError::Cancelled => {}
         other => assert!(matches!(other.outcome(), Some(Outcome::Skipped { .. }))),
@@ -94,7 +94,8 @@ fn a_run_that_was_stopped_starts_no_server() {
 
 #[test]
 fn a_server_of_the_users_is_passed_on_as_it_was_given() {
-    let mut servers = Servers::given("postgresql://host/db".to_owned());
+    let mut servers =
+        Servers { given: Some("postgresql://host/db".to_owned()), ..Servers::default() };
     let uri = servers.uri(Path::new("/nowhere"), "test", &NEVER).unwrap();
     assert_eq!(uri, "postgresql://host/db");
     let failed = Outcome::failed("refused");
@@ -140,7 +141,7 @@ fn a_server_that_ends_at_once_is_not_waited_for_and_leaves_nothing() {
 
 #[test]
 fn what_a_program_refused_is_remembered_for_the_directory() {
-    let mut servers = Servers::installed();
+    let mut servers = Servers::default();
     let [refused, other] = ["/refused", "/other"].map(Path::new);
     let error = ServerError::Program {
         program: "postgres",
@@ -148,7 +149,9 @@ fn what_a_program_refused_is_remembered_for_the_directory() {
         said: "no such setting".to_owned(),
     };
     let outcome = servers.refused(refused, &error).unwrap();
-    let again = servers.address(refused, "test", &NEVER).unwrap_err();
+    let settings = [("target".to_owned(), "postgres".into())].into();
+    let mut spec = TrialSpec { settings, ..TrialSpec::default() };
+    let again = servers.provide(&mut spec, refused, "test", &NEVER).unwrap_err();
     assert_eq!(again, Some(outcome));
     assert_eq!(servers.refused(other, &ServerError::Cancelled), None);
     assert!(!servers.refusals.contains_key(other));

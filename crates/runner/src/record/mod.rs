@@ -300,23 +300,15 @@ fn length_of_whole_lines(file: &mut File) -> std::io::Result<u64> {
     Ok(0)
 }
 
-/// How an attempt to remove a run ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Removal {
-    /// The folder is gone.
-    Removed,
-    /// The folder contains this file, which does not belong to a run; nothing was removed.
-    HasOther(String),
-}
-
 impl RunFolder {
-    /// Removes the folder, unless it contains anything but a record, artifacts and files with the names in `written`.
+    /// Removes the folder, unless it contains anything but a record, artifacts and files with the names in `written`: the
+    /// answer is the name of such a file, and nothing was removed then.
     ///
     /// # Errors
     /// When another process works on the run, or a file cannot be removed. The plan goes last.
-    pub fn remove(&self, written: &[&str]) -> Result<Removal> {
+    pub fn remove(&self, written: &[&str]) -> Result<Option<String>> {
         if let Some(name) = self.other(written)? {
-            return Ok(Removal::HasOther(name.to_string_lossy().into_owned()));
+            return Ok(Some(name.to_string_lossy().into_owned()));
         }
         let record = open_to_write(&self.path.join(OUTCOMES))?;
         if !locked(&record) {
@@ -333,7 +325,7 @@ impl RunFolder {
             }
         }
         fs::remove_dir(&self.path).context("remove", &self.path)?;
-        Ok(Removal::Removed)
+        Ok(None)
     }
 
     /// Returns an entry of the folder that does not belong to a run.

@@ -9,7 +9,7 @@ use pragmark_crash::{CrashSettings, JournalMode, Model, Synchronous, Witness};
 fn recorded(text: &str, variant: &CrashSettings) -> pragmark_crash::Recording {
     let mut harness = pragmark_crash::Harness::new(&Source::Embedded).unwrap();
     let made = pragmark_crash::Recording::make(&mut harness, variant, &script(text), None, Seed(1));
-    made.unwrap().unwrap()
+    made.unwrap()
 }
 
 #[test]
