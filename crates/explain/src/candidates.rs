@@ -49,6 +49,16 @@ impl Candidate {
         format!("{}({terms}){}", crate::schema::name(&self.table), condition.collect::<String>())
     }
 
+    /// Returns the names of its columns, up to the first expression.
+    pub fn columns(&self, schema: &Schema) -> Vec<String> {
+        let table = schema.table(&self.table);
+        let name = |part: &Part| match part.of {
+            PartOf::Column(number) => Some(table?.columns[number].name.clone()),
+            PartOf::Expression(_) => None,
+        };
+        self.parts.iter().map_while(name).collect()
+    }
+
     /// Returns whether both are of the same rows and terms.
     pub(crate) fn is_same(&self, other: &Candidate) -> bool {
         self.table == other.table && self.parts == other.parts && self.condition == other.condition

@@ -72,17 +72,26 @@ pub(crate) struct Explained {
     faults: Vec<Fault>,
 }
 
+/// Statements that were explained.
+pub struct Explanation {
+    /// The explanation.
+    pub document: Document,
+    /// The advised indexes that have all rows: their tables, and their columns up to the first expression.
+    pub indexes: Vec<(String, Vec<String>)>,
+}
+
 /// Explains statements. The advice is for all of them together. A comparison has plans side by side instead of advice.
 ///
 /// # Errors
 /// The database or the trace cannot be used, a statement is invalid, or a parameter has no value.
-pub fn explain(request: &ExplainRequest, ui: &dyn Interface) -> Result<Document, Error> {
+pub fn explain(request: &ExplainRequest, ui: &dyn Interface) -> Result<Explanation, Error> {
     let folder = work_folder(&request.directory)?;
     let copy = folder.path.join("copy.db");
     let (statements, mut left_out) = planned(statements(request, &copy)?)?;
     let is_recording = matches!(request.what, What::Trace(_, None));
     if request.databases.len() > 1 || !request.vary.is_empty() {
-        return sides::compared(request, &copy, (statements, left_out), is_recording, ui);
+        let sides = sides::compared(request, &copy, (statements, left_out), is_recording, ui);
+        return Ok(Explanation { document: sides?, indexes: Vec::new() });
     }
     let subject = Subject::open(&copy, &request.extensions).map_err(of_engine)?;
     let (mut all, failed) = observe_each(&subject, statements, &request.values, is_recording)?;
@@ -92,7 +101,12 @@ pub fn explain(request: &ExplainRequest, ui: &dyn Interface) -> Result<Document,
     for it in &mut all {
         it.faults = faults(&subject, &it.query, &it.observation, &advice).map_err(of_engine)?;
     }
-    Ok(document::document(&title(request), &all, &advice))
+    let whole = advice.made.iter().filter(|made| made.index.condition.is_none());
+    let indexes = whole.map(|made| (made.index.table.clone(), made.index.columns(&subject.schema)));
+    Ok(Explanation {
+        document: document::document(&title(request), &all, &advice),
+        indexes: indexes.collect(),
+    })
 }
 
 /// The first words of statements without a plan (<https://sqlite.org/lang.html>); a text without a statement has none.

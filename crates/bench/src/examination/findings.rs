@@ -50,13 +50,14 @@ fn file(examination: &Examination) -> Vec<Finding> {
         what: format!("pages have {page_bytes} bytes; SQLite's default is {USUAL_PAGE}"),
         remedy: format!("PRAGMA page_size = {USUAL_PAGE}; VACUUM; (not in WAL mode)"),
         experiment: Some("settings-page-size"),
+        ..Finding::default()
     });
     let share = *free_pages as f64 / (*pages).max(1) as f64;
     let free = (share >= MUCH_FREE && *free_pages >= LARGE).then(|| Finding {
         subject: "free pages".to_owned(),
         what: format!("{free_pages} of {pages} pages hold nothing; new rows will use them"),
         remedy: "VACUUM; (if the file should be smaller)".to_owned(),
-        experiment: None,
+        ..Finding::default()
     });
     small.into_iter().chain(free).collect()
 }
@@ -69,7 +70,7 @@ fn fragmented(space: &[Space]) -> Option<Finding> {
         subject: "fragmentation".to_owned(),
         what: each.join("; "),
         remedy: "VACUUM; (writes every table and index in order and fills its pages)".to_owned(),
-        experiment: None,
+        ..Finding::default()
     })
 }
 
@@ -103,7 +104,7 @@ fn statistics(
         subject: subject.to_owned(),
         what,
         remedy: "ANALYZE;".to_owned(),
-        experiment: None,
+        ..Finding::default()
     };
     let Some(known) = read_statistics(connection)? else {
         let what =

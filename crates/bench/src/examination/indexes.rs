@@ -19,7 +19,7 @@ pub(super) fn redundant(schema: &Schema) -> Vec<Finding> {
                     "{by} begins with the same columns, so it can answer the same queries"
                 ),
                 remedy: format!("DROP INDEX {};", quoted(&index.name)),
-                experiment: None,
+                ..Finding::default()
             })
         })
     });
@@ -73,7 +73,8 @@ pub(super) fn foreign_keys_without(schema: &Schema) -> Vec<Finding> {
                 table.name
             ),
             remedy: create_index(table, key),
-            experiment: None,
+            missing: Some((table.name.clone(), key.columns.clone())),
+            ..Finding::default()
         })
     });
     findings.collect()
@@ -137,6 +138,7 @@ fn autoincrement(table: &Table) -> Option<Finding> {
         what: "AUTOINCREMENT writes the largest key into a second table with every INSERT".to_owned(),
         remedy: "leave AUTOINCREMENT out, unless a key must never be used again after its row was deleted".to_owned(),
         experiment: Some("insert-auto-keys"),
+        ..Finding::default()
     })
 }
 
@@ -155,6 +157,7 @@ fn stored_twice(table: &Table, space: &[Space], page_bytes: i64) -> Option<Findi
         ),
         remedy: "consider WITHOUT ROWID, which stores each row under its key".to_owned(),
         experiment: Some("keys-tables"),
+        ..Finding::default()
     })
 }
 
@@ -184,6 +187,7 @@ fn in_random_order(connection: &Connection, table: &Table) -> Result<Option<Find
         ),
         remedy: "use an INTEGER PRIMARY KEY, or keys that ascend, such as UUIDs of version 7".to_owned(),
         experiment: Some("keys-types"),
+        ..Finding::default()
     }))
 }
 

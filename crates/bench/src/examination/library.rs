@@ -70,6 +70,7 @@ pub fn of_connection(
         what: "a connection that sets nothing does not wait for a lock: `database is locked` comes at once".to_owned(),
         remedy: "PRAGMA busy_timeout = 5000; on every connection".to_owned(),
         experiment: Some("contention-busy-timeout"),
+        ..Finding::default()
     });
     let unchecked = examination.has_foreign_keys && has("foreign_keys", "off");
     let foreign_keys = unchecked.then(|| Finding {
@@ -77,7 +78,7 @@ pub fn of_connection(
         what: "the schema has foreign keys, and a connection that sets nothing does not check them"
             .to_owned(),
         remedy: "PRAGMA foreign_keys = on; on every connection".to_owned(),
-        experiment: None,
+        ..Finding::default()
     });
     timeout.into_iter().chain(foreign_keys).collect()
 }

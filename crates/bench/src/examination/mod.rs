@@ -65,7 +65,7 @@ pub struct Integrity {
 }
 
 /// Something that the user may want to change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// Table, index or setting.
     pub subject: String,
@@ -75,6 +75,22 @@ pub struct Finding {
     pub remedy: String,
     /// The experiment that measures what it costs.
     pub experiment: Option<&'static str>,
+    /// The table and the columns, in any order, of a missing index.
+    #[serde(skip)]
+    pub missing: Option<(String, Vec<String>)>,
+}
+
+impl Finding {
+    /// Returns whether an index on a table with these columns is the missing one, or begins with it.
+    pub fn is_met_by(&self, table: &str, columns: &[String]) -> bool {
+        let same = |a: &str, b: &str| a.eq_ignore_ascii_case(b);
+        self.missing.as_ref().is_some_and(|(of, missing)| {
+            let is_in = |column: &String| missing.iter().any(|one| same(one, column));
+            same(of, table)
+                && columns.len() >= missing.len()
+                && columns[..missing.len()].iter().all(is_in)
+        })
+    }
 }
 
 /// Serializes a known value as it is, and an unknown one with the reason: `{"not_measured": "…"}`.

@@ -57,7 +57,7 @@ impl ExplainArgs {
             extensions: self.load_extension,
             directory: std::env::temp_dir(),
         };
-        output::write_answer(&self.output, &explain(&request, &Terminal::lines())?)
+        output::write_answer(&self.output, &explain(&request, &Terminal::lines())?.document)
     }
 }
 

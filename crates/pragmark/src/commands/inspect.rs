@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use app::Result;
-use app::explain::{ExplainRequest, explain};
+use app::explain::{ExplainRequest, Explanation, explain};
 use app::inspect::{Application, InspectRequest, Inspection, inspect};
 use app::words::plural;
 use bench::examination::{Examination, Finding, Integrity, Space, WalReset};
@@ -38,19 +38,32 @@ pub fn execute(
             request.directory.display()
         );
     }
-    let Inspection { examination, application } = inspect(request, &Terminal::lines())?;
+    let Inspection { mut examination, application } = inspect(request, &Terminal::lines())?;
+    // An index for statements may be the one that is missing here, so those wait for it.
+    let (mut missing, others) = std::mem::take(&mut examination.findings)
+        .into_iter()
+        .partition(|finding| explained.is_some() && finding.missing.is_some());
+    examination.findings = others;
     if !is_json {
         output::display(&as_text(&examination, &application))?;
     }
     let explained = explained.map(|request| explain(request, &Terminal::lines())).transpose()?;
+    if let Some(Explanation { indexes, .. }) = &explained {
+        let is_met =
+            |it: &Finding| indexes.iter().any(|(table, columns)| it.is_met_by(table, columns));
+        missing.retain(|finding: &Finding| !is_met(finding));
+    }
     if is_json {
-        let statements = explained.as_ref().map(render::data);
+        examination.findings.extend(missing);
+        let statements = explained.as_ref().map(|explained| render::data(&explained.document));
         output::display_json(&json!({
             "database": examination, "application": application, "statements": statements
         }))?;
     } else if let Some(explained) = explained {
+        output::display("\n")?;
         let output = Output { format: Format::Terminal, out: None };
-        output::write_answer(&output, &explained)?;
+        output::write_answer(&output, &explained.document)?;
+        output::display(&finding_lines("Other missing indexes", &missing))?;
     }
     let is_sound = |integrity: &Integrity| integrity.problems.is_empty();
     let is_sound = examination.integrity.as_ref().is_none_or(is_sound);
@@ -64,7 +77,8 @@ fn as_text(examination: &Examination, application: &Application) -> String {
     if let Some(integrity) = &examination.integrity {
         text += &integrity_lines(integrity);
     }
-    text + &finding_lines(&examination.findings)
+    let findings = finding_lines("Findings", &examination.findings);
+    text + if findings.is_empty() { "\nNo findings.\n" } else { &findings }
 }
 
 fn bytes(count: i64) -> String {
@@ -127,8 +141,8 @@ fn application_lines(examination: &Examination, application: &Application) -> St
 /// Says whether two connections can lose commits by the bug that SQLite 3.51.3 fixed.
 fn wal_reset_words(examination: &Examination, application: &Application) -> String {
     let words = match (&application.wal_reset, &application.engine) {
-        (WalReset::Shown { schedule, what }, Some(engine)) => format!(
-            "present: two connections can damage a database ({what}); use SQLite 3.51.3 or newer; see it with `pragmark crash --schedule {schedule} --engine {engine}`"
+        (WalReset::Shown { schedule, .. }, Some(engine)) => format!(
+            "present: two connections can lose commits or damage the database; use SQLite 3.51.3 or newer; see it with `pragmark crash --schedule {schedule} --engine {engine}`"
         ),
         (WalReset::Shown { what, .. }, None) => format!("present: {what}"),
         (WalReset::NotShown { schedules }, _) => {
@@ -165,11 +179,11 @@ fn integrity_lines(integrity: &Integrity) -> String {
     text
 }
 
-fn finding_lines(findings: &[Finding]) -> String {
+fn finding_lines(title: &str, findings: &[Finding]) -> String {
     if findings.is_empty() {
-        return "\nNo findings.\n".to_owned();
+        return String::new();
     }
-    let mut text = "\nFindings\n".to_owned();
+    let mut text = format!("\n{title}\n");
     for finding in findings {
         let _ = writeln!(text, "  {}: {}", one_line(&finding.subject), one_line(&finding.what));
         let _ = writeln!(text, "      {}", one_line(&finding.remedy));
