@@ -16,6 +16,8 @@ struct Name {
     words: Option<String>,
     /// The levels that tell it apart.
     levels: String,
+    /// Whether one of them is more than an empty text.
+    has_levels: bool,
 }
 
 impl Names {
@@ -38,7 +40,8 @@ impl Names {
                 (true, true) => "the only variant".to_owned(),
             };
             let words = experiment.name_by(variant, &telling);
-            Name { words, levels }
+            let has_levels = telling.values().any(|level| !level.to_string().is_empty());
+            Name { words, levels, has_levels }
         });
         Names(names.collect())
     }
@@ -58,18 +61,23 @@ impl Names {
         }
     }
 
-    /// The levels where the name does not say them.
+    /// The levels where the name does not say them, and there are any.
     pub(crate) fn detail(&self, variant: usize) -> Sentence {
         let name = &self.0[variant];
         match name.words {
-            Some(_) => Sentence::code(&name.levels),
-            None => Sentence::default(),
+            Some(_) if name.has_levels => Sentence::code(&name.levels),
+            _ => Sentence::default(),
         }
     }
 
-    /// A cell with the name, its levels beneath.
+    /// A cell with the name. The table of figures has the levels.
     pub(crate) fn cell(&self, variant: usize) -> Cell {
-        Cell::new(self.sentence(variant)).with_below(self.detail(variant))
+        Cell::new(self.sentence(variant))
+    }
+
+    /// A cell with the name, its levels beneath.
+    pub(crate) fn full_cell(&self, variant: usize) -> Cell {
+        self.cell(variant).with_below(self.detail(variant))
     }
 
     /// Names in a row, the first `most` of them: `a, b and 3 more`.

@@ -79,7 +79,9 @@ fn kills(subject: &Subject<'_>) -> Vec<Block> {
             Cell::number(number.map(|number| count(*number as u64)))
         };
         let result = Cell::new(kill_result(variant));
-        Row::new([subject.names.cell(index), result].into_iter().chain(COUNTS.iter().map(counted)))
+        Row::new(
+            [subject.names.full_cell(index), result].into_iter().chain(COUNTS.iter().map(counted)),
+        )
     };
     let columns = COUNTS.iter().map(|(_, heading)| Column::right(*heading));
     let table = Table::new(

@@ -21,18 +21,37 @@ pub(super) fn answer(subject: &Subject<'_>) -> Vec<Block> {
     let experiment = subject.experiment;
     let doubts = doubts(subject).into_iter();
     let doubts = doubts.map(|(badge, why)| Item::doubt(Some(badge), explained(&why)));
+    let (words, in_the_mix) = with_mix(subject);
     let details = subject.finding.map(|finding| details(subject, finding)).unwrap_or_default();
-    let details = details.into_iter().chain(statements::in_the_mix(subject));
+    let details = details.into_iter().chain(in_the_mix);
     let note = experiment.note.as_deref().map(Sentence::marked);
     let note = note.map(|note| Block::full(vec![Block::Paragraph(note, Role::Quote)]));
     // What is lost with the current settings is an answer already.
     let is_open = subject.current().is_none_or(|index| experiment.variants[index].safety.is_none());
-    let words = is_open.then(|| Block::Paragraph(answer_words(subject), Role::Answer));
+    let words = is_open.then(|| Block::Paragraph(words, Role::Answer));
     blocks![words, Block::list(details.map(Item::new)), Block::list(doubts), note]
 }
 
 /// The answer in words.
 pub(super) fn answer_words(subject: &Subject<'_>) -> Sentence {
+    with_mix(subject).0
+}
+
+/// The answer in words, and what there is to say of single statements. A mix without a difference does not hide those that differ.
+fn with_mix(subject: &Subject<'_>) -> (Sentence, Vec<Sentence>) {
+    let mut in_the_mix = statements::in_the_mix(subject);
+    let mut words = of_whole(subject);
+    if matches!(subject.experiment.answer(subject.finding), Answer::NothingBetter(_))
+        && let Some(first) = in_the_mix.first_mut()
+    {
+        std::mem::swap(first, &mut words);
+        *first = Sentence::from("All statements together: ").and(std::mem::take(first));
+    }
+    (words, in_the_mix)
+}
+
+/// The answer by the figures of all statements together.
+fn of_whole(subject: &Subject<'_>) -> Sentence {
     let names = &subject.names;
     match subject.experiment.answer(subject.finding) {
         Answer::Tiers(classes) => tiers(subject, &classes),
@@ -90,7 +109,7 @@ fn nothing_better(subject: &Subject<'_>, compared: Compared) -> Sentence {
     if all_better + worse + lost + unknown == 0 {
         let detectable = subject.experiment.detectable.map(figures::percent);
         let detectable = detectable.map(|percent| format!(" (detectable difference {percent})"));
-        return Sentence::from("No detectable difference from ")
+        return Sentence::from("No detectable difference from the baseline ")
             .and(baseline)
             .and(explained(&detectable.unwrap_or_default()))
             .and(finer(subject.experiment))

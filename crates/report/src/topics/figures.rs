@@ -218,7 +218,7 @@ fn row(subject: &Subject<'_>, index: usize, has_tiers: bool) -> Row {
     );
     let measured = variant.trials.measured;
     let cells = [
-        subject.names.cell(index),
+        subject.names.full_cell(index),
         metric_cell(variant.median(metric), metric),
         Cell {
             value: summary.map(|summary| summary.range.low),

@@ -113,7 +113,7 @@ fn table(subject: &Subject<'_>) -> Table {
         let ratio = Cell::new(ratio.unwrap_or_else(|| standing_words(standing).into()));
         let losses = Accident::ALL.map(|accident| class_cell(best.class, accident));
         let others = [
-            Cell { strong: best.pareto, ..subject.names.cell(best.variant) },
+            Cell { strong: best.pareto, ..subject.names.full_cell(best.variant) },
             Cell::number(subject.median(best.variant)),
             ratio.signed(mark(standing)),
         ];

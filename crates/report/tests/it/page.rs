@@ -385,3 +385,56 @@ fn the_first_screen_of_a_search_says_what_to_change_in_the_application() {
         assert!(with(gain).contains(words), "{words}: {}", with(gain));
     }
 }
+
+/// The only experiment whose variants do not differ, with two statements of which the second differs with each variant.
+fn mixed() -> Analysis {
+    let mut analysis = made_up::analysis().clone();
+    let of_all = |experiment: &lab::analysis::ExperimentAnalysis| {
+        experiment.variants.iter().filter_map(|variant| variant.effect.clone()).collect::<Vec<_>>()
+    };
+    let effects = analysis.experiments.iter().flat_map(of_all);
+    let found = effects.filter(|effect| effect.is_found()).last().expect("an effect");
+    let is_alike = |effects: &[lab::analysis::Effect]| {
+        !effects.is_empty() && effects.iter().all(|effect| !effect.is_found())
+    };
+    analysis.experiments.retain(|experiment| {
+        is_alike(&of_all(experiment)) && experiment.variants.iter().all(|it| it.problem.is_none())
+    });
+    analysis.experiments.truncate(1);
+    let statement = |name: &str| lab::trial::StatementRecord {
+        name: name.to_owned(),
+        sql: format!("SELECT '{name}'"),
+        plan: Vec::new(),
+        answer: None,
+        earlier_answers: Vec::new(),
+    };
+    for (index, variant) in analysis.experiments[0].variants.iter_mut().enumerate() {
+        variant.statements = vec![statement("one"), statement("other")];
+        if index > 0 {
+            variant.statement_effects.insert("other".to_owned(), found.clone());
+        }
+    }
+    analysis
+}
+
+#[test]
+fn a_statement_that_differs_stands_before_a_mix_that_does_not() {
+    let analysis = mixed();
+    let answers = report::answers(&analysis);
+    assert!(answers[0].answer.starts_with("Time of single statements"), "{answers:?}");
+    let text = report::markdown(&analysis);
+    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("no `{words}` in {text}"));
+    assert!(
+        at("Time of single statements") < at("All statements together: No detectable difference")
+    );
+}
+
+#[test]
+fn the_question_of_an_only_experiment_is_said_once() {
+    let analysis = mixed();
+    let page = report::html(&analysis).unwrap();
+    let (_, body) = page.split_once("<h1>").unwrap();
+    let question = escaped(&analysis.experiments[0].question);
+    assert_eq!(body.matches(&question).count(), 1, "{question}");
+    assert!(page.contains(">Results<"));
+}

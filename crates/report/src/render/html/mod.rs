@@ -17,7 +17,7 @@ use lab::text::one_line;
 use sha2::{Digest, Sha256};
 
 use crate::Result;
-use crate::document::{Document, Kind, Section};
+use crate::document::{Document, Kind, Section, Sentence};
 use blocks::tone_class;
 use markup::Html;
 
@@ -53,6 +53,7 @@ pub fn html(document: &Document) -> Result<String> {
     let (highlights, others): (Vec<&Section>, Vec<&Section>) =
         document.sections.iter().partition(is_highlight);
     let mut writer = Writer {
+        question: document.question.clone(),
         has_glossary: others.iter().any(|section| section.kind == Kind::Glossary),
         charts: 0,
     };
@@ -77,7 +78,7 @@ pub fn html(document: &Document) -> Result<String> {
             writer.blocks(html, &document.head);
         }),
         highlights: written(&|writer, html| writer.sections(html, &highlights)),
-        contents: written(&|_, html| contents(html, &others)),
+        contents: written(&|writer, html| writer.contents(html, &others)),
         sections: written(&|writer, html| writer.sections(html, &others)),
     };
     Ok(page.render()?)
@@ -94,28 +95,6 @@ const LONG: usize = 12;
 /// Sections of one group.
 type Group<'a> = (Option<&'a str>, Vec<&'a Section>);
 
-/// The contents of a page.
-fn contents(html: &mut Html, sections: &[&Section]) {
-    let is_chapter = |section: &&Section| section.kind == Kind::Chapter && section.group.is_some();
-    let (chapters, others): (Vec<&Section>, Vec<&Section>) =
-        sections.iter().copied().partition(is_chapter);
-    let groups = grouped(&chapters);
-    let has_headings = groups.len() > 1;
-    let class = if chapters.len() > LONG { "toc long" } else { "toc" };
-    html.element("nav", &[("class", class), ("aria-label", "Contents")], |html| {
-        html.leaf("h2", &[], "Contents");
-        for (heading, sections) in &groups {
-            if let Some(heading) = heading.filter(|_| has_headings) {
-                html.leaf("h3", &[], heading);
-            }
-            html.element("ol", &[], |html| {
-                sections.iter().for_each(|section| contents_entry(html, section))
-            });
-        }
-        html.element("ul", &[], |html| others.iter().for_each(|other| contents_entry(html, other)));
-    });
-}
-
 /// The groups in the order in which they first occur, those without a source last.
 fn grouped<'a>(sections: &[&'a Section]) -> Vec<Group<'a>> {
     let sections = sections.iter();
@@ -125,32 +104,10 @@ fn grouped<'a>(sections: &[&'a Section]) -> Vec<Group<'a>> {
     groups
 }
 
-fn contents_entry(html: &mut Html, section: &Section) {
-    html.element("li", &[], |html| {
-        let link = format!("#{}", section.anchor);
-        html.leaf("a", &[("href", &link)], &section.title.plain());
-        if let Some(qualifier) = &section.qualifier {
-            html.text(" ");
-            html.leaf("span", &[("class", "qualifier")], qualifier);
-        }
-        if section.counts.is_empty() {
-            return;
-        }
-        html.class("span", "marks", |html| {
-            for count in &section.counts {
-                let title = format!("{} {}", count.count, count.words);
-                let class = tone_class(count.tone);
-                html.element("span", &[("class", class), ("title", &title)], |html| {
-                    html.text(count.sign);
-                    html.leaf("span", &[("class", "n")], &count.count.to_string());
-                });
-            }
-        });
-    });
-}
-
 /// Writes blocks.
 struct Writer {
+    /// The question of the page, which its only chapter does not repeat.
+    question: Option<String>,
     /// Whether terms have a section to link to.
     has_glossary: bool,
     /// The charts so far, so that their parts can be named.
@@ -158,6 +115,59 @@ struct Writer {
 }
 
 impl Writer {
+    /// The contents of a page.
+    fn contents(&self, html: &mut Html, sections: &[&Section]) {
+        let is_chapter =
+            |section: &&Section| section.kind == Kind::Chapter && section.group.is_some();
+        let (chapters, others): (Vec<&Section>, Vec<&Section>) =
+            sections.iter().copied().partition(is_chapter);
+        let groups = grouped(&chapters);
+        let has_headings = groups.len() > 1;
+        let class = if chapters.len() > LONG { "toc long" } else { "toc" };
+        html.element("nav", &[("class", class), ("aria-label", "Contents")], |html| {
+            html.leaf("h2", &[], "Contents");
+            for (heading, sections) in &groups {
+                if let Some(heading) = heading.filter(|_| has_headings) {
+                    html.leaf("h3", &[], heading);
+                }
+                html.element("ol", &[], |html| {
+                    sections.iter().for_each(|section| self.entry(html, section))
+                });
+            }
+            html.element("ul", &[], |html| others.iter().for_each(|other| self.entry(html, other)));
+        });
+    }
+
+    fn entry(&self, html: &mut Html, section: &Section) {
+        html.element("li", &[], |html| {
+            let link = format!("#{}", section.anchor);
+            html.leaf("a", &[("href", &link)], &self.title(section).plain());
+            if let Some(qualifier) = &section.qualifier {
+                html.text(" ");
+                html.leaf("span", &[("class", "qualifier")], qualifier);
+            }
+            if section.counts.is_empty() {
+                return;
+            }
+            html.class("span", "marks", |html| {
+                for count in &section.counts {
+                    let title = format!("{} {}", count.count, count.words);
+                    let class = tone_class(count.tone);
+                    html.element("span", &[("class", class), ("title", &title)], |html| {
+                        html.text(count.sign);
+                        html.leaf("span", &[("class", "n")], &count.count.to_string());
+                    });
+                }
+            });
+        });
+    }
+
+    /// The title of a section.
+    fn title(&self, section: &Section) -> Sentence {
+        let is_question = self.question.as_deref() == Some(&section.title.plain());
+        if is_question { "Results".into() } else { section.title.clone() }
+    }
+
     fn sections(&mut self, html: &mut Html, sections: &[&Section]) {
         for section in sections {
             self.section(html, section);
@@ -191,7 +201,7 @@ impl Writer {
     }
 
     fn heading(&mut self, html: &mut Html, section: &Section, id: &str) {
-        html.element("h2", &[("id", id)], |html| self.sentence(html, &section.title));
+        html.element("h2", &[("id", id)], |html| self.sentence(html, &self.title(section)));
         if !section.eyebrow.is_empty() {
             html.class("p", "eyebrow", |html| self.sentence(html, &section.eyebrow));
         }
