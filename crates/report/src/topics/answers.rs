@@ -28,7 +28,7 @@ pub(super) fn answer(subject: &Subject<'_>) -> Vec<Block> {
     let note = note.map(|note| Block::full(vec![Block::Paragraph(note, Role::Quote)]));
     // What is lost with the current settings is an answer already.
     let is_open = subject.current().is_none_or(|index| experiment.variants[index].safety.is_none());
-    let words = is_open.then(|| Block::Paragraph(words, Role::Answer));
+    let words = is_open.then_some(Block::Paragraph(words, Role::Answer));
     blocks![words, Block::list(details.map(Item::new)), Block::list(doubts), note]
 }
 

@@ -393,7 +393,8 @@ fn mixed() -> Analysis {
         experiment.variants.iter().filter_map(|variant| variant.effect.clone()).collect::<Vec<_>>()
     };
     let effects = analysis.experiments.iter().flat_map(of_all);
-    let found = effects.filter(|effect| effect.is_found()).last().expect("an effect");
+    let mut found = effects.filter(|effect| effect.is_found());
+    let found = found.next_back().expect("an effect");
     let is_alike = |effects: &[lab::analysis::Effect]| {
         !effects.is_empty() && effects.iter().all(|effect| !effect.is_found())
     };
