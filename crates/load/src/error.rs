@@ -196,8 +196,12 @@ impl LoadError {
     }
 
     /// Returns the error of a column that an input does not have.
-    pub fn no_input_column(input: &str, column: &str, known: &[String]) -> LoadError {
-        let known = known.join(", ");
+    pub fn no_input_column<'k>(
+        input: &str,
+        column: &str,
+        known: impl Iterator<Item = &'k String>,
+    ) -> LoadError {
+        let known = known.map(String::as_str).collect::<Vec<_>>().join(", ");
         LoadError::Unusable(format!("{input} has no column `{column}` (it has {known})"))
     }
 

@@ -191,20 +191,16 @@ fn by_position(
     info: &SourceInfo,
 ) -> Result<Vec<TargetColumn>> {
     let count = info.columns.len();
-    let names = |known: &[TargetColumn]| {
-        let names: Vec<&str> = known.iter().map(|column| &*column.name).collect();
-        names.join(", ")
-    };
     if known.len() == count {
-        Ok(known)
-    } else {
-        Err(LoadError::Definition(format!(
-            "{} has {count} columns without names; {table} has {}: {}",
-            info.name,
-            known.len(),
-            names(&known)
-        )))
+        return Ok(known);
     }
+    let names: Vec<&str> = known.iter().map(|column| &*column.name).collect();
+    Err(LoadError::Definition(format!(
+        "{} has {count} columns without names; {table} has {}: {}",
+        info.name,
+        names.len(),
+        names.join(", ")
+    )))
 }
 
 /// Returns the columns into which can be inserted: not the generated ones.

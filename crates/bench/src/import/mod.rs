@@ -98,17 +98,13 @@ impl TextFile {
     /// Lines of JSON need not have every name, but a name that none has is a mistake. The rows wanted
     /// alone cannot tell: the name may come after them.
     fn check_exists(&self, column: &str, all_was_read: bool) -> Result<(), ImportError> {
-        let known = self.reader(&[])?;
-        let known = known.columns().iter().map(|column| column.name.clone());
-        let known: Vec<String> = known.collect();
-        if !all_was_read || known.iter().any(|known| known == column) {
+        let reader = self.reader(&[])?;
+        let mut known = reader.columns().iter().map(|column| &column.name);
+        if !all_was_read || known.clone().any(|known| known == column) {
             return Ok(());
         }
-        Err(ImportError::Load(LoadError::no_input_column(
-            &self.path.display().to_string(),
-            column,
-            &known,
-        )))
+        let input = self.path.display().to_string();
+        Err(ImportError::Load(LoadError::no_input_column(&input, column, known.by_ref())))
     }
 
     /// Returns the columns to use, as the file names them. Any column may be named; by default, only text columns are

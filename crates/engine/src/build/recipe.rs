@@ -105,20 +105,15 @@ impl Recipe {
     }
 
     fn linked(&self, library: &Path) -> impl Iterator<Item = OsString> {
+        let output: [OsString; 2] = ["-o".into(), library.into()];
         let libraries = self.libraries.iter().map(OsString::from);
-        link(library).into_iter().chain(libraries)
+        output.into_iter().chain(linking().into_iter().map(OsString::from)).chain(libraries)
     }
 
     fn compile_arguments(&self, stage: Stage) -> Vec<OsString> {
         let stage = stage.flags().iter().map(|flag| (*flag).to_owned());
         self.arguments().into_iter().chain(stage).map(OsString::from).collect()
     }
-}
-
-fn link(library: &Path) -> Vec<OsString> {
-    let mut all: Vec<OsString> = vec!["-o".into(), library.into()];
-    all.extend(linking().into_iter().map(OsString::from));
-    all
 }
 
 /// Returns the arguments that make a shared library, the same for every recipe.

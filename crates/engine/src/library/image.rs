@@ -59,16 +59,12 @@ pub(super) struct Image {
 
 impl Image {
     pub(super) fn load(source: &Source) -> Result<Image> {
-        match source {
-            Source::Embedded => Image::from_bytes(Cow::Borrowed(DEFAULT_ENGINE), Origin::Embedded),
-            Source::Explaining => {
-                Image::from_bytes(Cow::Borrowed(EXPLAINING_ENGINE), Origin::Embedded)
-            }
-            Source::Path(path) => {
-                Image::from_bytes(Cow::Owned(read(path)?), Origin::File(path.clone()))
-            }
-            Source::System => system::load(),
-        }
+        let Some(bytes) = source.bytes()? else { return system::load() };
+        let origin = match source {
+            Source::Path(path) => Origin::File(path.clone()),
+            Source::Embedded | Source::Explaining | Source::System => Origin::Embedded,
+        };
+        Image::from_bytes(bytes, origin)
     }
 
     fn from_bytes(mut bytes: Cow<'_, [u8]>, origin: Origin) -> Result<Image> {

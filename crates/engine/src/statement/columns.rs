@@ -83,19 +83,9 @@ impl Statement<'_, '_> {
 
     /// Returns a copy of the column's value, of the type it has; a text that is not UTF-8 is given as a blob.
     pub fn column_value(&self, column: i32) -> Value {
-        if let Some(text) = self.text(column) {
-            return match std::str::from_utf8(text) {
-                Ok(text) => Value::Text(text.to_owned()),
-                Err(_) => Value::Blob(text.to_vec()),
-            };
-        }
-        if let Some(bytes) = self.blob(column) {
-            return Value::Blob(bytes.to_vec());
-        }
-        match self.column_type(column) {
-            ffi::SQLITE_INTEGER => Value::Integer(self.column_i64(column)),
-            ffi::SQLITE_FLOAT => Value::Real(self.column_f64(column)),
-            _ => Value::Null,
+        match self.column_value_ref(column) {
+            Ok(value) => value.to_value(),
+            Err(_) => Value::Blob(self.text(column).unwrap_or_default().to_vec()),
         }
     }
 

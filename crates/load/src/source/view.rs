@@ -96,8 +96,7 @@ pub(super) fn positions(input: &str, columns: &[Column], names: &[String]) -> Re
 }
 
 fn unknown(input: &str, columns: &[Column], name: &str) -> LoadError {
-    let known: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
-    LoadError::no_input_column(input, name, &known)
+    LoadError::no_input_column(input, name, columns.iter().map(|column| &column.name))
 }
 
 /// Gives a column its new name, if it has one.

@@ -229,11 +229,10 @@ fn write(
 fn folders(request: &Unload, columns: &[Column]) -> Result<Vec<String>> {
     let Some(Split::Columns(names)) = &request.split else { return Ok(Vec::new()) };
     let find = |name: &String| {
-        let column = columns.iter().find(|column| same(&column.name, name));
-        let known = || columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>();
-        let input = request.database.display().to_string();
-        let unknown = || LoadError::no_input_column(&input, name, &known());
-        column.map(|column| column.name.clone()).ok_or_else(unknown)
+        let mut known = columns.iter().map(|column| &column.name);
+        let column = known.clone().find(|column| same(column, name)).cloned();
+        let input = || request.database.display().to_string();
+        column.ok_or_else(|| LoadError::no_input_column(&input(), name, known.by_ref()))
     };
     names.iter().map(find).collect()
 }
