@@ -16,7 +16,7 @@ use crate::document::{
     MapCell, MapRow, Mark, Marks, Plot, Row, Scale, Section, Sentence, Table, Tone, blocks, led,
 };
 use crate::figures::{ratio_alone, significant, with_unit};
-use crate::words::{verdict_counts, verdict_mark};
+use crate::words::{plural, verdict_counts, verdict_mark};
 
 /// Machines that a plot shows one by one; of more, the most extreme ones.
 const DRAWN: usize = 40;
@@ -46,7 +46,7 @@ pub fn fleet(analysis: &FleetAnalysis, run: &str, pages: &[(String, String)]) ->
         on: Some(format!(
             "{} in {}",
             counted(analysis.machines.len(), "machine"),
-            counted(analysis.classes.len(), "class")
+            plural(analysis.classes.len(), "class", "classes")
         )),
         about: vec![Sentence::from("run: ").and_code(run)],
         sections,
@@ -55,11 +55,7 @@ pub fn fleet(analysis: &FleetAnalysis, run: &str, pages: &[(String, String)]) ->
 }
 
 fn counted(count: usize, what: &str) -> String {
-    match (count, what) {
-        (1, _) => format!("1 {what}"),
-        (_, "class") => format!("{count} classes"),
-        _ => format!("{count} {what}s"),
-    }
+    plural(count, what, &format!("{what}s"))
 }
 
 /// Returns missing answers and disagreements first, then the effects that all machines share.
