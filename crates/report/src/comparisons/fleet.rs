@@ -15,7 +15,7 @@ use crate::document::{
     Abridge, Block, Cell, Chart, Column, Document, Fold, Forest, ForestRow, Item, Kind, Map,
     MapCell, MapRow, Mark, Marks, Plot, Row, Scale, Section, Sentence, Table, Tone, blocks, led,
 };
-use crate::figures::{ratio_alone, significant, with_unit};
+use crate::figures::{count, ratio_alone, significant, with_unit};
 use crate::words::{plural, verdict_counts, verdict_mark};
 
 /// Machines that a plot shows one by one; of more, the most extreme ones.
@@ -325,7 +325,8 @@ fn forest(
     let bounds = variant.summaries.iter();
     let bounds = bounds.map(|summary| summary_forest_row(summary, &experiment.metric));
     let remark = (all > DRAWN).then(|| {
-        format!("drawn: the {} largest and the {} smallest of {all} ratios.", DRAWN / 2, DRAWN / 2)
+        let (half, all) = (DRAWN / 2, count(all));
+        format!("drawn: the {half} largest and the {half} smallest of {all} ratios.")
     });
     let plot = Plot::Forest(Forest {
         scale: Scale::Ratio,
@@ -480,9 +481,9 @@ fn machines(analysis: &FleetAnalysis, pages: &[(String, String)]) -> Vec<Block> 
         Item::new(Sentence::from(format!("{group}: the whole report is in ")).and_code(page))
     };
     let list = Block::list(pages.iter().map(page));
-    let groups = pages.len();
     let list = list.map(|list| {
-        if groups > DRAWN {
+        if pages.len() > DRAWN {
+            let groups = count(pages.len());
             let brief = format!("The reports of the {groups} groups are in groups.");
             let full = Block::fold(format!("The reports of {groups} groups"), vec![list]);
             Block::Depth { brief: vec![Block::small(brief)], full: vec![full] }

@@ -100,9 +100,9 @@ fn the_page_of_a_thousand_machines_is_folded_and_names_each_of_them() {
     }
     for part in [
         "host-0999",
-        "Map of 1000 machines",
-        "The reports of 1000 groups",
-        "drawn: the 20 largest and the 20 smallest of 1000 ratios.",
+        "Map of 1,000 machines",
+        "The reports of 1,000 groups",
+        "drawn: the 20 largest and the 20 smallest of 1,000 ratios.",
         "verdicts differ",
     ] {
         assert!(page.contains(part), "{part}");
