@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::Library;
-use load::{Affinity, Format, LoadError, Opening};
+use load::{Affinity, Format, LoadError, Opening, ReadOptions};
 
 thread_local! {
     static LIBRARY: Arc<Library> =
@@ -39,8 +39,8 @@ fn read_rows(path: &Path, format: Format) -> Result<(), LoadError> {
     opening.format = Some(format);
     let mut source = load::open(&[path.to_owned()], &opening)?;
     let columns = source.columns().iter();
-    let affinities: Vec<Affinity> = columns.map(|it| Affinity::of(&it.declared)).collect();
-    source.begin(&affinities, &Arc::default());
+    let affinities: Vec<Affinity> = columns.map(|column| Affinity::of(&column.declared)).collect();
+    source.begin(ReadOptions::new(affinities));
     while source.next()?.is_some() {}
     Ok(())
 }
