@@ -122,7 +122,7 @@ pub(crate) fn find(folders: &[PathBuf]) -> Result<Vec<RunOrExport>> {
 fn unreadable(folder: &Path, error: &io::Error) -> Error {
     if folder == Path::new(RUNS) && error.kind() == io::ErrorKind::NotFound {
         return Error::unusable(format!("there is no folder {RUNS} in this directory")).hint(
-            "`pragmark tune`, `measure` and `run` make it; or name another folder with runs",
+            "`pragmark run`, `measure` and `tune` make it; or name another folder with runs",
         );
     }
     Error::reading(folder, error).hint("name a folder with runs")
