@@ -18,16 +18,16 @@ const NOTHING_TOGETHER: f64 = 0.02;
 const NORMAL: f64 = 1.96;
 
 /// Settings whose contribution is measured, at most: as many as in one block.
-const MEASURED: usize = 6;
+pub(super) const MEASURED: usize = 6;
 
 /// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SearchResult {
     /// The best configuration, with every setting as it is now that is expected to contribute next to nothing.
     pub(super) winner: Configuration,
-    /// The settings of the winner whose contribution is measured, those expected to contribute most first, each with
-    /// the configuration that lacks it.
-    pub(super) measured: Vec<(String, Configuration)>,
+    /// The changed settings of the winner, those expected to contribute most first, each with the configuration that lacks it. The
+    /// first [`MEASURED`] of them are measured by themselves.
+    pub(super) changed: Vec<(String, Configuration)>,
     /// The settings that stay as they are.
     pub(super) unchanged: Vec<Unchanged>,
 }
@@ -67,7 +67,7 @@ impl SearchResult {
         let judge = Judge { tuning, model };
         let winner = judge.simplified(choice);
         SearchResult {
-            measured: judge.measured(&winner),
+            changed: judge.changed(&winner),
             unchanged: judge.unchanged(&winner),
             winner,
         }
@@ -107,11 +107,10 @@ impl Judge<'_> {
         }
     }
 
-    fn measured(&self, winner: &[usize]) -> Vec<(String, Configuration)> {
+    fn changed(&self, winner: &[usize]) -> Vec<(String, Configuration)> {
         let mut reverted = self.reverted(winner);
         let mean = self.model.mean();
         reverted.sort_by(|a, b| mean.at(&b.1).total_cmp(&mean.at(&a.1)));
-        reverted.truncate(MEASURED);
         reverted
     }
 

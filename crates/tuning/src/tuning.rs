@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::contribution::{Advised, Contribution, compared, decides_safety};
-use super::result::{Interaction, SearchResult, Unchanged, interactions};
+use super::result::{Interaction, MEASURED, SearchResult, Unchanged, interactions};
 use super::rounds::{Constrained, Moved, RoundFigures};
 use super::state::SearchState;
 use super::trade_off::TradeOff;
@@ -147,7 +147,7 @@ impl Tuning {
     /// nothing was chosen, or only the current settings.
     fn ablation_experiment(&mut self) -> Option<PlannedExperiment> {
         let settled = self.settled()?;
-        let without = settled.measured.iter().map(|(_, it)| it);
+        let without = settled.changed.iter().take(MEASURED).map(|(_, without)| without);
         let configurations = [&settled.winner].into_iter().chain(without);
         let configurations: Vec<Configuration> = configurations.cloned().collect();
         (configurations.len() > 1).then(|| self.experiment_of(&configurations, ROUNDS))
@@ -215,8 +215,8 @@ impl Tuning {
     /// Returns the gains of the settings, as far as they were measured.
     pub fn contributions(&mut self) -> Vec<Contribution> {
         let Some(settled) = self.settled().cloned() else { return Vec::new() };
-        let all = compared(&self.ablation, settled.measured.len(), -self.sign());
-        let all = settled.measured.into_iter().zip(all);
+        let all = compared(&self.ablation, settled.changed.len(), -self.sign());
+        let all = settled.changed.into_iter().zip(all);
         let winner = self.search.tuning().space.settings(&settled.winner);
         let levels = |settings: &str| {
             picked(&winner, |name| settings.split(" and ").any(|setting| setting == name))
@@ -234,7 +234,7 @@ impl Tuning {
         let is_measured =
             |name: &str| contributions.iter().any(|contribution| contribution.settings == name);
         let settled = self.settled();
-        let all = settled.map_or_else(Vec::new, |settled| settled.measured.clone());
+        let all = settled.map_or_else(Vec::new, |settled| settled.changed.clone());
         all.into_iter().map(|(name, _)| name).filter(|name| !is_measured(name)).collect()
     }
 
@@ -305,7 +305,7 @@ impl Tuning {
         };
         let space = &self.search.tuning().space;
         let mut recommended = settled.winner.clone();
-        for (_, without) in settled.measured.iter().filter(|(name, _)| left_out.contains(name)) {
+        for (_, without) in settled.changed.iter().filter(|(name, _)| left_out.contains(name)) {
             let mut simpler = recommended.clone();
             for (factor, level) in simpler.iter_mut().enumerate() {
                 if settled.winner[factor] != without[factor] {
@@ -330,11 +330,11 @@ impl Tuning {
             let measured = contributions.iter().find(|measured| measured.settings == *name);
             measured.map_or(!decides_safety(name, &winner), Contribution::is_left_out)
         };
-        let names: Vec<String> = settled.measured.iter().map(|(name, _)| name.clone()).collect();
+        let names: Vec<String> = settled.changed.iter().map(|(name, _)| name.clone()).collect();
         // What differs and cannot be left out, such as a journal mode without which it would not be safe enough, stays anyway.
         let current = &self.search.tuning().current;
         let can_go = |factor: usize| {
-            let mut without = settled.measured.iter().map(|(_, without)| without[factor]);
+            let mut without = settled.changed.iter().map(|(_, without)| without[factor]);
             without.any(|level| level != settled.winner[factor])
         };
         let differs = |factor: &usize| settled.winner[*factor] != current[*factor];

@@ -38,7 +38,7 @@ pub fn plan(surface: &Surface) -> RunPlan {
 }
 
 /// The record of a trial that takes so many seconds unless it is stopped.
-fn record(block: &SearchBlock, slot: &SearchSlot, seconds: f64) -> TrialRecord {
+pub fn record(block: &SearchBlock, slot: &SearchSlot, seconds: f64) -> TrialRecord {
     let limit_s = slot.limit_s.unwrap_or(f64::INFINITY);
     let (wall_s, outcome) = match seconds > limit_s {
         true => (limit_s, serde_json::json!({ "timed_out": { "limit_s": limit_s } })),

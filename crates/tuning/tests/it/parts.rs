@@ -4,9 +4,9 @@ use lab::design::Role;
 use lab::record::{Purpose, TrialRecord};
 use lab::seed::Seed;
 use lab::tuning_plan::Constraint;
-use pragmark_tuning::Tuning;
+use pragmark_tuning::{SearchState, Tuning};
 
-use crate::course::plan;
+use crate::course::{self, plan};
 use crate::simulation::Surface;
 
 /// The record of a trial in the only block: its rate, its p99 and what it answered.
@@ -83,4 +83,30 @@ fn what_the_rounds_show_to_break_a_constraint_does_not_return_by_its_trial_of_th
         }
     }
     assert_eq!(named(&tuning), [now]);
+}
+
+#[test]
+fn of_many_settings_that_were_not_measured_by_themselves_one_is_recommended_at_most() {
+    let surface = Surface::new(12, Seed(11));
+    let mut plan = plan(&surface);
+    let search = plan.experiments[0].tuning.as_mut().unwrap();
+    let current = search.current.clone();
+    let mut best = current.clone();
+    for factor in [2, 3, 4, 6, 7, 8, 9, 10, 11] {
+        best[factor] = 1;
+    }
+    search.good.push(best.clone());
+    let name = search.space.label(&best);
+    let mut tuning = Tuning::of(&plan).unwrap();
+    let block = SearchState::of(&plan).unwrap().next_block().unwrap().unwrap();
+    for slot in &block.slots {
+        let is_best = block.planned.variants[slot.variant].label == name;
+        tuning.add(&course::record(&block, slot, if is_best { 10.0 } else { 100.0 }));
+    }
+    let differing = |configuration: &[usize]| {
+        configuration.iter().zip(&current).filter(|(own, now)| own != now).count()
+    };
+    assert_eq!(differing(&tuning.chosen()), 9);
+    assert_eq!(differing(&tuning.recommended()), 1);
+    assert_eq!(tuning.not_measured().len(), 9);
 }
