@@ -132,7 +132,7 @@ pub struct Change {
 }
 
 /// Finds indexes for a workload, on a copy that is changed and changed back. A statement may come with its known cost on the copy as it is.
-/// `spent` returns the part of the time for trying that is over: nothing is begun after 1.
+/// `spent` returns the part of the time for trying that is over. After [`LAST`] what each statement wants is made together, once.
 ///
 /// # Errors
 /// SQLite's, such as a full disk. A statement that cannot be executed is named in the advice.
@@ -398,7 +398,7 @@ impl Work<'_> {
         Ok(groups)
     }
 
-    /// Returns those of the groups that make a statement cheaper, with what they promise to save: the best one first, then others that are
+    /// Returns the groups that make a statement cheaper, each with the savings that it promises: the best one first, then others that are
     /// nearly as good.
     fn favourites(
         &mut self,
@@ -502,8 +502,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Adds the index that is cheapest for each statement by itself, all together, where there was no time to choose among them. Those that
-    /// serve nothing then are dropped afterwards.
+    /// Adds the cheapest index for each statement by itself, all together, where there was no time to choose among them. An index that
+    /// serves nothing then is dropped afterwards.
     fn add_all(
         &mut self,
         left: &[Tried],
@@ -515,9 +515,11 @@ impl Work<'_> {
         if gain.is_open {
             gain = self.gain(&group, (gain.before - gain.left) as i64)?;
         }
-        let is_untried = |tried: &&Tried| tried.gain.is_none() && !tried.group.is_subset(&cheapest);
+        let is_kept = gain.is_worth && !gain.is_open;
+        let is_untried =
+            |tried: &&Tried| tried.gain.is_none() && !(is_kept && tried.group.is_subset(&cheapest));
         advice.untried += left.iter().filter(is_untried).count();
-        if gain.is_worth && !gain.is_open { self.keep(group, advice) } else { Ok(()) }
+        if is_kept { self.keep(group, advice) } else { Ok(()) }
     }
 
     /// Returns the present indexes and a group, without those that it extends, so that writes maintain no more of them than now.

@@ -1,7 +1,8 @@
 //! Indexes that could serve a statement, by the questions that SQLite's planner asks of each table, and by functions of
 //! columns in the text.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use engine::{Connection, EngineError, OpenFlags, Question, Questions, Term, TermKind, Value};
@@ -94,6 +95,8 @@ pub struct Planner<'s> {
     connection: &'s Connection,
     questions: Questions,
     selectivity: Vec<(String, Vec<f64>)>,
+    /// What was asked about all rows of tables, with the answers.
+    asked: RefCell<BTreeMap<String, bool>>,
 }
 
 impl<'s> Planner<'s> {
@@ -134,6 +137,7 @@ impl<'s> Planner<'s> {
             connection,
             questions,
             selectivity: selectivity.collect(),
+            asked: RefCell::default(),
         })
     }
 
@@ -150,20 +154,27 @@ impl<'s> Planner<'s> {
             for (rank, (parts, covering)) in
                 self.orders(table, question, is_open).into_iter().enumerate()
             {
-                let candidate = |parts, condition| Candidate {
+                let candidate = |parts, covering| Candidate {
                     table: table.name.clone(),
                     parts,
                     covering,
-                    condition,
+                    condition: None,
                 };
                 for (column, condition) in &conditions {
                     let is_other = |part: &&Part| part.of != PartOf::Column(*column);
-                    let others: Vec<Part> = parts.iter().filter(is_other).cloned().collect();
-                    if !others.is_empty() {
-                        all.insert((rank, candidate(others, Some(condition.clone()))));
+                    let (searched, covered) = parts.split_at(parts.len() - covering);
+                    let searched: Vec<Part> = searched.iter().filter(is_other).cloned().collect();
+                    let covered: Vec<Part> = covered.iter().filter(is_other).cloned().collect();
+                    if !searched.is_empty() {
+                        let (parts, covering) = (searched, covered.len());
+                        let partial = candidate([parts, covered].concat(), covering);
+                        all.insert((
+                            rank,
+                            Candidate { condition: Some(condition.clone()), ..partial },
+                        ));
                     }
                 }
-                all.insert((rank, candidate(parts, None)));
+                all.insert((rank, candidate(parts, covering)));
             }
         }
         let mut chosen: Vec<Candidate> = Vec::new();
@@ -177,41 +188,49 @@ impl<'s> Planner<'s> {
         chosen
     }
 
-    /// Returns the conditions in the text that a partial index of a table could have, with their columns: those that hold for few rows.
+    /// Returns the conditions in the text that hold for few rows of a table, which a partial index could have, with their columns.
     /// SQLite does not use such an index if a parameter stands for the value.
     fn conditions(&self, query: &Query, table: &Table) -> Vec<(usize, String)> {
         let all: Vec<Token<'_>> = tokens(&query.sql).filter(Token::counts).collect();
         let compared = (0..all.len()).filter_map(|place| {
             let column = table.column(&all[place].name()?)?;
+            let name = name(&table.columns[column].name);
             let is = |after: usize, word: &str| {
                 all.get(place + after).is_some_and(|token| token.is(word) || token.text == word)
             };
-            let words = if is(1, "is") && is(2, "null") {
-                "IS NULL".to_owned()
+            let condition = if is(1, "is") && is(2, "null") {
+                format!("{name} IS NULL")
             } else if is(1, "is") && is(2, "not") && is(3, "null") {
-                "IS NOT NULL".to_owned()
+                format!("{name} IS NOT NULL")
             } else {
                 let value = all.get(place + 2).filter(|value| is(1, "=") && is_literal(value))?;
-                format!("= {}", value.text)
+                self.has_few_values(table, column).then(|| format!("{name} = {}", value.text))?
             };
-            Some((column, format!("{} {words}", name(&table.columns[column].name))))
+            Some((column, condition))
         });
         let compared: BTreeSet<(usize, String)> = compared.collect();
         compared.into_iter().filter(|(_, condition)| self.is_rare(table, condition)).collect()
     }
 
+    fn has_few_values(&self, table: &Table, column: usize) -> bool {
+        let (_, most) = PARTIAL;
+        // The first rows spare counting where they have too many values already.
+        let first = self.selectivity.iter().find(|(name, _)| *name == table.name);
+        let few = format!("count(DISTINCT {}) <= {most}", name(&table.columns[column].name));
+        first.is_none_or(|(_, distinct)| distinct[column] <= most as f64) && self.holds(table, &few)
+    }
+
     fn is_rare(&self, table: &Table, condition: &str) -> bool {
-        let (least, most) = PARTIAL;
-        let values = match condition.split_once(" = ") {
-            Some((column, _)) => format!("count(DISTINCT {column}) <= {most}"),
-            None => "1".to_owned(),
-        };
-        let sql = format!(
-            "SELECT sum({condition}) <= {least} * count(*) AND {values} FROM {}",
-            quoted(&table.name)
-        );
-        // What cannot be compared here, as a collation is missing, is not rare.
-        self.connection.query_i64(&sql).is_ok_and(|is_rare| is_rare == 1)
+        let (part, _) = PARTIAL;
+        self.holds(table, &format!("sum({condition}) <= {part} * count(*)"))
+    }
+
+    /// Returns whether a condition on all rows of a table holds. Each is asked of SQLite once, as many statements may have it.
+    fn holds(&self, table: &Table, condition: &str) -> bool {
+        let sql = format!("SELECT {condition} FROM {}", quoted(&table.name));
+        // What cannot be compared here, as a collation is missing, does not hold.
+        let ask = || self.connection.query_i64(&sql).is_ok_and(|holds| holds == 1);
+        *self.asked.borrow_mut().entry(sql.clone()).or_insert_with(ask)
     }
 
     fn exists(&self, candidate: &Candidate) -> bool {

@@ -182,7 +182,8 @@ impl<'s> Shelf<'s> {
         self.connection.execute("PRAGMA writable_schema = RESET")
     }
 
-    /// Assigns the statistics of a partial index to a table. SQLite would take those of one that is not in the schema for the table's own.
+    /// Assigns the statistics of a partial index to a table. SQLite takes statistics of an index that is not in the schema for statistics of
+    /// the table.
     fn count_for(&self, place: usize, table: &str) -> Result<(), EngineError> {
         if self.candidate(place).is_none_or(|candidate| candidate.condition.is_none()) {
             return Ok(());

@@ -2,6 +2,7 @@
 
 use super::{SHOP, causes, explained, query, subject};
 use pragmark_explain::advisor::advise;
+use pragmark_explain::candidates::Planner;
 use pragmark_explain::faults::{Cause, Fault, Remedy};
 
 fn made(schema: &str, statements: &[(&str, f64)]) -> (Vec<String>, Vec<String>) {
@@ -177,7 +178,7 @@ fn what_each_statement_wants_is_made_together_where_time_is_too_short_to_choose(
     assert_eq!(advice.untried, 0);
 }
 
-/// Jobs of which few wait, the last ones.
+/// Jobs; only the last few wait.
 const JOBS: &str =
     "CREATE TABLE jobs(id INTEGER PRIMARY KEY, queue INT, done INT, started TEXT, created TEXT, payload TEXT);
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000)
@@ -205,4 +206,21 @@ fn an_index_for_every_value_is_chosen_if_other_statements_need_it() {
     let next = "SELECT id, payload FROM jobs WHERE done = 0 ORDER BY created LIMIT 1";
     let last = "SELECT id, payload FROM jobs WHERE done = ? ORDER BY created DESC LIMIT 1";
     assert_eq!(made(JOBS, &[(next, 1.0), (last, 1.0)]).0, ["jobs(done, created)"]);
+}
+
+#[test]
+fn a_column_of_the_condition_is_not_counted_as_covered() {
+    let schema = "CREATE TABLE jobs(id INTEGER PRIMARY KEY, failed TEXT, queue INT, created INT, a, b, c);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900)
+        INSERT INTO jobs SELECT i, iif(i % 90 = 0, 'why', NULL), i % 7, i * 31 % 901, 1, 2, 3 FROM n;";
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), schema);
+    let sql = "SELECT failed, queue FROM jobs WHERE failed IS NOT NULL AND created > 500";
+    let connection = subject.connect().unwrap();
+    let candidates =
+        Planner::new(&subject, &connection).unwrap().candidates(&query(&subject, sql, sql));
+    let partial = candidates.iter().filter(|candidate| candidate.condition.is_some());
+    let partial: Vec<(usize, usize)> =
+        partial.map(|candidate| (candidate.parts.len(), candidate.covering)).collect();
+    assert_eq!(partial, [(1, 0), (2, 1)]);
 }
