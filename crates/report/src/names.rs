@@ -34,13 +34,11 @@ impl Names {
             } else {
                 varying(&variant.levels, &all)
             };
-            let levels = match (telling.is_empty(), variant.levels.is_empty()) {
-                (false, _) => label(&telling),
-                (true, false) => label(&variant.levels),
-                (true, true) => "the only variant".to_owned(),
-            };
+            let shown = if telling.is_empty() { &variant.levels } else { &telling };
+            let levels =
+                if shown.is_empty() { "the only variant".to_owned() } else { label(shown) };
             let words = experiment.name_by(variant, &telling);
-            let has_levels = telling.values().any(|level| !level.to_string().is_empty());
+            let has_levels = shown.values().any(|level| !level.to_string().is_empty());
             Name { words, levels, has_levels }
         });
         Names(names.collect())

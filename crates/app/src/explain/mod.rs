@@ -90,8 +90,8 @@ pub fn explain(request: &ExplainRequest, ui: &dyn Interface) -> Result<Explanati
     let (statements, mut left_out) = planned(statements(request, &copy)?)?;
     let is_recording = matches!(request.what, What::Trace(_, None));
     if request.databases.len() > 1 || !request.vary.is_empty() {
-        let sides = sides::compared(request, &copy, (statements, left_out), is_recording, ui);
-        return Ok(Explanation { document: sides?, indexes: Vec::new() });
+        let document = sides::compared(request, &copy, (statements, left_out), is_recording, ui)?;
+        return Ok(Explanation { document, indexes: Vec::new() });
     }
     let subject = Subject::open(&copy, &request.extensions).map_err(of_engine)?;
     let (mut all, failed) = observe_each(&subject, statements, &request.values, is_recording)?;

@@ -62,6 +62,14 @@ pub struct Compared {
     pub unknown: usize,
 }
 
+impl Compared {
+    /// Returns whether every variant was compared, and none has a detectable difference.
+    pub fn is_alike(&self) -> bool {
+        let better = self.better + self.better_with_failures + self.better_but_breaking;
+        better + self.worse + self.lost_in_correction + self.unknown == 0
+    }
+}
+
 impl ExperimentAnalysis {
     /// Returns the answer, given the finding of the experiment where there is one.
     pub fn answer<'a>(&'a self, finding: Option<&'a Finding>) -> Answer<'a> {

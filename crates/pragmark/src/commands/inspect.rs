@@ -23,6 +23,9 @@ const LARGE: u64 = 100 << 20;
 /// Tables and indexes that are listed.
 const LISTED: usize = 10;
 
+/// The title of keys whose index no statement needs.
+const KEYS: &str = "Foreign keys without an index";
+
 /// Examines the database and prints the result.
 pub fn execute(
     request: &InspectRequest,
@@ -45,9 +48,18 @@ pub fn execute(
         .partition(|finding| explained.is_some() && finding.missing.is_some());
     examination.findings = others;
     if !is_json {
-        output::display(&as_text(&examination, &application))?;
+        let mut text = as_text(&examination, &application);
+        text += &finding_lines("Findings", &examination.findings);
+        if examination.findings.is_empty() && missing.is_empty() {
+            text += "\nNo findings.\n";
+        }
+        output::display(&text)?;
     }
-    let explained = explained.map(|request| explain(request, &Terminal::lines())).transpose()?;
+    let explained = explained.map(|request| explain(request, &Terminal::lines()));
+    if matches!(explained, Some(Err(_))) && !is_json {
+        output::display(&finding_lines(KEYS, &missing))?;
+    }
+    let explained = explained.transpose()?;
     if let Some(Explanation { indexes, .. }) = &explained {
         let is_met =
             |it: &Finding| indexes.iter().any(|(table, columns)| it.is_met_by(table, columns));
@@ -63,7 +75,7 @@ pub fn execute(
         output::display("\n")?;
         let output = Output { format: Format::Terminal, out: None };
         output::write_answer(&output, &explained.document)?;
-        output::display(&finding_lines("Other missing indexes", &missing))?;
+        output::display(&finding_lines(KEYS, &missing))?;
     }
     let is_sound = |integrity: &Integrity| integrity.problems.is_empty();
     let is_sound = examination.integrity.as_ref().is_none_or(is_sound);
@@ -77,8 +89,7 @@ fn as_text(examination: &Examination, application: &Application) -> String {
     if let Some(integrity) = &examination.integrity {
         text += &integrity_lines(integrity);
     }
-    let findings = finding_lines("Findings", &examination.findings);
-    text + if findings.is_empty() { "\nNo findings.\n" } else { &findings }
+    text
 }
 
 fn bytes(count: i64) -> String {

@@ -62,6 +62,8 @@ fn several_statements_get_indexes_for_all_of_them() {
         laboratory.pragmark(&["inspect", "app.db", "--queries", "queries.sql"]).exits(0);
     let inspected = inspected.says(&["orders(user_id, day)", "busy_timeout", "visits_user_id"]);
     assert!(!inspected.stdout().contains(of_key), "the index for statements serves the key, too");
+    laboratory.write("wrong.sql", "SELECT nothing FROM nowhere;");
+    laboratory.pragmark(&["inspect", "app.db", "--queries", "wrong.sql"]).exits(2).says(&[of_key]);
     let inspected = ["inspect", "app.db", "--queries", "queries.sql", "--json"];
     let answer = laboratory.pragmark(&inspected).exits(0).json();
     let statements = answer["statements"].to_string();

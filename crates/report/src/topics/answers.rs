@@ -37,11 +37,12 @@ pub(super) fn answer_words(subject: &Subject<'_>) -> Sentence {
     with_mix(subject).0
 }
 
-/// The answer in words, and what there is to say of single statements. A mix without a difference does not hide those that differ.
+/// The answer in words, and sentences on single statements. Where variants are alike as a whole, the statements that differ come first.
 fn with_mix(subject: &Subject<'_>) -> (Sentence, Vec<Sentence>) {
     let mut in_the_mix = statements::in_the_mix(subject);
     let mut words = of_whole(subject);
-    if matches!(subject.experiment.answer(subject.finding), Answer::NothingBetter(_))
+    if let Answer::NothingBetter(compared) = subject.experiment.answer(subject.finding)
+        && compared.is_alike()
         && let Some(first) = in_the_mix.first_mut()
     {
         std::mem::swap(first, &mut words);
@@ -106,7 +107,7 @@ fn nothing_better(subject: &Subject<'_>, compared: Compared) -> Sentence {
         unknown,
     } = compared;
     let all_better = better + failing + breaking;
-    if all_better + worse + lost + unknown == 0 {
+    if compared.is_alike() {
         let detectable = subject.experiment.detectable.map(figures::percent);
         let detectable = detectable.map(|percent| format!(" (detectable difference {percent})"));
         return Sentence::from("No detectable difference from the baseline ")
