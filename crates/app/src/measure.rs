@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ::engine::{EngineError, ffi};
+use ::engine::EngineError;
 use lab::catalogue::Catalogue;
 use lab::experiment::{DesignKind, Experiment, VariantName, parse};
 use lab::level::{Level, Settings, level_of};
@@ -447,10 +447,8 @@ fn refusal(database: &Path, sql: &str) -> Result<Option<String>, Error> {
     }
     // A database that cannot be read is named where it is copied.
     let Ok(connection) = open_unlocked(database) else { return Ok(None) };
-    let error = connection.prepare(sql).err();
-    let error = error.as_ref().and_then(EngineError::as_sqlite);
-    let refused = error.filter(|error| error.primary() == ffi::SQLITE_ERROR);
-    Ok(refused.map(|error| error.message().to_owned()))
+    let refused = connection.prepare(sql).err().filter(EngineError::is_not_understood);
+    Ok(refused.map(|error| error.message()))
 }
 
 /// Refuses a database, or a file of data, in place of a file of SQL.

@@ -10,7 +10,7 @@ use crate::candidates::{Candidate, Planner};
 use crate::observe::Cost;
 use crate::schema;
 use crate::schema::Table;
-use crate::shelf::{PREFIX, Set, Shelf, is_refused};
+use crate::shelf::{PREFIX, Set, Shelf};
 use crate::subject::{Query, Subject};
 
 /// The most indexes that are advised, if there are no more statements.
@@ -132,7 +132,8 @@ pub struct Change {
 }
 
 /// Finds indexes for a workload, on a copy that is changed and changed back. A statement may come with its known cost on the copy as it is.
-/// `spent` returns the part of the time for trying that is over. After [`LAST`] what each statement wants is made together, once.
+/// `spent` returns the part of the time for trying that is over. When nine tenths are over, the cheapest indexes of each statement are made
+/// together, once.
 ///
 /// # Errors
 /// SQLite's, such as a full disk. A statement that cannot be executed is named in the advice.
@@ -304,11 +305,11 @@ impl Work<'_> {
     ) -> Result<Option<Vec<Change>>, EngineError> {
         let before = self.costs();
         match self.connection.execute("ANALYZE") {
-            Err(error) if is_refused(&error) => {
+            Err(error) if error.is_not_understood() => {
                 for table in &self.subject.schema.tables {
                     let sql = format!("ANALYZE {}", quoted(&table.name));
                     match self.connection.execute(&sql) {
-                        Err(error) if is_refused(&error) => {
+                        Err(error) if error.is_not_understood() => {
                             failed.push((format!("ANALYZE of {}", table.name), error.message()));
                         }
                         analyzed => analyzed?,
@@ -346,8 +347,10 @@ impl Work<'_> {
         let mut tried: Vec<Tried> = Vec::new();
         let mut cheapest = Group::new();
         for place in places {
-            let candidates = planner.candidates(&self.queries[place].query);
-            if (self.spent)() > last {
+            // Partial ones need counts of tables.
+            let is_over = (self.spent)() > last;
+            let candidates = planner.candidates(&self.queries[place].query, !is_over);
+            if is_over {
                 advice.untried += candidates.len();
                 continue;
             }
@@ -362,14 +365,15 @@ impl Work<'_> {
             }
         }
         self.choose(&mut tried, advice)?;
-        if self.is_late() {
+        if self.is_late() && tried.iter().any(|tried| tried.gain.is_none()) {
             self.add_all(&tried, cheapest, advice)?;
         }
         Ok(())
     }
 
-    /// Returns the candidates that SQLite's planner uses for a statement. It chooses among those that search or sort, then among the others,
-    /// then among those that also cover columns. Those of one plan, such as of both sides of an OR, may help only together.
+    /// Returns the candidates that SQLite's planner uses for a statement. It chooses among partial indexes, twice among indexes that search
+    /// or sort, then among all that are left, also those that cover columns. Indexes of one plan, such as of both sides of an OR, may help
+    /// only together.
     fn wanted(
         &mut self,
         place: usize,
@@ -510,7 +514,14 @@ impl Work<'_> {
         cheapest: Group,
         advice: &mut Advice,
     ) -> Result<(), EngineError> {
-        let group: Group = cheapest.difference(&self.shelf.visible()).copied().collect();
+        // What was tried and is not worth its place does not come in with others.
+        let is_rejected = |place: &usize| {
+            let own = |tried: &Tried| tried.group.contains(place);
+            let is_worthless = |gain: &Gain| !gain.is_worth;
+            left.iter().any(|tried| own(tried) && tried.gain.as_ref().is_some_and(is_worthless))
+        };
+        let mut group = cheapest.clone();
+        group.retain(|place| !self.shelf.visible().contains(place) && !is_rejected(place));
         let mut gain = self.gain(&group, 0)?;
         if gain.is_open {
             gain = self.gain(&group, (gain.before - gain.left) as i64)?;
@@ -701,6 +712,9 @@ impl Work<'_> {
     /// Drops indexes that others serve as well: new ones, and existing ones whose terms a new one has.
     fn drop_redundant(&mut self, advice: &mut Advice) -> Result<(), EngineError> {
         for place in self.shelf.visible() {
+            if (self.spent)() > 1.0 {
+                return Ok(());
+            }
             let Some(candidate) = self.shelf.candidate(place) else { continue };
             let candidate = candidate.clone();
             if advice.made.len() > 1 && self.is_dropped(place)? {

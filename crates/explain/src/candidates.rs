@@ -141,16 +141,16 @@ impl<'s> Planner<'s> {
         })
     }
 
-    /// Returns the indexes that could serve a statement and do not exist.
-    pub fn candidates(&self, query: &Query) -> Vec<Candidate> {
+    /// Returns the indexes that could serve a statement and do not exist; with partial ones if asked, for which tables are counted.
+    pub fn candidates(&self, query: &Query, with_partial: bool) -> Vec<Candidate> {
         // What cannot be prepared without the application's functions has no candidates.
         let questions = self.questions.of(&query.sql).unwrap_or_default();
-        let mut all: BTreeSet<(usize, Candidate)> = BTreeSet::new();
+        let (mut all, mut partial) = (BTreeSet::new(), BTreeSet::new());
         let expressions = self.expressions(query);
         let is_open = has_open_pattern(query);
         for question in &questions {
             let Some(table) = self.schema.table(&question.table) else { continue };
-            let conditions = self.conditions(query, table);
+            let conditions = if with_partial { self.conditions(query, table) } else { Vec::new() };
             for (rank, (parts, covering)) in
                 self.orders(table, question, is_open).into_iter().enumerate()
             {
@@ -162,23 +162,21 @@ impl<'s> Planner<'s> {
                 };
                 for (column, condition) in &conditions {
                     let is_other = |part: &&Part| part.of != PartOf::Column(*column);
-                    let (searched, covered) = parts.split_at(parts.len() - covering);
-                    let searched: Vec<Part> = searched.iter().filter(is_other).cloned().collect();
-                    let covered: Vec<Part> = covered.iter().filter(is_other).cloned().collect();
-                    if !searched.is_empty() {
-                        let (parts, covering) = (searched, covered.len());
-                        let partial = candidate([parts, covered].concat(), covering);
-                        all.insert((
-                            rank,
-                            Candidate { condition: Some(condition.clone()), ..partial },
-                        ));
+                    let others: Vec<Part> = parts.iter().filter(is_other).cloned().collect();
+                    let covered = parts[parts.len() - covering..].iter().filter(is_other).count();
+                    if others.len() > covered {
+                        let condition = Some(condition.clone());
+                        partial
+                            .insert((rank, Candidate { condition, ..candidate(others, covered) }));
                     }
                 }
                 all.insert((rank, candidate(parts, covering)));
             }
         }
         let mut chosen: Vec<Candidate> = Vec::new();
-        let ranked = expressions.into_iter().chain(all.into_iter().map(|(_, candidate)| candidate));
+        // Partial ones take no place from the others.
+        let ranked = all.into_iter().chain(partial).map(|(_, candidate): (usize, _)| candidate);
+        let ranked = expressions.into_iter().chain(ranked);
         for candidate in ranked {
             let is_chosen = chosen.iter().any(|other| other.is_same(&candidate));
             if chosen.len() < MOST && !is_chosen && !self.exists(&candidate) {

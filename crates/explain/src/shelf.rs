@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{Connection, EngineError, Value, ffi};
+use engine::{Connection, EngineError, Value};
 use script::effect::{literal, quoted};
 
 use crate::candidates::Candidate;
@@ -109,7 +109,7 @@ impl<'s> Shelf<'s> {
         let name = format!("{PREFIX}{place}");
         let sql = candidate.create(self.schema, &name);
         if let Err(error) = self.connection.prepare(&sql) {
-            return if is_refused(&error) { Ok(None) } else { Err(error) };
+            return if error.is_not_understood() { Ok(None) } else { Err(error) };
         }
         let table = candidate.table.clone();
         self.indexes.push(Shelved {
@@ -255,16 +255,13 @@ impl<'s> Shelf<'s> {
         );
         let source = match self.connection.execute(&draw) {
             Ok(()) => format!("{name} WHERE rowid IN {sample}"),
-            Err(error) if is_refused(&error) => format!("(SELECT * FROM {name} LIMIT {SAMPLE})"),
+            Err(error) if error.is_not_understood() => {
+                format!("(SELECT * FROM {name} LIMIT {SAMPLE})")
+            }
             Err(error) => return Err(error),
         };
         Ok(Some((source, rows as f64)))
     }
-}
-
-/// Returns whether SQLite refuses a statement as such.
-pub(crate) fn is_refused(error: &EngineError) -> bool {
-    error.as_sqlite().is_some_and(|error| error.primary() == ffi::SQLITE_ERROR)
 }
 
 fn integer(value: &Value) -> Option<i64> {

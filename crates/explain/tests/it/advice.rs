@@ -218,7 +218,7 @@ fn a_column_of_the_condition_is_not_counted_as_covered() {
     let sql = "SELECT failed, queue FROM jobs WHERE failed IS NOT NULL AND created > 500";
     let connection = subject.connect().unwrap();
     let candidates =
-        Planner::new(&subject, &connection).unwrap().candidates(&query(&subject, sql, sql));
+        Planner::new(&subject, &connection).unwrap().candidates(&query(&subject, sql, sql), true);
     let partial = candidates.iter().filter(|candidate| candidate.condition.is_some());
     let partial: Vec<(usize, usize)> =
         partial.map(|candidate| (candidate.parts.len(), candidate.covering)).collect();
