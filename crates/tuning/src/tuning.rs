@@ -228,14 +228,13 @@ impl Tuning {
         contributions.collect()
     }
 
-    /// Returns the settings of the winner that were too many to be measured in the time, or could not be.
+    /// Returns the changed settings that are not recommended because they were not measured by themselves.
     pub fn not_measured(&mut self) -> Vec<String> {
+        let Some(settled) = self.settled().cloned() else { return Vec::new() };
         let contributions = self.contributions();
         let is_measured =
             |name: &str| contributions.iter().any(|contribution| contribution.settings == name);
-        let settled = self.settled();
-        let all = settled.map_or_else(Vec::new, |settled| settled.changed.clone());
-        all.into_iter().map(|(name, _)| name).filter(|name| !is_measured(name)).collect()
+        self.left_out(&settled).into_iter().filter(|name| !is_measured(name)).collect()
     }
 
     /// Returns the constraints as the rounds of what is recommended judge them.

@@ -34,15 +34,24 @@ pub(super) fn answer(subject: &Subject<'_>) -> Vec<Block> {
 
 /// The answer in words.
 pub(super) fn answer_words(subject: &Subject<'_>) -> Sentence {
-    with_mix(subject).0
+    let (words, others) = with_mix(subject);
+    if !is_alike(subject) {
+        return words;
+    }
+    others.into_iter().fold(words, |all, other| all.words(" ").and(other))
+}
+
+/// Returns whether no variant differs detectably by the figures of all statements together.
+fn is_alike(subject: &Subject<'_>) -> bool {
+    let answer = subject.experiment.answer(subject.finding);
+    matches!(answer, Answer::NothingBetter(compared) if compared.is_alike())
 }
 
 /// The answer in words, and sentences on single statements. Where variants are alike as a whole, the statements that differ come first.
 fn with_mix(subject: &Subject<'_>) -> (Sentence, Vec<Sentence>) {
     let mut in_the_mix = statements::in_the_mix(subject);
     let mut words = of_whole(subject);
-    if let Answer::NothingBetter(compared) = subject.experiment.answer(subject.finding)
-        && compared.is_alike()
+    if is_alike(subject)
         && let Some(first) = in_the_mix.first_mut()
     {
         std::mem::swap(first, &mut words);

@@ -101,7 +101,7 @@ fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
         plural(rounds, "round", "rounds")
     );
     let missing = named(
-        "Not recommended, because they were not measured by themselves for lack of time or trials failed: ",
+        "Not recommended, because their own contributions were not measured: ",
         &tuning.not_measured,
     );
     blocks![none_contributes, Block::explained(heading, table, how), missing]
