@@ -248,10 +248,14 @@ fn scans(subject: &Subject<'_>, statements: &[Executed<'_>]) -> Vec<Block> {
         (scanned >= ROWS && scanned >= FOR_EACH * returned).then_some((scanned, returned))
     };
     let items = statements.iter().filter_map(|Executed { statement, variants }| {
-        // A variant that does not scan, such as one with an index, is the answer.
-        let is_everywhere = variants.iter().all(|variant| of(*variant, statement).is_some());
+        // A variant that does not scan, such as one with an index, is the answer. An engine without counters says nothing.
+        let is_counted = |variant: usize| {
+            let variant = &subject.experiment.variants[variant];
+            median(variant, "scan_steps", &statement.name).is_some()
+        };
+        let is_answer = |variant: &usize| is_counted(*variant) && of(*variant, statement).is_none();
         let (scanned, returned) = of(*variants.first()?, statement)?;
-        is_everywhere.then(|| {
+        (!variants.iter().any(is_answer)).then(|| {
             Item::new(
                 Sentence::code(&statement.name)
                     .words(" takes ")
