@@ -22,7 +22,7 @@ pub(crate) fn fill(command: &[String], home: &Path, folder: &Path) -> Result<Com
     let [home, folder] = [home, folder].map(|path| path.display().to_string());
     let mut words = command.iter().map(|word| word.replace(HOME, &home).replace(FOLDER, &folder));
     let name = words.next().unwrap_or_default();
-    let program = find_executable(&name).ok_or(name)?;
+    let program = find_executable(Path::new(&name)).ok_or(name)?;
     let mut command = Command::new(program);
     command.args(words);
     Ok(command)

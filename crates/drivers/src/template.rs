@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn languages_are_read_by_their_names() {
-        assert!(LANGUAGES.iter().all(|it| language(it) == Ok(*it)));
+        assert!(LANGUAGES.iter().all(|name| language(name) == Ok(*name)));
         assert!(language("perl").unwrap_err().contains("python, ruby"));
     }
 }

@@ -96,7 +96,7 @@ pub(super) fn why_nothing(sealed: &Sealed, program: Option<&Path>) -> String {
     if sealed.lost.space {
         return "the disk was full, or the file may not grow (ulimit -f)".to_owned();
     }
-    let program = program.and_then(|program| find_executable(program.to_str()?));
+    let program = program.and_then(find_executable);
     let obstacle = program.and_then(|program| recorder::obstacle(&program));
     if obstacle == Some(Obstacle::Modernc) {
         return "the program uses modernc.org/sqlite, which is SQLite translated to Go and cannot be recorded".to_owned();

@@ -169,12 +169,13 @@ pub(super) fn directories(path: Option<&OsStr>, usual: &[&str]) -> Vec<PathBuf> 
         .collect()
 }
 
-/// Returns the executable of this name: a bare name is searched for along `PATH`.
-pub fn find_executable(name: &str) -> Option<PathBuf> {
-    if name.contains('/') {
-        return Some(PathBuf::from(name)).filter(|path| is_executable(path));
+/// Returns the executable of this name as a shell finds it: a bare name is searched for along `PATH`, also in its relative folders.
+pub fn find_executable(name: &Path) -> Option<PathBuf> {
+    if name.components().count() > 1 {
+        return Some(name.to_owned()).filter(|path| is_executable(path));
     }
-    first_executable(&directories(std::env::var_os("PATH").as_deref(), &[]), &[name], &[])
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| is_executable(path))
 }
 
 fn is_executable(path: &Path) -> bool {
