@@ -109,7 +109,7 @@ impl Subject {
     }
 
     /// Looks for settings that mean nothing for the statements and for indexes that would help them, on a copy of the only
-    /// database, which is changed. Indexes take up to a fifth of the time limit, or 20 s if that is at most half of it.
+    /// database, which is changed. Indexes take at most half of the time limit, and at most 20 s, or a fifth of a limit below five minutes.
     fn look_at_plans(
         &mut self,
         request: &TuneRequest,
@@ -119,7 +119,8 @@ impl Subject {
         let statements: Vec<String> = of.iter().map(|statement| statement.sql.clone()).collect();
         self.idle = bench::idle_settings(copy, &statements)?;
         let limit_s = request.time_limit_s;
-        let time = Duration::from_secs_f64((limit_s / 2.0).min(20.0).max(limit_s / 5.0));
+        let time =
+            Duration::from_secs_f64((limit_s / 2.0).min(20.0).max((limit_s / 5.0).min(60.0)));
         let known = indexes::known(copy, of, time)?;
         self.indexes.extend(known.advice);
         self.round = known.round;
