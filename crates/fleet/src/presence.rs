@@ -131,10 +131,10 @@ fn little(stored: &Stored) -> Card {
 /// # Errors
 /// [`FleetError::NameTaken`]; when the server refuses, or it was cancelled.
 pub fn check_name(server: &Server, name: &str, own: &[&str]) -> Result<()> {
-    match server.is_renewed(BEAT * 2 + BEAT / 2, || other(server, name, own))? {
-        true => Err(FleetError::NameTaken(name.to_owned())),
-        false => Ok(()),
+    if server.is_renewed(BEAT * 2 + BEAT / 2, || other(server, name, own))? {
+        return Err(FleetError::NameTaken(name.to_owned()));
     }
+    Ok(())
 }
 
 /// Returns the sequence number of the last card of this name that is of no `own` agent, if the last one is not.

@@ -126,7 +126,7 @@ fn planned(statements: Vec<Statement>) -> Result<(Vec<Statement>, LeftOut), Erro
         word.map_or(String::new(), |word| word.text.to_uppercase())
     };
     // SQLite names a mistake in any other word.
-    let has_plan = |word: &str| trace::plans::is_planned(word) || !WITHOUT_PLAN.contains(&word);
+    let has_plan = |word: &str| !WITHOUT_PLAN.contains(&word);
     let (planned, others): (Vec<Statement>, Vec<Statement>) =
         statements.into_iter().partition(|statement| has_plan(&first(&statement.sql)));
     let why = |statement: &Statement| {

@@ -61,13 +61,18 @@ fn counted(count: usize, what: &str) -> String {
 /// Returns missing answers and disagreements first, then the effects that all machines share.
 fn highlights(analysis: &FleetAnalysis) -> Vec<Block> {
     let experiments = || analysis.experiments.iter();
-    let variants = || experiments().flat_map(|it| it.variants.iter().map(move |own| (it, own)));
+    let variants = || {
+        experiments().flat_map(|experiment| {
+            experiment.variants.iter().map(move |variant| (experiment, variant))
+        })
+    };
     let (disagreeing, agreeing): (Vec<_>, Vec<_>) =
         variants().partition(|(_, variant)| variant.disagrees());
     let mut items: Vec<Item> = analysis.unanswered.iter().map(unanswered).collect();
     items.extend(disagreeing.into_iter().map(|(of, variant)| disagreement(of, variant, analysis)));
     items.extend(apart(analysis));
-    let claims = experiments().flat_map(|it| it.claims.iter().map(move |claim| (it, claim)));
+    let claims = experiments()
+        .flat_map(|experiment| experiment.claims.iter().map(move |claim| (experiment, claim)));
     let differing = claims.filter(|(_, claim)| claim.overall == Agreement::Differ);
     items.extend(differing.map(|(experiment, claim)| divided(experiment, claim)));
     items.extend(agreeing.into_iter().flat_map(|(of, variant)| {

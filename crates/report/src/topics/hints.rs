@@ -42,7 +42,7 @@ pub(super) fn longer(subject: &Subject<'_>) -> Sentence {
         .words(" is long enough.")
 }
 
-/// Returns why none of so many variants is chosen.
+/// Returns the words for a tie of this many variants.
 pub(super) fn too_noisy(tied: usize) -> String {
     let variants = plural(tied, "variant", "variants");
     format!("the measurements are too noisy to choose between {variants}; more rounds may decide")

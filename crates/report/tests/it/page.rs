@@ -386,7 +386,7 @@ fn the_first_screen_of_a_search_says_what_to_change_in_the_application() {
     }
 }
 
-/// The only experiment whose variants do not differ, with two statements of which the second differs with each variant.
+/// An experiment whose variants do not differ as a whole; the second of its two statements does.
 fn mixed() -> Analysis {
     let mut analysis = made_up::analysis().clone();
     let of_all = |experiment: &lab::analysis::ExperimentAnalysis| {
@@ -399,7 +399,8 @@ fn mixed() -> Analysis {
         !effects.is_empty() && effects.iter().all(|effect| !effect.is_found())
     };
     analysis.experiments.retain(|experiment| {
-        is_alike(&of_all(experiment)) && experiment.variants.iter().all(|it| it.problem.is_none())
+        is_alike(&of_all(experiment))
+            && experiment.variants.iter().all(|variant| variant.problem.is_none())
     });
     analysis.experiments.truncate(1);
     let statement = |name: &str| lab::trial::StatementRecord {
