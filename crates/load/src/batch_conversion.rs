@@ -9,18 +9,23 @@ use crate::error::{Fault, LoadError, Result};
 
 /// A batch in SQLite's own types, without the rows that have a value for which SQLite has nothing: these are
 /// malformed.
+///
+/// # Errors
+/// SQLite has nothing like the type of a column.
 pub(crate) fn convert_batch(input: &str, decimals: Decimals, mut batch: Batch) -> Result<Batch> {
     if batch.rows.columns().iter().all(is_own) {
         return Ok(batch);
     }
-    let mut refused = Vec::new();
-    find_refused(&batch.rows, 0, decimals, &mut refused)?;
-    if !refused.is_empty() {
+    let mut columns = converted_columns(&batch.rows, decimals);
+    if let Err((_, ConversionError::Values(_))) = columns {
+        let mut refused = Vec::new();
+        find_refused(&batch.rows, 0, decimals, &mut refused)?;
         let before = batch.rows.clone();
         leave_out(input, &mut batch, &before, refused)?;
+        columns = converted_columns(&batch.rows, decimals);
     }
     let rows = &batch.rows;
-    let columns = converted_columns(rows, decimals).map_err(|failed| of_column(rows, failed))?;
+    let columns = columns.map_err(|failed| of_column(rows, failed))?;
     let schema = rows.schema();
     let names = schema.fields().iter().map(|field| field.name());
     batch.rows = record_batch(input, names, columns, rows.num_rows())?;
@@ -30,8 +35,7 @@ pub(crate) fn convert_batch(input: &str, decimals: Decimals, mut batch: Batch) -
 /// A row that is refused, by its place in the batch; the column with the fault, and the fault.
 pub(crate) type Refused = (usize, String, String);
 
-/// Lists the rows that cannot be converted, by bisection, which costs little if there are few. The first of these rows has the
-/// number `first`.
+/// Lists the rows that cannot be converted, by bisection of a batch that has some. The first of these rows has the number `first`.
 fn find_refused(
     rows: &RecordBatch,
     first: usize,

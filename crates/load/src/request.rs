@@ -10,7 +10,7 @@ use crate::staging::destination;
 use crate::table::{Index, Table};
 
 /// A load to be done: the table to load into, and how.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// The database; created if it does not exist.
     pub database: PathBuf,
@@ -22,7 +22,7 @@ pub struct Request {
     pub adds_columns: bool,
     /// Whether a table that is replaced keeps its indexes and triggers.
     pub keeps_indexes: bool,
-    /// How the rows are written, or it is an error; by default in the fastest possible way.
+    /// The only way in which the rows may be written; by default the fastest possible one.
     pub strategy: Option<LoadStrategy>,
     /// How rows are handled that cannot be read or that the table refuses.
     pub on_error: OnError,
@@ -60,8 +60,26 @@ pub struct Request {
 impl Request {
     /// Requests a new table, by the fastest possible strategy; the first row that cannot be loaded ends the load.
     pub fn new(database: impl Into<PathBuf>, table: Table) -> Request {
-        let (database, index_memory) = (database.into(), 512 << 20);
-        Request { database, table, index_memory, ..Request::default() }
+        Request {
+            database: database.into(),
+            table,
+            mode: Mode::Create,
+            adds_columns: false,
+            keeps_indexes: false,
+            strategy: None,
+            on_error: OnError::Fail,
+            duplicates: Duplicates::Refuse,
+            analyze: false,
+            rejects: None,
+            max_errors: None,
+            page_size: None,
+            workers: None,
+            index_memory: 512 << 20,
+            vfs: None,
+            expects_unique: false,
+            foreign_keys: false,
+            check: false,
+        }
     }
 
     /// Returns the same request, expecting that no row is skipped because of its keys. That makes a difference if such

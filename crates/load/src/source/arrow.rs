@@ -6,7 +6,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, OffsetSizeTrait, RecordBatch};
 use arrow_ipc::reader::StreamReader;
 use arrow_schema::{ArrowError, DataType, Schema};
 
@@ -192,7 +192,8 @@ fn bytes_of_column(column: &ArrayRef) -> usize {
     match column.data_type() {
         // Of these the library counts what points to the values, however often and wherever it points.
         DataType::Utf8View | DataType::BinaryView | DataType::Dictionary(_, _) => {
-            lengths(column).iter().sum()
+            let length = length_in(column);
+            (0..column.len()).map(length).sum()
         }
         _ => {
             let data = column.to_data();
@@ -201,26 +202,29 @@ fn bytes_of_column(column: &ArrayRef) -> usize {
     }
 }
 
-/// Returns the bytes of the value in each row.
-fn lengths(column: &ArrayRef) -> Vec<usize> {
+/// Returns a function of a row that gives the bytes of the value in it, without looking at others.
+fn length_in<'c>(column: &'c ArrayRef) -> Box<dyn Fn(usize) -> usize + 'c> {
+    fn between<O: OffsetSizeTrait>(offsets: &[O], row: usize) -> usize {
+        offsets[row + 1].as_usize() - offsets[row].as_usize()
+    }
     // A view begins with the length, in 32 bits.
-    let of_view = |view: &u128| *view as u32 as usize;
+    let of_view = |view: u128| view as u32 as usize;
     match column.data_type() {
-        DataType::Utf8 => column.as_string::<i32>().offsets().lengths().collect(),
-        DataType::LargeUtf8 => column.as_string::<i64>().offsets().lengths().collect(),
-        DataType::Binary => column.as_binary::<i32>().offsets().lengths().collect(),
-        DataType::LargeBinary => column.as_binary::<i64>().offsets().lengths().collect(),
-        DataType::Utf8View => column.as_string_view().views().iter().map(of_view).collect(),
-        DataType::BinaryView => column.as_binary_view().views().iter().map(of_view).collect(),
+        DataType::Utf8 => Box::new(|row| between(column.as_string::<i32>().offsets(), row)),
+        DataType::LargeUtf8 => Box::new(|row| between(column.as_string::<i64>().offsets(), row)),
+        DataType::Binary => Box::new(|row| between(column.as_binary::<i32>().offsets(), row)),
+        DataType::LargeBinary => Box::new(|row| between(column.as_binary::<i64>().offsets(), row)),
+        DataType::Utf8View => Box::new(move |row| of_view(column.as_string_view().views()[row])),
+        DataType::BinaryView => Box::new(move |row| of_view(column.as_binary_view().views()[row])),
         DataType::Dictionary(_, _) => {
             let dictionary = column.as_any_dictionary();
-            let of_values = lengths(dictionary.values());
-            if of_values.is_empty() {
-                return vec![0; column.len()];
+            if dictionary.values().is_empty() {
+                return Box::new(|_| 0);
             }
-            dictionary.normalized_keys().iter().map(|key| of_values[*key]).collect()
+            let (keys, length) = (dictionary.normalized_keys(), length_in(dictionary.values()));
+            Box::new(move |row| length(keys[row]))
         }
-        _ => vec![size_of::<i64>(); column.len()],
+        _ => Box::new(|_| size_of::<i64>()),
     }
 }
 
