@@ -9,17 +9,19 @@ use crate::error::Result;
 use crate::parameters::Micros;
 use crate::target::sqlite;
 
-/// File handles of a connection at most, and those that a process has besides.
-const FILES_PER_CONNECTION: u64 = 6;
+/// File handles of a connection that executes the user's SQL at most: database, log or journal, shared memory, and temporary files.
+pub(crate) const FILES_OF_OWN_SQL: u64 = 6;
+
+/// Files that a process has open besides those of its connections.
 const OTHER_FILES: u64 = 64;
 
-/// Returns the number of open files that a process with so many connections needs at most.
-pub(crate) fn open_files(connections: u64) -> u64 {
-    FILES_PER_CONNECTION * connections + OTHER_FILES
+/// Returns the most files that a process with this number of connections has open, if each has this many.
+pub(crate) fn open_files(connections: u64, of_each: u64) -> u64 {
+    of_each * connections + OTHER_FILES
 }
 
 parameters! {
-    /// How transactions are retried that met a lock.
+    /// How transactions that met a lock are retried.
     #[derive(Clone, Copy, Debug)]
     struct Retrying {
         /// Times that a transaction is retried after SQLITE_BUSY before it is given up.

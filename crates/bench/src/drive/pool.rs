@@ -7,7 +7,7 @@ use std::io::BufReader;
 use std::process::ChildStdout;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::Builder;
+use std::thread::{Builder, JoinHandle};
 
 use engine::Library;
 use lab::trial::Measured;
@@ -31,8 +31,15 @@ struct Worker {
 
 /// The connection to a worker.
 enum Link {
-    Thread { requests: Option<Sender<Request>>, responses: Receiver<Response> },
-    Process { child: ChildWorker, responses: BufReader<ChildStdout> },
+    Thread {
+        requests: Option<Sender<Request>>,
+        responses: Receiver<Response>,
+        thread: Option<JoinHandle<()>>,
+    },
+    Process {
+        child: ChildWorker,
+        responses: BufReader<ChildStdout>,
+    },
 }
 
 impl WorkerPool {
@@ -110,15 +117,16 @@ fn start_thread(
     let (requests, incoming) = channel();
     let (outgoing, responses) = channel();
     let library = Arc::clone(library);
-    Builder::new().name(spec.name()).spawn(move || {
+    let thread = Builder::new().name(spec.name()).spawn(move || {
         // Nobody receives any more when another worker has failed.
         let last = serve(&spec, &library, prepare, &mut |response| {
             let _ = outgoing.send(response);
             incoming.recv().ok()
         });
-        last.map(|last| outgoing.send(last))
+        // The same.
+        let _ = last.map(|last| outgoing.send(last));
     })?;
-    Ok(Link::Thread { requests: Some(requests), responses })
+    Ok(Link::Thread { requests: Some(requests), responses, thread: Some(thread) })
 }
 
 impl Worker {
@@ -173,10 +181,17 @@ impl Drop for WorkerPool {
                 requests.take();
             }
         }
-        for worker in &self.0 {
-            // A process is killed by its own drop. A thread that has ended does not hold its channel any more.
-            if let Link::Thread { responses, .. } = &worker.link {
-                responses.iter().for_each(drop);
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        // A process is killed by its own drop.
+        if let Link::Thread { requests, thread, .. } = self {
+            requests.take();
+            if let Some(thread) = thread.take() {
+                // A panic was noticed by the missing response.
+                let _ = thread.join();
             }
         }
     }

@@ -113,8 +113,9 @@ fn work(
         let limit = sqlite::busy_timeout(&spec.settings).as_millis().to_string();
         read_back.pragmas.insert("busy_timeout".to_owned(), limit);
     }
-    connection.close()?;
+    // Closing may check the log in, which is not the work.
     let peak_memory = spec.parent.and_then(|_| peak_memory_bytes());
+    connection.close()?;
     Ok(Some(WorkerClosing { read_back, peak_memory }))
 }
 

@@ -314,8 +314,14 @@ impl<'s> SqliteSession<'s> {
             reset?;
             return Ok(own.changes());
         }
-        let lent = if self.kept.is_none() { Some(self.lend()?) } else { None };
-        let Some(connection) = self.kept.as_ref().or(lent.as_ref()) else { return Ok(0) };
+        let lent;
+        let connection = match &self.kept {
+            Some(kept) => kept,
+            None => {
+                lent = self.lend()?;
+                &lent
+            }
+        };
         let mut statement = connection.prepare(self.texts[sql as usize])?;
         work(&mut statement)?;
         Ok(connection.changes())

@@ -75,7 +75,11 @@ impl Declared for Contention {
             // Each process has its own connection, and the trial the pipes to it.
             Workers::Processes => workers / 2 + 1,
         };
-        Needs { open_files: open_files(connections), threads: workers + 1, ..Needs::default() }
+        Needs {
+            open_files: open_files(connections, FILES_PER_CONNECTION),
+            threads: workers + 1,
+            ..Needs::default()
+        }
     }
 
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
@@ -401,6 +405,9 @@ fn differs((writer, op): (i64, i64), found: &str, wanted: &str) -> TrialError {
     let what = format!("operation {op} of writer {} in the log", writer + 1);
     TrialError::wrong(what, found, wanted)
 }
+
+/// File handles of a connection at most: database, log or journal, shared memory, and a temporary file.
+const FILES_PER_CONNECTION: u64 = 4;
 
 #[cfg(test)]
 mod tests;

@@ -231,7 +231,9 @@ fn prepare<'c>(connection: &'c Connection, shared: &Databases, job: &Job) -> Res
     let mut insert_quote = connection.prepare(INSERT)?;
     let mut commit = connection.prepare("COMMIT")?;
     Ok(Box::new(move |job, index| {
-        let Job::Write(quotes) = job else { return Ok(()) };
+        let Job::Write(quotes) = job else {
+            return Err(TrialError::Measuring("a thread has statements of another job".to_owned()));
+        };
         // Quotes that are not committed come again.
         let mut ahead = quotes[index].clone();
         let mut add = || {

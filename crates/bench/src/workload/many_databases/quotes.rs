@@ -82,6 +82,8 @@ mod tests {
         assert_ne!(quotes(1), quotes(2));
         assert!(quotes(1).is_sorted_by(|a, b| a.ts < b.ts));
         assert!(quotes(1).iter().all(|quote| quote.ts > 1_000
+            && quote.bid_cents <= quote.last_cents
+            && quote.last_cents <= quote.ask_cents
             && quote.bid_cents < quote.ask_cents
             && quote.volume > 0));
     }

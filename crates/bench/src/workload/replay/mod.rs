@@ -43,7 +43,7 @@ use self::source::Recording;
 use super::common::{add, refuse_single_threaded, set, set_peak_memory};
 use super::declared::Declared;
 use super::preparation::apply_file_settings;
-use crate::drive::parameters::{Workers, open_files};
+use crate::drive::parameters::{FILES_OF_OWN_SQL, Workers, open_files};
 use crate::error::{Result, TrialError};
 use crate::locks::{locked, unlocked};
 use crate::measure::peak_memory_bytes;
@@ -161,7 +161,7 @@ impl PreparedReplay {
         measured: &mut Measured,
     ) -> Result<Totals> {
         let threads = self.plan.threads.len();
-        allow_open_files(open_files(threads as u64))?;
+        allow_open_files(open_files(threads as u64, FILES_OF_OWN_SQL))?;
         let progress = (parameters.mode != Mode::Free).then(|| Progress::new(threads));
         let progress = progress.transpose().map_err(TrialError::because)?;
         // A counting trial has no latencies, and so may have very many statements.

@@ -106,8 +106,9 @@ pub(super) fn execute(specs: &[ProcessSpec], measured: &mut Measured) -> Result<
     let elapsed = watch.stop()?;
     *measured = elapsed.times();
     pool.send(Request::Finish)?;
-    let timed = specs.first().map_or(&[][..], |spec| &spec.timed);
-    let (mut summary, mut times) = (Summary::default(), Times::new(timed));
+    let first = specs.first();
+    let first = first.ok_or_else(|| TrialError::Measuring("no process took part".to_owned()))?;
+    let (mut summary, mut times) = (Summary::default(), Times::new(&first.timed));
     for response in pool.receive(|response| matches!(response, Response::Finished(_)))? {
         let Response::Finished(report) = response else { continue };
         add(measured, "cpu_user_s", report.cpu.user);

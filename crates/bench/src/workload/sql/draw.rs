@@ -73,7 +73,8 @@ impl Pools {
     /// Keeps them for clients in other processes.
     pub(super) fn write(&self, directory: &Path) -> Result<(), TrialError> {
         let path = directory.join(FILE);
-        let bytes = postcard::to_stdvec(self).map_err(TrialError::because)?;
+        let bytes = postcard::to_stdvec(self)
+            .map_err(|error| TrialError::Measuring(format!("{}: {error}", path.display())))?;
         std::fs::write(&path, bytes).map_err(TrialError::io("write", &path))
     }
 
@@ -81,7 +82,8 @@ impl Pools {
     pub(super) fn read(directory: &Path) -> Result<Pools, TrialError> {
         let path = directory.join(FILE);
         let bytes = std::fs::read(&path).map_err(TrialError::io("read", &path))?;
-        postcard::from_bytes(&bytes).map_err(TrialError::because)
+        postcard::from_bytes(&bytes)
+            .map_err(|error| TrialError::Measuring(format!("{}: {error}", path.display())))
     }
 
     /// Gives the variables of a script new values.

@@ -116,13 +116,13 @@ fn first_client<'c>(
     trial: &Trial<'_>,
     parameters: &Parameters,
     connection: &'c Connection,
-) -> Result<(Suite, ScriptClient<'c>), TrialError> {
-    let mut suite = Suite::read(parameters)?;
+    suite: &mut Suite,
+) -> Result<ScriptClient<'c>, TrialError> {
     suite.resolve(connection)?;
     let set = suite.set_by_gset();
-    Pools::of(connection, &suite, parameters, &set, trial.seed)?.write(trial.directory)?;
+    Pools::of(connection, suite, parameters, &set, trial.seed)?.write(trial.directory)?;
     let workload = Workload::read(connection, trial.settings, trial.directory, trial.seed, 0)?;
-    Ok((suite, ScriptClient::prepare(connection, workload)?))
+    ScriptClient::prepare(connection, workload)
 }
 
 /// Prepares the scripts and records the plans of their statements.
@@ -132,7 +132,8 @@ fn prepare(
     database: &TrialDatabase,
 ) -> Result<(Suite, Vec<StatementRecord>), TrialError> {
     let connection = sqlite::open(trial, &database.path)?;
-    let (suite, mut client) = first_client(trial, parameters, &connection)?;
+    let mut suite = Suite::read(parameters)?;
+    let mut client = first_client(trial, parameters, &connection, &mut suite)?;
     let records = suite.statements().zip(client.plans()).map(|(statement, plan)| StatementRecord {
         name: statement.name.clone(),
         sql: statement.sql.clone(),

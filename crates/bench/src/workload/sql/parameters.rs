@@ -5,7 +5,7 @@ use std::time::Duration;
 use lab::level::{Level, Settings};
 use lab::needs::Needs;
 
-use crate::drive::parameters::{Retrying, Workers, open_files};
+use crate::drive::parameters::{FILES_OF_OWN_SQL, Retrying, Workers, open_files};
 use crate::error::TrialError;
 use crate::parameters::{DatabasePath, FilePath, Micros, Millis, SqlText, WeightedFilePaths};
 use crate::workload::preparation::Preparation;
@@ -192,6 +192,10 @@ impl Parameters {
     /// Returns the needs of a trial from the operating system.
     pub(super) fn needs(&self) -> Needs {
         let clients = u64::from(self.clients);
-        Needs { open_files: open_files(clients + 1), threads: clients + 1, ..Needs::default() }
+        Needs {
+            open_files: open_files(clients + 1, FILES_OF_OWN_SQL),
+            threads: clients + 1,
+            ..Needs::default()
+        }
     }
 }

@@ -534,13 +534,15 @@ fn statements_of_the_command_line_are_named_by_what_they_do() {
     let sql = "SELECT * FROM users WHERE id = :id; SELECT count(*) FROM users; DELETE FROM users WHERE id = -1";
     let settings = [("sql", text(sql)), ("unit", text("statement"))];
     let measured = shop.measured(&settings);
-    let names: Vec<&str> = measured.statements.iter().map(|it| it.name.as_str()).collect();
+    let names: Vec<&str> =
+        measured.statements.iter().map(|statement| statement.name.as_str()).collect();
     assert_eq!(names, ["select_users", "select_users_2", "delete_users"]);
     let given = [
         ("sql", text("SELECT 1 FROM users;\n-- name: select_users\nSELECT 2 FROM users")),
         settings[1].clone(),
     ];
     let measured = shop.measured(&given);
-    let names: Vec<&str> = measured.statements.iter().map(|it| it.name.as_str()).collect();
+    let names: Vec<&str> =
+        measured.statements.iter().map(|statement| statement.name.as_str()).collect();
     assert!(names.contains(&"select_users") && names.contains(&"select_users_2"), "{names:?}");
 }

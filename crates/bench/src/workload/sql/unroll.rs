@@ -10,7 +10,7 @@ use script::{Form, Names, Op, Script, parse};
 
 use super::client::Executed;
 use super::parameters::Parameters;
-use super::suite::read_text;
+use super::suite::{Suite, read_text};
 use super::{database, first_client};
 use crate::drive::worker::Client;
 use crate::error::TrialError;
@@ -62,9 +62,11 @@ pub(in crate::workload) fn unroll(
     let settings = Settings::from(settings.map(|(name, level)| (name.to_owned(), level)));
     let trial = Trial::detached(&settings, library, directory);
     let parameters = Parameters::read(&overlaid(&Parameters::defaults(), &settings))?;
+    // A mistake in a script shows before the database is copied.
+    let mut suite = Suite::read(&parameters)?;
     let database = database::create(&trial, &parameters, directory)?;
     let connection = sqlite::open(&trial, &database.path)?;
-    let (_, mut client) = first_client(&trial, &parameters, &connection)?;
+    let mut client = first_client(&trial, &parameters, &connection, &mut suite)?;
     client.keep_journal();
     let mut changing = 0;
     for _ in 0..transactions.saturating_mul(ATTEMPTS) {
