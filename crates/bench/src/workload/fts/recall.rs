@@ -141,8 +141,8 @@ pub(super) fn check(
 fn promised(response: &Response<'_>, options: &TableOptions) -> Option<Sense> {
     let query = response.query;
     match options.kind {
-        // Nothing is certain of an expression of the user's.
-        _ if query.class == OWN => None,
+        // Nothing is certain of an expression of the user's, which may have operators.
+        Kind::Fts5 if query.pattern.is_none() && query.class == OWN => None,
         Kind::Fts5 if query.pattern.is_none() => {
             tokenizer_promise(&options.tokenizer.name, &query.meaning())
         }

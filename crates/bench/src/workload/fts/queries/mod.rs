@@ -67,6 +67,7 @@ choice! {
 
 /// One question.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Query {
     /// Its class.
     pub(super) class: String,
