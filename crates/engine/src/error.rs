@@ -61,7 +61,7 @@ impl EngineError {
         }
     }
 
-    /// Returns SQLite's own message, without the text of the statement; that of another error as a whole.
+    /// Returns SQLite's message without the statement, or the whole message of another error.
     pub fn message(&self) -> String {
         self.as_sqlite().map_or_else(|| self.to_string(), |error| error.message().to_owned())
     }

@@ -180,7 +180,12 @@ impl Observer for Counter {
             Operation::SharedMemoryLock { .. } => counts.shared_memory.locks += 1,
             Operation::SharedMemoryBarrier => counts.shared_memory.barriers += 1,
             Operation::SharedMemoryUnmap { .. } => counts.shared_memory.unmaps += 1,
-            _ => {}
+            Operation::Close
+            | Operation::Unfetch { .. }
+            | Operation::Lock { .. }
+            | Operation::Unlock { .. }
+            | Operation::FileControl { .. }
+            | Operation::Query(_) => {}
         }
     }
 }
