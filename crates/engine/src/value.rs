@@ -16,7 +16,7 @@ pub enum Value {
     /// A text.
     Text(String),
     /// Bytes.
-    Blob(Vec<u8>),
+    Blob(#[serde(with = "serde_bytes")] Vec<u8>),
 }
 
 /// A value where it lies, without a copy.

@@ -106,7 +106,7 @@ struct Copier<'o> {
     disguise: Disguise,
     new: Connection,
     done: Anonymized,
-    /// The table or other object that is being copied; empty between them.
+    /// The object that was copied last, for the message of an error; empty where no object is meant.
     object: String,
 }
 

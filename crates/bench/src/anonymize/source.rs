@@ -139,6 +139,7 @@ fn tables(connection: &Connection) -> Result<Vec<Table>, EngineError> {
     )
 }
 
+/// Returns the names of a table's columns, without generated and hidden ones.
 fn columns(connection: &Connection, table: &str) -> Result<Vec<String>, EngineError> {
     let sql = format!("SELECT name FROM pragma_table_info({}) ORDER BY cid", literal(table));
     connection.query_rows(&sql, |row| Ok(row.column_text(0)?.to_owned()))

@@ -11,8 +11,8 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
-/// Returns the amalgamation of a version, in cargo's own store of sources: from what cargo, which is called
-/// by its command, has already where it has it, from the registry otherwise.
+/// Returns the amalgamation of a version from cargo's own store of sources; asks the registry only if it is not there. `cargo` is the
+/// command.
 ///
 /// # Errors
 /// Cargo is not there or cannot fetch it; the release carries another version than it should.

@@ -24,7 +24,7 @@ impl<T> Installed<T> {
         Installed(NonNull::from(Box::leak(Box::new(handler))))
     }
 
-    /// Returns what SQLite gives to the function that it calls.
+    /// Returns the pointer that SQLite passes to the callback.
     pub(super) fn argument(&self) -> *mut c_void {
         self.0.as_ptr().cast()
     }

@@ -190,7 +190,7 @@ impl Connection {
         })
     }
 
-    /// Returns what `read` makes of every row; the row is the statement, standing on it.
+    /// Calls `read` for every row and returns the results; the row is the statement, standing on it.
     ///
     /// # Errors
     /// SQLite's, or the first that `read` returns, which ends the query.

@@ -13,6 +13,7 @@ use crate::error::Result;
 
 /// The fewest bytes of a cell in a leaf: a free block needs as many when the cell is deleted.
 const LEAST_CELL: usize = 4;
+
 /// The leaf that is being filled.
 #[derive(Debug, Clone, Copy)]
 struct Open {

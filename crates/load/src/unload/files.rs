@@ -28,13 +28,13 @@ pub(super) struct Files<'u> {
     ends_with_delimiter: bool,
     /// Of a format whose columns have types.
     schema: Option<SchemaRef>,
-    /// The current file as it will be called, and its folder, below that of the output.
+    /// The final path of the current file, and its folder below the folder of the output.
     path: PathBuf,
     folder: PathBuf,
     /// The current file, unless rows go to standard output.
     file: Option<Unfinished>,
     writer: Option<Box<dyn Writer>>,
-    /// Those that are complete, with what they will be called.
+    /// Complete files, with their final paths.
     done: Vec<(TempPath, PathBuf)>,
     /// Rows of the current file, and of all.
     rows: u64,

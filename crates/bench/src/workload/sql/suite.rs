@@ -243,7 +243,7 @@ impl Suite {
         begins_with(&["insert", "update", "delete", "replace"]) && !begins_with(&TRANSACTIONS)
     }
 
-    /// Returns what the columns of a statement are for.
+    /// Returns the purposes of the columns of a statement.
     pub(super) fn columns_of(&self, script: usize, statement: usize) -> Columns {
         self.columns.get(&(script, statement)).cloned().unwrap_or_default()
     }

@@ -224,7 +224,7 @@ fn written_tables(connection: &Connection, workload: &Workload) -> BTreeMap<Stri
     for statement in workload.suite.statements() {
         let mut own = written(&statement.sql);
         let explain = format!("EXPLAIN {}", statement.sql);
-        // The operation, and its first three operands. The last one named here is the number of the database.
+        // The operation and its operands p1 to p3: `OpenWrite` has the root and the database in p2 and p3, `Clear` in p1 and p2.
         let program = connection.query_rows(&explain, |row| {
             let operands = [2, 3, 4].map(|column| row.column_i64(column));
             Ok(match (row.column_text(1)?, operands) {
