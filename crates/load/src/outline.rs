@@ -82,12 +82,16 @@ fn examine(
         Err(NoLayout::Refused(why)) => Some(why),
         Err(NoLayout::Failed(error)) => return Err(error),
     };
+    let rows = first_rows(source, &target, rows)?;
+    // Only a load can count the texts among numbers: more or fewer rows are read ahead here.
+    let notes = source.info().notes.all().into_iter();
+    let notes = notes.filter(|note| !matches!(note, Note::Texts { .. }));
     Ok(Outline {
         sql,
         columns: columns(source, request, &target),
         why_arrays,
-        rows: first_rows(source, &target, rows)?,
-        notes: source.info().notes.all(),
+        rows,
+        notes: notes.collect(),
     })
 }
 

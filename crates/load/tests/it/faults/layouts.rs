@@ -1,6 +1,8 @@
 //! Files as people have them: lines that are no rows, blanks, numbers and quotes in other forms, documents of JSON.
 
-use pragmark_load::{CsvOptions, Fault, LoadError, Note, Opening, Selection, Summary};
+use pragmark_load::{
+    CsvOptions, Fault, LoadError, Note, Opening, Selection, Summary, open, outline,
+};
 
 use crate::faults::{Workspace, library, refused, run, run_as};
 
@@ -152,6 +154,12 @@ fn a_type_of_numbers_for_a_column_without_any_is_refused_and_texts_among_numbers
     };
     assert_eq!((&*value, form.unwrap().to_string()), ("1.240.294,00", "1.234,5".to_owned()));
     let input = workspace.write("a.csv", "a;b\nx;1,5\ny;2\nz;-\n");
+    let mut source = open(&[input.clone()], &Opening::new(&library())).unwrap();
+    let preview = outline(&library(), &mut *source, &request, 3).unwrap();
+    assert!(
+        !preview.notes.iter().any(|note| matches!(note, Note::Texts { .. })),
+        "not counted yet"
+    );
     let notes = run(&input, &request).unwrap().notes;
     assert!(notes.contains(&Note::Texts { column: "b".to_owned(), values: 2 }), "{notes:?}");
     // Dates have an affinity of numbers, and are texts.
