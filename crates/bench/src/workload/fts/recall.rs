@@ -3,7 +3,7 @@
 use lab::trial::Measured;
 
 use super::execute::Response;
-use super::queries::{OWN, Shape};
+use super::queries::{OWN, Query, Shape};
 use super::source::Source;
 use super::table::{Kind, TableOptions};
 use super::truth::{Judge, Meaning, SENSES, Sense};
@@ -127,7 +127,7 @@ pub(super) fn check(
         if response.answer.is_err() {
             continue;
         }
-        let Some(sense) = promised(response, options) else { continue };
+        let Some(sense) = promised(response.query, options) else { continue };
         let Some(tally) = recall.senses[sense as usize] else { continue };
         let (class, text) = (&response.query.class, &response.query.text);
         let what = |of| format!("the count of {of} of the {class} query `{text}`");
@@ -138,8 +138,7 @@ pub(super) fn check(
 }
 
 /// Returns the sense in which the table answers the query, where that is certain.
-fn promised(response: &Response<'_>, options: &TableOptions) -> Option<Sense> {
-    let query = response.query;
+fn promised(query: &Query, options: &TableOptions) -> Option<Sense> {
     match options.kind {
         // Nothing is certain of an expression of the user's, which may have operators.
         Kind::Fts5 if query.pattern.is_none() && query.class == OWN => None,
@@ -237,7 +236,22 @@ impl Shares {
 
 #[cfg(test)]
 mod tests {
+    use super::super::queries::Operator;
     use super::*;
+    use crate::parameters::Parameters;
+
+    #[test]
+    fn patterns_of_the_users_are_checked_and_their_expressions_only_on_plain_tables() {
+        let fts = TableOptions::read(&TableOptions::defaults()).unwrap();
+        let plain = TableOptions { kind: Kind::Plain, ..fts.clone() };
+        let expression = Query::new(OWN, "data");
+        let pattern = Some((Operator::Like, "text".to_owned()));
+        let pattern = Query { pattern, ..Query::new(OWN, "%data%") };
+        assert_eq!(promised(&pattern, &fts), Some(Sense::Substring));
+        assert_eq!(promised(&expression, &fts), None);
+        assert_eq!(promised(&expression, &plain), Some(Sense::Substring));
+        assert_eq!(promised(&Query::new("simple-and", "data"), &fts), Some(Sense::Word));
+    }
 
     #[test]
     fn only_tokenizers_with_the_words_of_the_scan_promise_words() {

@@ -154,7 +154,7 @@ fn a_type_of_numbers_for_a_column_without_any_is_refused_and_texts_among_numbers
     };
     assert_eq!((&*value, form.unwrap().to_string()), ("1.240.294,00", "1.234,5".to_owned()));
     let input = workspace.write("a.csv", "a;b\nx;1,5\ny;2\nz;-\n");
-    let mut source = open(&[input.clone()], &Opening::new(&library())).unwrap();
+    let mut source = open(std::slice::from_ref(&input), &Opening::new(&library())).unwrap();
     let preview = outline(&library(), &mut *source, &request, 3).unwrap();
     assert!(
         !preview.notes.iter().any(|note| matches!(note, Note::Texts { .. })),
