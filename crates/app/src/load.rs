@@ -83,6 +83,17 @@ pub fn opening() -> Result<Opening> {
     Ok(Opening::new(&built_in_library()?))
 }
 
+/// Returns the name of the table for inputs whose rows name one.
+///
+/// # Errors
+/// They name none; or an input cannot be read.
+pub fn table_name(inputs: &[PathBuf], opening: &Opening) -> Result<String> {
+    load::table_name(inputs, opening)?.ok_or_else(|| {
+        Error::mistake("several files, folders, patterns, queries and pipes do not name the table")
+            .hint("name it with --table NAME")
+    })
+}
+
 /// Returns what helps with a row that is wrong.
 fn row_hint(fault: &Fault) -> String {
     let remedy = match fault {
@@ -150,7 +161,9 @@ fn hint(error: &LoadError) -> Option<String> {
             "check delimiter, header and types; the rows are in the file of rejected rows; nothing was loaded"
         }
         LoadError::FileExists(_) => "choose another file, or replace it with --replace",
-        LoadError::TableExists(_) => "add to it with --append, or recreate it with --replace",
+        LoadError::TableExists(_) => {
+            "add to it with --append, recreate it with --replace, or name another with --table"
+        }
         LoadError::NoTable(_) => "omit --append to create it",
         LoadError::NoColumn(_) => {
             "use the table's column names in the header, or add the columns that it lacks with --lenient=columns"

@@ -459,7 +459,7 @@ pub(crate) fn refuse_other_than_sql(file: &Path) -> Result<(), Error> {
     if file.extension().is_some_and(is_data) {
         return Err(Error::mistake(format!("{} is a file of data, not of SQL", file.display()))
             .hint(format!(
-                "load it with `pragmark load {word} new.db --table NAME`, and measure queries with --db new.db"
+                "load it with `pragmark load {word} new.db`, and measure queries with --db new.db"
             )));
     }
     // A file that cannot be read is reported where it is needed.

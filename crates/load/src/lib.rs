@@ -70,7 +70,7 @@ pub use source::{
     BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, DateColumn, DateOrder,
     Dates, Deciding, DecimalColumn, Encoding, Format, Input, JsonLinesSource, JsonOptions,
     Locations, Note, Notes, NumberForm, Opening, ReadOptions, Reopen, RowLocation, Sample, Seen,
-    Selection, Source, SourceInfo, Storing, Typing, Unit, expand, open,
+    Selection, Source, SourceInfo, Storing, Typing, Unit, expand, open, table_name,
 };
 pub use table::{Column, FullText, Index, Table};
 pub use unload::{Blobs, Compression, OutputForm, OutputFormat, Split, Unload, Unloaded, unload};

@@ -172,6 +172,14 @@ pub(crate) fn query(
     Ok(format!("SELECT {list} FROM main.{table} NOT INDEXED"))
 }
 
+/// Returns the name of the only table of a database.
+pub(super) fn only_table_of(library: &Arc<Library>, path: &Path) -> Result<String> {
+    let opened = Connection::open(library, path, OpenFlags::READ_ONLY, None).map_err(Into::into);
+    opened
+        .and_then(|connection| only_table(&connection, &path.display().to_string()))
+        .map_err(|error: LoadError| error.in_database(path))
+}
+
 fn only_table(connection: &Connection, input: &str) -> Result<String> {
     let mut tables = names(connection, "type = 'table'")?;
     match (tables.pop(), tables.is_empty()) {

@@ -190,6 +190,29 @@ pub fn open(paths: &[PathBuf], opening: &Opening) -> Result<Box<dyn Source>> {
     Ok(if opening.long.is_empty() { source } else { Box::new(Long::new(source, &ids)?) })
 }
 
+/// Returns a name for a table of these rows: the name that they were selected by, the only table of a database, or the
+/// file's name without its endings. Queries, several files, folders, patterns and pipes have none.
+///
+/// # Errors
+/// The file cannot be read, or is a database that does not have exactly one table.
+pub fn table_name(inputs: &[PathBuf], opening: &Opening) -> Result<Option<String>> {
+    if let Selection::Table(name) = &opening.selection {
+        return Ok(Some(name.clone()));
+    }
+    let ([path], Selection::OnlyTable) = (inputs, &opening.selection) else { return Ok(None) };
+    let is_missing = || !path.exists() && path != Path::new("-");
+    let is_file = path.is_file() || is_missing() && expand(inputs)? == *inputs;
+    if !is_file {
+        return Ok(None);
+    }
+    if opening.format.map_or_else(|| Format::of(path), Ok)? == Format::Database {
+        return database::only_table_of(&opening.library, path).map(Some);
+    }
+    let is_compressed = path.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
+    let path = if is_compressed { path.with_extension("") } else { path.clone() };
+    Ok(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()))
+}
+
 fn open_one(path: &Path, opening: &Opening) -> Result<Box<dyn Source>> {
     let columns = &opening.columns;
     let format = match opening.format {

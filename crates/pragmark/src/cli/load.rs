@@ -118,10 +118,10 @@ pub enum DatesArg {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pragmark load people.csv people.db --table people
-  pragmark load people.csv.gz people.db --table people --primary-key id --index name
+  pragmark load people.csv people.db
+  pragmark load people.csv.gz people.db --primary-key id --index name
   pragmark load export.tsv shop.db --table orders --append
-  pragmark load prices.csv shop.db --table prices --append --upsert id
+  pragmark load prices.csv shop.db --append --upsert id
   pragmark load 'logs/*.csv' logs.db --table log --filename-column file
   pragmark load 2023.jsonl 2024.jsonl.zst events.db --table events --fts title,body
   pragmark load old.db new.db --rows 'SELECT id, name FROM people' --table people
@@ -136,9 +136,10 @@ pub struct LoadArgs {
     pub inputs: Vec<PathBuf>,
     /// Database; created if it does not exist.
     pub database: PathBuf,
-    /// Table to load into.
+    /// Table to load into [default: the name in --rows, the only table of a SQLite database, or the file's name: people for
+    /// people.csv.gz].
     #[arg(long, value_name = "NAME")]
-    pub table: String,
+    pub table: Option<String>,
     /// Add the rows to an existing table. Columns are matched by name, with `--header 0` by position.
     #[arg(long)]
     pub append: bool,
@@ -323,8 +324,13 @@ impl LoadArgs {
 
     /// Loads, or shows what a load would do.
     pub fn execute(self) -> Result<Exit> {
+        let opening = opening(&self)?;
+        let table = match &self.table {
+            Some(table) => table.clone(),
+            None => app::load::table_name(&self.inputs, &opening)?,
+        };
         let request =
-            LoadRequest { opening: opening(&self)?, request: request(&self)?, inputs: self.inputs };
+            LoadRequest { opening, request: request(&self, &table)?, inputs: self.inputs };
         if self.dry_run {
             commands::outline::execute(&request)
         } else {
@@ -396,8 +402,8 @@ fn dates(args: &LoadArgs, order: DatesArg) -> Dates {
     }
 }
 
-fn request(args: &LoadArgs) -> Result<Request> {
-    let mut request = Request::new(&args.database, table(args));
+fn request(args: &LoadArgs, name: &str) -> Result<Request> {
+    let mut request = Request::new(&args.database, table(args, name));
     request.mode = match args.replace {
         _ if args.append => Mode::Append,
         Some(_) => Mode::Replace,
@@ -433,7 +439,7 @@ fn request(args: &LoadArgs) -> Result<Request> {
     Ok(request)
 }
 
-fn table(args: &LoadArgs) -> Table {
+fn table(args: &LoadArgs, name: &str) -> Table {
     let index = |unique| move |names: &Names| Index { columns: names.0.clone(), unique };
     let plain = args.index.iter().map(index(false));
     let types = args.types.iter();
@@ -445,7 +451,7 @@ fn table(args: &LoadArgs) -> Table {
         without_rowid: args.without_rowid,
         indexes: plain.chain(args.unique.iter().map(index(true))).collect(),
         full_text: (!args.fts.is_empty()).then(|| FullText { columns: all(&args.fts), name: None }),
-        ..Table::new(&args.table)
+        ..Table::new(name)
     }
 }
 

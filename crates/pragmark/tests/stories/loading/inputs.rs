@@ -204,3 +204,44 @@ fn another_database_is_read_by_table_or_query() {
         .exits(2)
         .complains(&["copy.db is both an input and the database to load into"]);
 }
+
+#[test]
+fn a_table_is_named_after_its_input_unless_it_gets_another_name() {
+    let laboratory = towns();
+    let csv = "a,b\n1,2\n";
+    for name in ["2024-sales.csv", "my \"own\".list.tsv.gz", "no_ending"] {
+        laboratory.write(name, csv);
+    }
+    laboratory.write("nested.json", "{\"x\": [{\"a\": 1}], \"y\": [{\"a\": 1}]}");
+    let load = |arguments: &[&str]| laboratory.pragmark(&[&["load"], arguments].concat());
+    load(&["towns.csv", "towns.db"]).exits(0).says(&["3 rows into towns of towns.db"]);
+    load(&["towns.csv", "towns.db"]).exits(3).complains(&["towns already", "--append", "--table"]);
+    load(&["towns.csv", "towns.db", "--append"]).exits(0).says(&["3 rows into towns of"]);
+    for (input, more) in [
+        ("2024-sales.csv", &[][..]),
+        ("my \"own\".list.tsv.gz", &["--index", "b"]),
+        ("no_ending", &[]),
+        ("nested.json", &["--rows", "x"]),
+        ("towns.db", &[]),
+    ] {
+        load(&[&[input, "all.db"], more].concat()).exits(0);
+    }
+    assert_eq!(
+        dump(&laboratory, "all.db", "SELECT name FROM sqlite_schema WHERE type = 'table'"),
+        "2024-sales\nmy \"own\".list\nno_ending\nx\ntowns"
+    );
+    std::fs::create_dir(laboratory.path().join("folder")).unwrap();
+    laboratory.write("folder/a.csv", csv);
+    for arguments in [
+        &["2024-sales.csv", "no_ending", "new.db"][..],
+        &["folder", "new.db"],
+        &["*.csv", "new.db"],
+        &["-", "new.db"],
+        &["towns.db", "new.db", "--rows", "SELECT 1 AS a"],
+    ] {
+        load(arguments).exits(2).complains(&["do not name the table", "--table NAME"]);
+    }
+    load(&["missing.csv", "new.db"]).exits(3).complains(&["cannot open missing.csv"]);
+    load(&["all.db", "new.db"]).exits(3).complains(&["several tables", "--rows NAME"]);
+    assert!(!laboratory.path().join("new.db").exists());
+}
