@@ -4,11 +4,13 @@
     load_cases.py PRAGMARK [--rows N] [--rounds N] [--peers NAMES] [--python PYTHON] [--folder FOLDER] [CASE...]
 
 Each round runs every tool once, in random order, on a fresh copy of the database; the clock stops when the database is
-synced. Prints a line of a Markdown table for each case, with the medians of the rounds: seconds (and of pragmark seconds
-of CPU), the factors over the best peer and over `.import`, and the share of the physical limit. That limit is the longer
-of two times: writing the bytes of the finished database directly to the disk, and reading (and decompressing) the input.
-Tools that are not installed or cannot load a case are left out. PYTHON has duckdb, adbc-driver-sqlite, polars, pandas,
-pyarrow and sqlite-utils, or those of NAMES; FOLDER lies on the disk to measure.
+synced. Then the database is checked: its integrity, and its rows by sums. Prints a line of a Markdown table for each case,
+with the medians of the rounds: seconds (and of pragmark seconds of CPU), the factors over the best peer and over
+`.import`, and the share of the physical limit. That limit is the longer of two times: writing the bytes of the finished
+database directly to the disk, and reading (and decompressing) the input. The seconds of every tool go to the standard
+error. Tools that are not installed or cannot load a case are left out, with the reason. PYTHON has duckdb,
+adbc-driver-sqlite, polars, pandas, pyarrow and sqlite-utils, or those of NAMES (`executemany` needs none); FOLDER lies on
+the disk to measure.
 """
 import argparse, csv, gzip, json, os, random, resource, shutil, statistics, subprocess, sys, tempfile, time
 
@@ -21,15 +23,37 @@ class Case:
         self.after, self.before, self.rows, self.order = list(after), before, rows, order
 
     def create(self):
-        # A key of its own line keeps the columns of the input.
-        columns = [name + " " + kind for name, kind in self.columns if kind is not None]
+        columns = [name + " " + kind for name, kind in self.columns]
         return f"CREATE TABLE t({', '.join(columns)}){' WITHOUT ROWID' if '--without-rowid' in self.options else ''}"
 
-    def values(self, first, rows):
+    def values(self, first, rows, sums):
+        """The rows, which are added to the sums."""
         numbers = list(range(first, first + rows))
         if self.order == "shuffled":
             random.shuffle(numbers)
-        return (self.row(number) for number in numbers)
+        for number in numbers:
+            row = self.row(number)
+            sums[0] += 1
+            for at, (value, (_, kind)) in enumerate(zip(row, self.columns), 1):
+                sums[at] += value % PRIME if kind.startswith("INTEGER") else len(value) if kind.startswith("TEXT") else 0
+            yield row
+
+    def sums_of_table(self):
+        """A query for the sums: a value of another type than its column's is missing."""
+        terms = ["count(*)"]
+        for name, kind in self.columns:
+            integer = f"iif(typeof({name}) = 'integer', {name} % {PRIME}, 0)"
+            text = f"iif(typeof({name}) = 'text', length({name}), 0)"
+            terms.append(f"sum({integer if kind.startswith('INTEGER') else text if kind.startswith('TEXT') else 0})")
+        return f"SELECT {', '.join(terms)} FROM t"
+
+
+# Sums of remainders stay within 64 bits, and see a changed digit.
+PRIME = 1_000_003
+
+
+class Wrong(Exception):
+    """What a tool made is not what the input has."""
 
 
 def number(digits):
@@ -109,6 +133,17 @@ if tool == "duckdb":
     made.execute(f"LOAD sqlite; ATTACH '{database}' AS made (TYPE sqlite)")
     read = {"csv": "read_csv", "csv.gz": "read_csv", "jsonl": "read_json", "parquet": "read_parquet"}[form]
     made.execute(f"INSERT INTO made.t SELECT {', '.join(names)} FROM {read}('{source}')")
+elif tool == "executemany":
+    import csv, json, sqlite3
+    assert form in ("csv", "jsonl"), f"Python has no reader of {form}"
+    with open(source, newline="") as file, sqlite3.connect(database) as connection:
+        if form == "csv":
+            rows = csv.reader(file)
+            next(rows)
+        else:
+            rows = (tuple(json.loads(line).values()) for line in file)
+        marks = ", ".join("?" * len(names))
+        connection.executemany(f"INSERT INTO t({', '.join(names)}) VALUES ({marks})", rows)
 elif tool == "sqlite-utils":
     import sqlite_utils.cli
     kind = {"csv": "--csv", "jsonl": "--nl"}[form]
@@ -134,24 +169,24 @@ else:
             cursor.adbc_ingest("t", table.select(names), mode="append")
         connection.commit()
 """
-PEERS = ["duckdb", "adbc", "polars", "pandas", "sqlite-utils"]
+PEERS = ["duckdb", "adbc", "polars", "pandas", "executemany", "sqlite-utils"]
 
 
-def write(case, path, first, rows, python):
-    """Writes an input of so many rows."""
+def write(case, path, first, rows, python, sums):
+    """Writes an input of so many rows, and adds them to the sums."""
     names = [name for name, _ in case.columns]
     if case.form == "parquet":
         plain = path + ".csv"
-        write_csv(plain, names, case.values(first, rows))
+        write_csv(plain, names, case.values(first, rows, sums))
         script = "import sys, pyarrow.csv as c, pyarrow.parquet as p; p.write_table(c.read_csv(sys.argv[1]), sys.argv[2])"
         subprocess.run([python, "-c", script, plain, path], check=True)
         os.remove(plain)
     elif case.form == "jsonl":
         with open(path, "w") as file:
-            for row in case.values(first, rows):
+            for row in case.values(first, rows, sums):
                 file.write(json.dumps(dict(zip(names, row))) + "\n")
     else:
-        write_csv(path, names, case.values(first, rows), gzip.open if case.form == "csv.gz" else open)
+        write_csv(path, names, case.values(first, rows, sums), gzip.open if case.form == "csv.gz" else open)
 
 
 def write_csv(path, names, rows, opened=open):
@@ -165,12 +200,21 @@ def shell(database, *commands):
     subprocess.run(["sqlite3", "-bail", database, *commands], check=True, stdout=subprocess.DEVNULL)
 
 
-def base(case, folder, rows, pragmark, python):
+def check(case, database, sums):
+    """Fails where the database is damaged, or has other rows."""
+    asked = ["sqlite3", "-bail", database, "PRAGMA integrity_check", case.sums_of_table()]
+    answer = subprocess.run(asked, check=True, capture_output=True).stdout.decode().split()
+    wanted = ["ok", "|".join(map(str, sums))]
+    if answer != wanted:
+        raise Wrong(f"the database has {answer} instead of {wanted}")
+
+
+def base(case, folder, rows, pragmark, python, sums):
     """The database before the load: with rows where rows are added."""
     database = os.path.join(folder, "base.db")
     if "--append" in case.options:
         source = os.path.join(folder, "base." + case.form)
-        write(case, source, 1, rows, python)
+        write(case, source, 1, rows, python, sums)
         shell(database, case.before if case.before.startswith("PRAGMA") else "", case.create())
         run([pragmark, "load", source, database, "--table", "t", "--append"], database)
         if not case.before.startswith("PRAGMA"):
@@ -238,8 +282,9 @@ def limit(source, database, form):
 def measure(name, case, options, folder):
     rows = max(1000, int(case.rows * options.rows))
     source, database = os.path.join(folder, "input." + case.form), os.path.join(folder, "made.db")
-    prepared = base(case, folder, rows, options.pragmark, options.python)
-    write(case, source, rows + 1, rows, options.python)
+    sums = [0] * (len(case.columns) + 1)
+    prepared = base(case, folder, rows, options.pragmark, options.python, sums)
+    write(case, source, rows + 1, rows, options.python, sums)
     times, limits = {}, []
     for _ in range(options.rounds):
         tools = list(commands(case, options, source, database).items())
@@ -249,8 +294,9 @@ def measure(name, case, options, folder):
                 continue
             try:
                 times.setdefault(tool, []).append(one(case, tool, command, prepared, database))
-            except subprocess.CalledProcessError as error:
-                lines = (error.stderr or b"").decode(errors="replace").strip().splitlines()
+                check(case, database, sums)
+            except (subprocess.CalledProcessError, Wrong) as error:
+                lines = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip().splitlines()
                 print(f"{name}: {tool} is left out: {lines[-1] if lines else error}", file=sys.stderr)
                 times[tool] = None
             if tool == "pragmark":
@@ -260,6 +306,8 @@ def measure(name, case, options, folder):
 
 def row(name, rows, times, shortest):
     median = {tool: statistics.median(t[0] for t in found) for tool, found in times.items() if found}
+    every = ", ".join(f"{tool} {median[tool]:.3f} s" for tool in sorted(median, key=median.get))
+    print(f"{name}: {every}", file=sys.stderr)
     own, cpu = median["pragmark"], statistics.median(t[1] for t in times["pragmark"])
     peers = {tool: seconds for tool, seconds in median.items() if tool in PEERS}
     best = min(peers, key=peers.get) if peers else None

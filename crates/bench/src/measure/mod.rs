@@ -80,17 +80,8 @@ pub(crate) struct CpuTime {
 impl CpuTime {
     /// Returns the CPU time of all threads of this process so far.
     pub(crate) fn now() -> Result<CpuTime> {
-        CpuTime::of(UsageWho::RUSAGE_SELF)
-    }
-
-    /// Returns the CPU time of the processes that this one has started and waited for so far, including their own processes.
-    pub(crate) fn of_children() -> Result<CpuTime> {
-        CpuTime::of(UsageWho::RUSAGE_CHILDREN)
-    }
-
-    fn of(who: UsageWho) -> Result<CpuTime> {
-        let usage =
-            getrusage(who).map_err(|error| TrialError::Measuring(format!("getrusage: {error}")))?;
+        let usage = getrusage(UsageWho::RUSAGE_SELF)
+            .map_err(|error| TrialError::Measuring(format!("getrusage: {error}")))?;
         Ok(CpuTime { user: seconds(usage.user_time()), system: seconds(usage.system_time()) })
     }
 
@@ -114,12 +105,7 @@ fn seconds(time: TimeVal) -> f64 {
 /// It is read from `VmHWM` rather than `ru_maxrss`, which a process started with vfork inherits from
 /// its parent on Linux.
 pub fn peak_memory_bytes() -> Option<f64> {
-    peak_memory_bytes_of("self")
-}
-
-/// Returns the largest resident set of a running process.
-pub(crate) fn peak_memory_bytes_of(process: &str) -> Option<f64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024.0)

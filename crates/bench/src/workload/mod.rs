@@ -11,7 +11,6 @@ mod durability;
 mod explain;
 pub(crate) mod fts;
 mod inserts;
-mod load_file;
 mod many_databases;
 mod orm;
 mod preparation;
@@ -49,7 +48,6 @@ pub const ALL: &[&dyn Workload] = &[
     &fts::FtsUpdate,
     &binding_basics::BindingBasics,
     &orm::Orm,
-    &load_file::LoadFile,
     &upper_bounds::UpperBounds,
     &crash::Crash,
     &crash::Kill,

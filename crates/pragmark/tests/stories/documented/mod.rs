@@ -55,7 +55,6 @@ const WAYS: &[(&str, Way)] = &[
         "tune my-question.toml",
         Not("it needs more than seconds to learn what can be lost: stories/tuning"),
     ),
-    ("load-tools", Not("it needs pandas, DuckDB and others")),
     ("--text mails.csv", Not("it takes minutes: stories/full_text")),
     ("--text items.jsonl", Not("it takes minutes: stories/full_text")),
     ("--text app.sqlite", Not("it takes minutes: stories/full_text")),
