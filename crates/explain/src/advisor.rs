@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{Connection, EngineError};
-use script::effect::quoted;
+use script::effect::{literal, quoted};
 
 use crate::candidates::{Candidate, Planner};
 use crate::observe::Cost;
@@ -157,10 +157,13 @@ pub fn advise(
         }
     }
     let before = work.costs();
-    advice.analyzed = work.analyze(&mut advice.failed)?;
-    let planner = Planner::new(subject, &connection)?;
-    work.choose_all(&planner, &mut advice)?;
-    work.drop_redundant(&mut advice)?;
+    // Statistics of a large table take long to collect.
+    if before.iter().any(|cost| cost.total() as f64 > SMALL) {
+        advice.analyzed = work.analyze(&mut advice.failed)?;
+        let planner = Planner::new(subject, &connection)?;
+        work.choose_all(&planner, &mut advice)?;
+        work.drop_redundant(&mut advice)?;
+    }
     advice.changes = work.changes_since(&before);
     connection.execute("ROLLBACK")?;
     Ok(advice)
@@ -297,26 +300,33 @@ impl Work<'_> {
         changes.collect()
     }
 
-    /// Collects statistics. Returns what that brings, if it is worth something; plans with statistics are the ones that
+    /// Returns the tables that the statements use.
+    fn tables(&self) -> Result<BTreeSet<String>, EngineError> {
+        let mut tables = BTreeSet::new();
+        for measured in &self.queries {
+            let rows = self.connection.query_all(&format!(
+                "SELECT tbl_name FROM sqlite_schema WHERE name IN (SELECT name FROM tables_used({}))",
+                literal(&measured.query.sql)
+            ))?;
+            tables.extend(rows.iter().map(|row| row[0].to_string()));
+        }
+        Ok(tables)
+    }
+
+    /// Collects statistics of the tables that are used. Returns what that brings, if it is worth something; plans with statistics are the ones that
     /// indexes are compared with. A table with a collation that the connection lacks gets none, and is named.
     fn analyze(
         &mut self,
         failed: &mut Vec<(String, String)>,
     ) -> Result<Option<Vec<Change>>, EngineError> {
         let before = self.costs();
-        match self.connection.execute("ANALYZE") {
-            Err(error) if error.is_not_understood() => {
-                for table in &self.subject.schema.tables {
-                    let sql = format!("ANALYZE {}", quoted(&table.name));
-                    match self.connection.execute(&sql) {
-                        Err(error) if error.is_not_understood() => {
-                            failed.push((format!("ANALYZE of {}", table.name), error.message()));
-                        }
-                        analyzed => analyzed?,
-                    }
+        for table in self.tables()? {
+            match self.connection.execute(&format!("ANALYZE {}", quoted(&table))) {
+                Err(error) if error.is_not_understood() => {
+                    failed.push((format!("ANALYZE of {table}"), error.message()));
                 }
+                analyzed => analyzed?,
             }
-            analyzed => analyzed?,
         }
         let costs = self.costs_where(|_| true, None)?;
         self.measure_again(costs)?;

@@ -1,10 +1,11 @@
 //! A copy of the database, and the statements to look at.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::vfs::{Event, FileKind, ObservedVfs, Observer, Operation};
+use engine::vfs::{Event, FileKind, ObservedVfs, Observer, Operation, Overlay};
 use engine::{Connection, EngineError, Library, OpenFlags, Source, Statement, Value};
 
 use crate::schema::Schema;
@@ -25,7 +26,7 @@ pub struct Query {
 /// A copy of a database that statements are tried on.
 pub struct Subject {
     library: Arc<Library>,
-    vfs: ObservedVfs<PageReads>,
+    vfs: ObservedVfs<Pages>,
     path: PathBuf,
     extensions: Vec<PathBuf>,
     /// Its tables and indexes.
@@ -33,12 +34,16 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Opens a copy, which is changed. Each connection loads these extensions.
+    /// Opens a copy, which is changed, or the changes of an original that is not. Each connection loads these extensions.
     ///
     /// # Errors
     /// The copy is not a database, or an extension cannot be loaded.
-    pub fn open(copy: &Path, extensions: &[PathBuf]) -> Result<Subject, EngineError> {
-        Subject::with_engine(&Source::Explaining, copy, extensions)
+    pub fn open(
+        copy: &Path,
+        original: Option<Arc<Overlay>>,
+        extensions: &[PathBuf],
+    ) -> Result<Subject, EngineError> {
+        Subject::with_engine(&Source::Explaining, copy, original, extensions)
     }
 
     /// As [`Subject::open`], with an engine that may count less.
@@ -48,10 +53,11 @@ impl Subject {
     pub fn with_engine(
         engine: &Source,
         copy: &Path,
+        original: Option<Arc<Overlay>>,
         extensions: &[PathBuf],
     ) -> Result<Subject, EngineError> {
         let library = Arc::new(Library::load(engine)?);
-        let observer = Arc::new(PageReads::default());
+        let observer = Arc::new(Pages { reads: Mutex::default(), original });
         let vfs = ObservedVfs::register(&library, None, "pragmark-pages", observer)?;
         let mut subject = Subject {
             library,
@@ -84,28 +90,39 @@ impl Subject {
 
     /// Returns the places of the database file that were read since the last call.
     pub(crate) fn page_reads(&self) -> BTreeSet<i64> {
-        let mut reads = self.vfs.observer().0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reads = self.vfs.observer().reads.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *reads)
     }
 }
 
-/// Notes the places of the database file that are read.
-#[derive(Default)]
-struct PageReads(Mutex<BTreeSet<i64>>);
+/// The pages of the database file: the places that are read, and the original of pages that were not written.
+struct Pages {
+    reads: Mutex<BTreeSet<i64>>,
+    original: Option<Arc<Overlay>>,
+}
 
-impl Observer for PageReads {
+impl Observer for Pages {
     fn observe(&self, event: &Event<'_>) {
-        let (Operation::Read { offset, .. } | Operation::Fetch { offset, .. }) = event.operation
-        else {
+        if event.kind != FileKind::Database {
             return;
-        };
-        if event.kind == FileKind::Database {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(offset);
+        }
+        if let Operation::Read { offset, .. } | Operation::Fetch { offset, .. } = event.operation {
+            self.reads.lock().unwrap_or_else(PoisonError::into_inner).insert(offset);
+        }
+        if let Some(original) = &self.original {
+            original.note(&event.operation);
         }
     }
 
     fn syncs(&self) -> bool {
         false
+    }
+
+    fn read(&self, kind: FileKind, offset: i64, bytes: &mut [u8]) -> io::Result<bool> {
+        match &self.original {
+            Some(original) if kind == FileKind::Database => original.read(offset, bytes),
+            _ => Ok(false),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Explanations of statements: the work of each loop, what is wrong, and what helps, tried on a copy.
 
+mod copies;
 mod difference;
 pub(crate) mod document;
 pub(crate) mod recorded;
@@ -12,13 +13,14 @@ use ::explain::advisor::{Advice, advise};
 use ::explain::faults::{Fault, faults};
 use ::explain::observe::Observation;
 use ::explain::{Query, Subject, values};
-use engine::{EngineError, SqliteError, Value, ffi};
+use engine::{EngineError, Source, SqliteError, Value, ffi};
 use report::document::Document;
 use rustix::time::{ClockId, clock_gettime};
 use script::{Form, Names, parse};
 
+use self::copies::{Copies, Copy};
 use crate::error::Error;
-use crate::files::{built_in_library, read_text, work_folder};
+use crate::files::read_text;
 use crate::interface::Interface;
 use crate::measure::Vary;
 
@@ -31,6 +33,9 @@ fn tried(statements: usize) -> Duration {
     (Duration::from_secs(15) + Duration::from_secs(5).saturating_mul(statements))
         .min(Duration::from_secs(120))
 }
+
+/// The largest database that is copied in bytes, which takes a fraction of a second. Of a larger one only the changes are.
+const MOST_COPIED: u64 = 64 << 20;
 
 /// How many times that time may pass by the clock, where other programs keep the processor busy. So their work changes no advice.
 const PATIENCE: u32 = 3;
@@ -85,15 +90,29 @@ pub struct Explanation {
 /// # Errors
 /// The database or the trace cannot be used, a statement is invalid, or a parameter has no value.
 pub fn explain(request: &ExplainRequest, ui: &dyn Interface) -> Result<Explanation, Error> {
-    let folder = work_folder(&request.directory)?;
-    let copy = folder.path.join("copy.db");
-    let (statements, mut left_out) = planned(statements(request, &copy)?)?;
+    let copies = Copies::new(&request.directory, MOST_COPIED)?;
+    let explained = explained_on(request, &copies, ui);
+    if !copies.are_outdated()? {
+        return explained;
+    }
+    ui.say("another process is writing to the database, so pragmark copies all of it");
+    explained_on(request, &Copies::new(&request.directory, u64::MAX)?, ui)
+}
+
+fn explained_on(
+    request: &ExplainRequest,
+    copies: &Copies,
+    ui: &dyn Interface,
+) -> Result<Explanation, Error> {
+    let (statements, copy) = statements(request, copies)?;
+    let (statements, mut left_out) = planned(statements)?;
     let is_recording = matches!(request.what, What::Trace(_, None));
     if request.databases.len() > 1 || !request.vary.is_empty() {
-        let document = sides::compared(request, &copy, (statements, left_out), is_recording, ui)?;
+        let statements = (statements, left_out);
+        let document = sides::compared(request, (copies, &copy), statements, is_recording, ui)?;
         return Ok(Explanation { document, indexes: Vec::new() });
     }
-    let subject = Subject::open(&copy, &request.extensions).map_err(of_engine)?;
+    let subject = copy.open(&Source::Explaining, &request.extensions).map_err(of_engine)?;
     let (mut all, failed) = observe_each(&subject, statements, &request.values, is_recording)?;
     let mut advice = advice_for(&subject, &all, tried(all.len()), PATIENCE)?;
     left_out.extend(failed);
@@ -148,18 +167,20 @@ fn title(request: &ExplainRequest) -> String {
     }
 }
 
-/// Returns the statements, and makes a copy of their database.
-fn statements(request: &ExplainRequest, copy: &Path) -> Result<Vec<Statement>, Error> {
+/// Returns the statements and a copy of their database.
+fn statements(request: &ExplainRequest, copies: &Copies) -> Result<(Vec<Statement>, Copy), Error> {
     let statements = match &request.what {
-        What::Trace(trace, number) => return recorded::statements(trace, *number, copy),
+        What::Trace(trace, number) => {
+            let copy = copies.empty();
+            return Ok((recorded::statements(trace, *number, &copy.path)?, copy));
+        }
         What::Statements(texts) => named(texts)?,
         What::Files(files) => of_files(files)?,
     };
     let [database, ..] = request.databases.as_slice() else {
         return Err(Error::mistake("name the database with --db, or a trace instead of SQL"));
     };
-    bench::copy_database(&built_in_library()?, database, copy).map_err(Error::unusable)?;
-    Ok(statements)
+    Ok((statements, copies.of(database)?))
 }
 
 /// Names of statements that cannot be executed here, each with the reason.

@@ -1,7 +1,5 @@
 //! Plans of the same statements side by side: on several databases, with several engines, without and with statistics.
 
-use std::path::Path;
-
 use ::explain::observe::{Node, Observation};
 use ::explain::{Query, Subject};
 use engine::{EngineError, Source};
@@ -12,15 +10,15 @@ use report::document::{
 };
 use report::figures::percent;
 
+use super::copies::{Copies, Copy};
 use super::difference::{changes, pairs, sentence};
 use super::document::{remarks, values};
 use super::{
-    ExplainRequest, LeftOut, Statement, heading, in_statement, of_engine, title, unless_left_out,
-    with_values,
+    ExplainRequest, LeftOut, Statement, What, heading, in_statement, of_engine, title,
+    unless_left_out, with_values,
 };
 use crate::engine::BUILT_IN;
 use crate::error::Error;
-use crate::files::built_in_library;
 use crate::interface::Interface;
 use crate::measure::{Vary, short_name};
 use crate::trace::time;
@@ -83,13 +81,13 @@ struct Compared {
 /// Executes the statements on all sides, and shows how they differ from the first one. The copy is of the first database.
 pub(super) fn compared(
     request: &ExplainRequest,
-    copy: &Path,
+    (copies, copy): (&Copies, &Copy),
     (statements, mut left_out): (Vec<Statement>, LeftOut),
     is_recording: bool,
     ui: &dyn Interface,
 ) -> Result<Document, Error> {
     let mut sides = sides(request)?;
-    let subject = Subject::open(copy, &request.extensions).map_err(of_engine)?;
+    let subject = copy.open(&Source::Explaining, &request.extensions).map_err(of_engine)?;
     let mut all = Vec::new();
     for statement in statements {
         let name = statement.name.clone();
@@ -102,17 +100,14 @@ pub(super) fn compared(
         }));
     }
     drop(subject);
-    for (number, side) in sides.iter_mut().enumerate() {
-        let own = copy.with_extension(format!("{number}.db"));
-        let path = match (side.database, side.statistics) {
-            (0, Statistics::Found) => copy,
-            (database, _) => {
-                let from = if database == 0 { copy } else { &request.databases[database] };
-                bench::copy_database(&built_in_library()?, from, &own).map_err(Error::unusable)?;
-                &own
-            }
+    for side in &mut sides {
+        let own = match (side.database, side.statistics) {
+            (0, Statistics::Found) => copy.clone(),
+            // The copy is of a trace, which has one database.
+            (0, _) if matches!(request.what, What::Trace(..)) => copies.of(&copy.path)?,
+            (database, _) => copies.of(&request.databases[database])?,
         };
-        for (name, error) in observe(request, side, path, &mut all, ui)? {
+        for (name, error) in observe(request, side, &own, &mut all, ui)? {
             unless_left_out::<()>(Err(error), name, is_recording, &mut left_out)?;
         }
     }
@@ -189,7 +184,7 @@ fn statistics_of(level: &str) -> Result<(Statistics, String), Error> {
 fn observe(
     request: &ExplainRequest,
     side: &mut Side,
-    copy: &Path,
+    copy: &Copy,
     all: &mut Vec<Compared>,
     ui: &dyn Interface,
 ) -> Result<Vec<(String, Error)>, Error> {
@@ -197,7 +192,7 @@ fn observe(
         BUILT_IN => Source::Explaining,
         other => crate::engine::source(other, ui)?,
     };
-    let subject = Subject::with_engine(&source, copy, &request.extensions).map_err(of_engine)?;
+    let subject = copy.open(&source, &request.extensions).map_err(of_engine)?;
     let identity = subject.library().identity();
     let has_samples = identity.compile_options.iter().any(|option| option == "ENABLE_STAT4");
     prepare(&subject, side.statistics).map_err(of_engine)?;

@@ -64,7 +64,7 @@ pub(super) fn tried(trace: &Trace, analysis: &Analysis) -> Result<Vec<Tried>, Er
             Ok(statement)
         });
         let statements = statements.collect::<Result<Vec<_>, TraceError>>()?;
-        let subject = Subject::open(&copy, &[]).map_err(Error::unusable)?;
+        let subject = Subject::open(&copy, None, &[]).map_err(Error::unusable)?;
         let (statements, left_out) = observe_each(&subject, statements, &[], true)?;
         let mut advice = advice_for(&subject, &statements, TRIED, 1)?;
         advice.failed.extend(left_out.into_iter().map(|(sql, why)| (shortened(&sql, QUOTED), why)));

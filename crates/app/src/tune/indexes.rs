@@ -65,7 +65,7 @@ fn counted(indexes: &Indexes) -> String {
 }
 
 fn tried(copy: &Path, statements: Vec<Statement>, time: Duration) -> Result<(Indexes, Duration)> {
-    let subject = Subject::open(copy, &[]).map_err(Error::unusable)?;
+    let subject = Subject::open(copy, None, &[]).map_err(Error::unusable)?;
     // What cannot be executed here is not tried: values may be missing, or break a constraint.
     let (all, _) = observe_each(&subject, statements, &[], true)?;
     let whole = all.iter().filter(|explained| !explained.observation.is_partial);

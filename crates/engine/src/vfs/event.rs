@@ -3,6 +3,7 @@
 use crate::ffi;
 use serde::{Deserialize, Serialize};
 use std::ffi::{CStr, c_int};
+use std::io;
 
 /// Watches the calls that pass through a shim.
 ///
@@ -27,6 +28,14 @@ pub trait Observer: Send + Sync + 'static {
     /// only cost time.
     fn syncs(&self) -> bool {
         true
+    }
+
+    /// Reads bytes in place of the real file. Returns `false` to let the file be read.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    fn read(&self, _kind: FileKind, _offset: i64, _bytes: &mut [u8]) -> io::Result<bool> {
+        Ok(false)
     }
 }
 

@@ -233,7 +233,14 @@ macro_rules! methods {
 
 methods! {
     fn read(file, buffer: *mut c_void, length: c_int, offset: i64) {
-        let code = call_real!(file, xRead(buffer, length, offset));
+        // SAFETY: see `reported`; the buffer has `length` bytes.
+        let bytes = std::slice::from_raw_parts_mut(buffer.cast::<u8>(), length as usize);
+        let header = file.cast::<Header<O>>();
+        let code = match (*(*header).observer).read((*header).kind, offset, bytes) {
+            Ok(true) => ffi::SQLITE_OK,
+            Ok(false) => call_real!(file, xRead(buffer, length, offset)),
+            Err(_) => ffi::SQLITE_IOERR,
+        };
         // A file that ends before the requested bytes is not a failure.
         let seen = match code {
             ffi::SQLITE_IOERR_SHORT_READ => ffi::SQLITE_OK,

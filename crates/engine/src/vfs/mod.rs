@@ -12,11 +12,13 @@ mod counting;
 mod event;
 mod file;
 mod memory;
+mod overlay;
 mod recording;
 mod shim;
 
 pub use counting::{CountingVfs, FileCounts, IoCounts, SharedMemoryCounts};
 pub use event::{Event, FileId, FileKind, Observer, Operation, Query, SyncKind};
 pub use memory::{BLOCK, Base, Block, Bytes, Changed, MemoryOptions, MemoryVfs};
+pub use overlay::Overlay;
 pub use recording::{Call, RecordingVfs};
 pub use shim::ObservedVfs;

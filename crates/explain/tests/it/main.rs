@@ -13,6 +13,7 @@ mod advice;
 mod faulty;
 mod healthy;
 mod loops;
+mod originals;
 
 /// Makes a database in a folder.
 fn subject(folder: &Path, schema: &str) -> Subject {
@@ -22,7 +23,7 @@ fn subject(folder: &Path, schema: &str) -> Subject {
     connection.execute("PRAGMA synchronous = off; PRAGMA journal_mode = memory").unwrap();
     connection.execute(schema).unwrap();
     connection.close().unwrap();
-    Subject::open(&path, &[]).unwrap()
+    Subject::open(&path, None, &[]).unwrap()
 }
 
 /// Returns a statement with values for its parameters.

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::vfs::Overlay;
 use engine::{Connection, Library, OpenFlags};
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::process::{Flock, FlockType, fcntl_getlk};
@@ -92,18 +93,36 @@ pub(crate) fn take(
     database: &Path,
     copy: &Path,
 ) -> Result<State, TrialError> {
+    copy_or_cover(library, database, copy, u64::MAX)?;
+    State::of(database)
+}
+
+/// As [`copy_database`], but leaves a database of more than `most` bytes where it is. The copy then has holes in place of
+/// all its pages, and is to be opened with the overlay that is returned.
+///
+/// # Errors
+/// As for [`copy_database`].
+pub fn copy_or_cover(
+    library: &Arc<Library>,
+    database: &Path,
+    copy: &Path,
+    most: u64,
+) -> Result<Option<Overlay>, TrialError> {
     let mut file = open(database)?;
-    let copied = if has_log(&mut file, database)? {
-        copy_with_log(&file, database, copy)?
+    let has_log = has_log(&mut file, database)?;
+    let mut copying = Copying { file, database, copy, most, original: None };
+    let copied = if has_log {
+        copying.with_log()?
     } else {
         let before = State::of(database)?;
-        let free = !is_in_use(&file, database)?;
-        free && copy_files(&file, database, copy)? && State::of(database)? == before
+        let free = !is_in_use(&copying.file, database)?;
+        free && copying.under_lock()? && State::of(database)? == before
     };
-    if !copied {
-        back_up(library, database, copy)?;
+    if copied {
+        return Ok(copying.original);
     }
-    State::of(database)
+    back_up(library, database, copy)?;
+    Ok(None)
 }
 
 fn cannot(doing: &str, path: &Path, why: impl std::fmt::Display) -> TrialError {
@@ -141,19 +160,6 @@ fn has_log(file: &mut File, path: &Path) -> Result<bool, TrialError> {
     }
 }
 
-/// Copies a database and its log. Returns `false` if the log began again each time.
-fn copy_with_log(file: &File, database: &Path, copy: &Path) -> Result<bool, TrialError> {
-    const ATTEMPTS: usize = 5;
-    for _ in 0..ATTEMPTS {
-        let before = generation(database)?;
-        copy_parts(file, database, copy)?;
-        if generation(database)? == before {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 /// Returns the generation of the log: its header, which has new salts each time, or the state of a database without a log.
 fn generation(database: &Path) -> Result<(Vec<u8>, Option<State>), TrialError> {
     const HEADER: u64 = 32;
@@ -175,35 +181,70 @@ fn is_in_use(file: &File, path: &Path) -> Result<bool, TrialError> {
     Ok(holder.is_some())
 }
 
-/// Copies the files under a shared lock. Returns `false` if another process got a lock first.
-fn copy_files(file: &File, database: &Path, copy: &Path) -> Result<bool, TrialError> {
-    if fcntl_lock(file, FlockOperation::NonBlockingLockShared).is_err() {
-        return Ok(false);
-    }
-    copy_parts(file, database, copy)?;
-    Ok(true)
+/// A copy of the files of a database.
+struct Copying<'a> {
+    file: File,
+    database: &'a Path,
+    copy: &'a Path,
+    /// The most bytes of a database whose pages are copied.
+    most: u64,
+    /// The database, if its pages were not copied.
+    original: Option<Overlay>,
 }
 
-/// Copies the database first, then its other files.
-fn copy_parts(file: &File, database: &Path, copy: &Path) -> Result<(), TrialError> {
-    for part in PARTS {
-        let (from, to) = (part_of(database, part), part_of(copy, part));
-        match part {
-            "" => copy_file(file, &from, &to)?,
-            _ if from.exists() => copy_file(&open(&from)?, &from, &to)?,
-            _ => {}
+impl Copying<'_> {
+    /// Copies a database and its log. Returns `false` if the log began again each time.
+    fn with_log(&mut self) -> Result<bool, TrialError> {
+        const ATTEMPTS: usize = 5;
+        for _ in 0..ATTEMPTS {
+            let before = generation(self.database)?;
+            self.copy_parts()?;
+            if generation(self.database)? == before {
+                return Ok(true);
+            }
         }
+        Ok(false)
     }
-    Ok(())
+
+    /// Copies the files under a shared lock. Returns `false` if another process got a lock first.
+    fn under_lock(&mut self) -> Result<bool, TrialError> {
+        if fcntl_lock(&self.file, FlockOperation::NonBlockingLockShared).is_err() {
+            return Ok(false);
+        }
+        self.copy_parts()?;
+        Ok(true)
+    }
+
+    /// Copies the database first, then its other files.
+    fn copy_parts(&mut self) -> Result<(), TrialError> {
+        let failed = |error| cannot("copy", self.database, error);
+        let target = File::create(self.copy).map_err(failed)?;
+        let length = self.file.metadata().map_err(failed)?.len();
+        if length > self.most && !shares_blocks(&target, &self.file) {
+            target.set_len(length).map_err(failed)?;
+            let original = self.file.try_clone().and_then(Overlay::over);
+            self.original = Some(original.map_err(failed)?);
+        } else {
+            copy_file(&self.file, self.database, &target)?;
+        }
+        for part in &PARTS[1..] {
+            let from = part_of(self.database, part);
+            if from.exists() {
+                let to = part_of(self.copy, part);
+                let target = File::create(&to).map_err(|error| cannot("write", &to, error))?;
+                copy_file(&open(&from)?, &from, &target)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Shares the blocks of a file if the file system can, otherwise copies them.
-fn copy_file(mut file: &File, from: &Path, to: &Path) -> Result<(), TrialError> {
-    let failed = |error| cannot("copy", from, error);
-    let mut target = File::create(to).map_err(failed)?;
-    if shares_blocks(&target, file) {
+fn copy_file(mut file: &File, from: &Path, mut target: &File) -> Result<(), TrialError> {
+    if shares_blocks(target, file) {
         return Ok(());
     }
+    let failed = |error| cannot("copy", from, error);
     std::io::Seek::rewind(&mut file).map_err(failed)?;
     std::io::copy(&mut file, &mut target).map_err(failed)?;
     Ok(())
