@@ -6,14 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use engine::{EngineError, Library, ffi};
-use load::{Fault, LoadError, Opening, Outline, Progress, Request, Source, Summary};
+use load::{Fault, LoadError, Opening, Outline, Progress, Request, Source, Summary, Table};
 
 use crate::error::{Error, Result};
-use crate::files::built_in_library;
+use crate::files::{built_in_library, read_text};
 use crate::interface::Interface;
 
 /// The rows of a dry run that are returned.
 const OUTLINED_ROWS: usize = 5;
+
+/// The most bytes of SQL that makes a table.
+const MOST_BYTES_OF_SQL: u64 = 1 << 20;
 
 /// A load.
 pub struct LoadRequest {
@@ -81,6 +84,26 @@ impl Opened<'_> {
 /// The built-in SQLite cannot be loaded.
 pub fn opening() -> Result<Opening> {
     Ok(Opening::new(&built_in_library()?))
+}
+
+/// Takes a file of SQL (`.sql`) from the inputs: it makes the table.
+///
+/// # Errors
+/// It cannot be read, fails or makes another number of tables than one, or no other input is left.
+pub fn made_table(inputs: &mut Vec<PathBuf>, opening: &mut Opening) -> Result<Option<Table>> {
+    let is_sql = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "sql");
+    let Some(path) = inputs.iter().position(is_sql).map(|at| inputs.remove(at)) else {
+        return Ok(None);
+    };
+    if inputs.is_empty() || inputs.iter().any(is_sql) {
+        return Err(Error::mistake("a file of SQL makes the table for the rows of other inputs")
+            .hint("run SQL alone with `sqlite3 DATABASE < FILE.sql`"));
+    }
+    let sql = read_text("the file of SQL", &path, MOST_BYTES_OF_SQL)?;
+    let name = load::table_of_sql(&opening.library, &path, &sql)?;
+    // An unload wrote the rows too, and its quotes have their meaning.
+    opening.csv.is_quote_known |= sql.starts_with(load::VALUES_LINE);
+    Ok(Some(Table { sql: Some(sql), ..Table::new(name) }))
 }
 
 /// Returns the name of the table for inputs whose rows name one.

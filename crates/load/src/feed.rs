@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
+use crate::as_text::decode;
 use crate::batch::{Batch, Malformed};
+use crate::blobs::Blobs;
 use crate::error::{LoadError, Result};
 use crate::rejects::Rejects;
 use crate::source::{ReadOptions, Source};
@@ -78,11 +80,12 @@ pub(crate) fn feed(
     let source = &mut **source;
     let stop = Arc::new(AtomicBool::new(false));
     options.stop = Arc::clone(&stop);
+    let blobs = std::mem::take(&mut options.blobs);
     source.begin(options);
     let (input, total_bytes) = (source.name().to_owned(), source.info().total_bytes);
     std::thread::scope(|scope| {
         let (sender, batches) = sync_channel(AHEAD);
-        scope.spawn(move || read(source, &sender));
+        scope.spawn(move || read(source, &blobs, &sender));
         // However `work` ends, the source must not be waited for afterwards.
         let _stop = StopOnDrop(stop);
         let mut feed = Feed {
@@ -107,8 +110,14 @@ impl Drop for StopOnDrop {
 }
 
 /// Sends batches until the end, an error, or until the receiver is gone.
-fn read(source: &mut dyn Source, sender: &SyncSender<Result<Batch>>) {
-    while let Some(item) = source.next_converted().transpose() {
+fn read(source: &mut dyn Source, blobs: &[Option<Blobs>], sender: &SyncSender<Result<Batch>>) {
+    while let Some(mut item) = source.next_converted().transpose() {
+        if let Ok(batch) = &mut item
+            && blobs.iter().any(Option::is_some)
+            && let Err(error) = decode(source.name(), batch, blobs)
+        {
+            item = Err(error);
+        }
         let is_last = item.is_err();
         if sender.send(item).is_err() || is_last {
             return;

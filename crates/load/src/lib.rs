@@ -33,6 +33,7 @@ mod affinity;
 mod arrays;
 mod batch;
 mod batch_conversion;
+mod blobs;
 mod bytes;
 mod cells;
 mod convert;
@@ -49,6 +50,7 @@ mod request;
 mod rows;
 mod schema;
 
+mod as_text;
 mod source;
 mod sql;
 mod staging;
@@ -57,7 +59,9 @@ mod target;
 mod unload;
 
 pub use affinity::Affinity;
+pub use as_text::VALUES_LINE;
 pub use batch::{Batch, Malformed, RowNumbers};
+pub use blobs::Blobs;
 pub use convert::Decimals;
 pub use error::{Fault, LoadError};
 pub use feed::{Observer, Phase, Progress};
@@ -70,7 +74,7 @@ pub use source::{
     BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, DateColumn, DateOrder,
     Dates, Deciding, DecimalColumn, Encoding, Format, Input, JsonLinesSource, JsonOptions,
     Locations, Note, Notes, NumberForm, Opening, ReadOptions, Reopen, RowLocation, Sample, Seen,
-    Selection, Source, SourceInfo, Storing, Typing, Unit, expand, open, table_name,
+    Selection, Source, SourceInfo, Storing, Typing, Unit, expand, open, table_name, table_of_sql,
 };
 pub use table::{Column, FullText, Index, Table};
-pub use unload::{Blobs, Compression, OutputForm, OutputFormat, Split, Unload, Unloaded, unload};
+pub use unload::{Compression, OutputForm, OutputFormat, Split, Unload, Unloaded, unload};

@@ -14,6 +14,7 @@ use engine::{Connection, Library};
 
 use crate::affinity::Affinity;
 use crate::arrays::{self, Commits};
+use crate::as_text::AsText;
 use crate::batch::Batch;
 use crate::database::{self, refuse_own_input};
 use crate::error::{LoadError, Result};
@@ -122,16 +123,30 @@ fn read_options(source: &dyn Source, request: &Request, target: &Target) -> Read
     let of = |((column, seen), stored): ((&Column, &Seen), &TargetColumn)| {
         let types = &request.table.types;
         let is_declared = types.iter().any(|known| same(&known.name, &column.name));
-        let typing = match request.mode {
-            Mode::Append if !target.added.contains(&column.name) => Typing::Declared,
-            _ if is_declared => Typing::Declared,
-            _ if seen.is_typed => Typing::Sampled,
-            _ if is_reopenable => Typing::Unseen,
-            _ => Typing::Declared,
+        let is_fixed = request.has_types() && !target.added.contains(&column.name);
+        let typing = if stored.written == Some(AsText::Reals) {
+            Typing::Written
+        } else if is_fixed || is_declared {
+            Typing::Declared
+        } else if seen.is_typed {
+            Typing::Sampled
+        } else if is_reopenable {
+            Typing::Unseen
+        } else {
+            Typing::Declared
         };
-        Storing { affinity: stored.affinity, typing }
+        Storing { affinity: stored.written.map_or(stored.affinity, AsText::affinity), typing }
     };
-    ReadOptions { columns: columns.map(of).collect(), is_reopenable, ..ReadOptions::default() }
+    let blobs = target.columns.iter().map(|column| match column.written {
+        Some(AsText::Blobs(blobs)) => Some(blobs),
+        _ => None,
+    });
+    ReadOptions {
+        columns: columns.map(of).collect(),
+        blobs: blobs.collect(),
+        is_reopenable,
+        ..ReadOptions::default()
+    }
 }
 
 /// Loads every row of a source whose types are chosen.
@@ -300,7 +315,7 @@ impl Load<'_> {
             self.made_indexes = Some(make_indexes(connection, &self.request.table, others)?);
         }
         if is_new {
-            return Layout::of_new(connection, target)?.checked(self.request);
+            return Layout::of_new(connection, target, self.request)?.checked(self.request);
         }
         if database::has_log(self.request) {
             return refused("another connection uses the write-ahead log");
@@ -503,7 +518,7 @@ impl Load<'_> {
 /// key, rowids are the numbers of rows.
 fn with_rows(mut error: LoadError, info: &SourceInfo, request: &Request) -> LoadError {
     let is_numbered =
-        info.is_row_for_row && request.mode != Mode::Append && request.table.primary_key.len() != 1;
+        info.is_row_for_row && !request.has_types() && request.table.primary_key.len() != 1;
     if let LoadError::Duplicate { input, rowids, rows, .. } = &mut error {
         input.clone_from(&info.name);
         let find = |rowid: i64| info.locations.find(rowid.unsigned_abs());

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use engine::{Columns, Connection, EngineError, Library, OpenFlags, Value};
+use engine::{Columns, Connection, Library, OpenFlags, Value};
 
 use crate::cells::Rows;
 use crate::database::{check_page_size, refuse_own_input, set_foreign_keys};
@@ -13,7 +13,7 @@ use crate::error::{LoadError, Result};
 use crate::loader::{check_request, check_types};
 use crate::pages::{Layout, NoLayout, REFERRED_TO, refused};
 use crate::request::{Mode, Request};
-use crate::schema::object;
+use crate::schema::{object, statements};
 use crate::source::{Deciding, Note, ReadOptions, Seen, Source};
 use crate::sql::same;
 use crate::table::Column;
@@ -158,7 +158,7 @@ fn of_new(
     make_indexes(&connection, &request.table, later)?;
     let layout = check_request(request, &target)
         .and_then(|()| existing.map_or(Ok(()), |existing| check_existing(existing, request)))
-        .and_then(|()| Layout::of_new(&connection, &target))
+        .and_then(|()| Layout::of_new(&connection, &target, request))
         .and_then(|layout| layout.checked(request));
     let mut sql = statements(&connection, name)?;
     if let Some(full_text) = &request.table.full_text {
@@ -178,24 +178,10 @@ fn check_existing(connection: &Connection, request: &Request) -> Result<(), NoLa
     Layout::check_existing(connection, replaces)
 }
 
-/// Returns the SQL of the table and its indexes.
-fn statements(connection: &Connection, table: &str) -> Result<Vec<String>, EngineError> {
-    let mut query = connection.prepare(
-        "SELECT sql FROM sqlite_master WHERE lower(tbl_name) = lower(?1) AND sql IS NOT NULL \
-         AND type IN ('table', 'view', 'index') ORDER BY type = 'index', name",
-    )?;
-    query.bind_text(1, table)?;
-    let mut statements = Vec::new();
-    while query.step()? == engine::Step::Row {
-        statements.push(query.column_text(0)?.to_owned());
-    }
-    Ok(statements)
-}
-
 fn columns(source: &dyn Source, request: &Request, target: &Target) -> Vec<OutlinedColumn> {
     let is_declared = |name: &String| {
         let mut types = request.table.types.iter();
-        request.mode == Mode::Append || types.any(|column: &Column| same(&column.name, name))
+        request.has_types() || types.any(|column: &Column| same(&column.name, name))
     };
     let of = |(column, seen): (&TargetColumn, &Seen)| OutlinedColumn {
         name: column.name.clone(),

@@ -116,6 +116,11 @@ impl Request {
         Ok(Request { database: destination(&self.database), ..self.clone() })
     }
 
+    /// Returns whether the table declares its types, whatever the input suggests.
+    pub(crate) fn has_types(&self) -> bool {
+        self.mode == Mode::Append || self.table.sql.is_some()
+    }
+
     /// Returns whether rows are skipped because of their keys.
     pub(crate) fn skips_duplicates(&self) -> bool {
         self.on_error == OnError::Skip && !self.expects_unique

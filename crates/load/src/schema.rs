@@ -16,6 +16,20 @@ pub(crate) fn object(connection: &Connection, name: &str) -> Result<Option<Strin
     })
 }
 
+/// Returns the SQL of a table or view and of its indexes.
+pub(crate) fn statements(connection: &Connection, table: &str) -> Result<Vec<String>, EngineError> {
+    let mut query = connection.prepare(
+        "SELECT sql FROM sqlite_master WHERE lower(tbl_name) = lower(?1) AND sql IS NOT NULL \
+         AND type IN ('table', 'view', 'index') ORDER BY type = 'index', name",
+    )?;
+    query.bind_text(1, table)?;
+    let mut statements = Vec::new();
+    while query.step()? == Step::Row {
+        statements.push(query.column_text(0)?.to_owned());
+    }
+    Ok(statements)
+}
+
 /// Returns whether any of the tables that `PRAGMA main.table_list` gives for this SQL is STRICT; engines before
 /// 3.37 have neither such tables nor the PRAGMA.
 pub(crate) fn any_is_strict(connection: &Connection, table_list: &str) -> bool {

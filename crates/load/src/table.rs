@@ -27,6 +27,8 @@ pub struct Table {
     pub indexes: Vec<Index>,
     /// A full-text index, made after the rows are in.
     pub full_text: Option<FullText>,
+    /// The statements that make the table and its indexes, instead of all of this but the name.
+    pub sql: Option<String>,
 }
 
 /// A column of a table.

@@ -3,6 +3,7 @@
 use engine::{Connection, EngineError, SqliteError, Step, ffi};
 
 use crate::affinity::Affinity;
+use crate::as_text::{self, AsText};
 use crate::error::{LoadError, Result};
 use crate::full_text;
 use crate::request::{Mode, Request};
@@ -18,6 +19,8 @@ pub(crate) struct TargetColumn {
     pub(crate) declared: String,
     pub(crate) affinity: Affinity,
     pub(crate) not_null: bool,
+    /// How the texts of the input were written, if the SQL of the table says so.
+    pub(crate) written: Option<AsText>,
 }
 
 /// The table that is loaded into.
@@ -50,10 +53,13 @@ impl Target {
                 let is_wanted = request.adds_columns && info.is_named;
                 let added =
                     if is_wanted { add_columns(connection, table, info)? } else { Vec::new() };
-                Ok(Target { added, ..Target::find(connection, &table.name, info)? })
+                Ok(Target { added, ..Target::find(connection, table, info)? })
             }
             (Mode::Create, None) | (Mode::Replace, _) => {
-                let columns = table.columns(&info.columns)?;
+                let sql = match &table.sql {
+                    Some(sql) => sql.clone(),
+                    None => table.create(&table.columns(&info.columns)?),
+                };
                 let mut dependants = Vec::new();
                 if let Some(kind) = existing {
                     dependants = find_dependants(connection, request, info)?;
@@ -66,7 +72,7 @@ impl Target {
                 if let Some(full_text) = &table.full_text {
                     full_text.make_room(connection, &table.name, request.mode)?;
                 }
-                connection.execute(&table.create(&columns))?;
+                connection.execute(&sql)?;
                 full_text::check(connection, request)?;
                 make_indexes(connection, table, |index| request.is_made_before(index))?;
                 let (triggers, indexes): (Vec<_>, Vec<_>) =
@@ -75,15 +81,18 @@ impl Target {
                     connection.execute(&sql)?;
                 }
                 let triggers = triggers.into_iter().map(|(_, sql)| sql).collect();
-                Ok(Target { triggers, ..Target::find(connection, &table.name, info)? })
+                Ok(Target { triggers, ..Target::find(connection, table, info)? })
             }
         }
     }
 
     /// Reads the columns of the table.
-    fn find(connection: &Connection, table: &str, info: &SourceInfo) -> Result<Target> {
-        let strict = is_strict(connection, table);
-        let known = columns(connection, table, strict)?;
+    fn find(connection: &Connection, table: &Table, info: &SourceInfo) -> Result<Target> {
+        let strict = is_strict(connection, &table.name);
+        let mut known = columns(connection, &table.name, strict)?;
+        let written = as_text::read(table.sql.as_deref().unwrap_or_default());
+        known.iter_mut().zip(written).for_each(|(column, written)| column.written = written);
+        let table = &*table.name;
         let columns = if info.is_named {
             by_name(table, known, info)
         } else {
@@ -174,7 +183,10 @@ pub(crate) fn is_referred_to(connection: &Connection, table: &str) -> Result<boo
 /// Returns the columns of a table that have the names of a source's.
 fn by_name(table: &str, known: Vec<TargetColumn>, info: &SourceInfo) -> Result<Vec<TargetColumn>> {
     let find = |name: &String| {
-        let column = known.iter().find(|known| same(&known.name, name)).cloned();
+        let called = |name: &String| known.iter().find(|known| same(&known.name, name));
+        // The names in a header lose the blanks around them.
+        let trimmed = || known.iter().find(|known| same(known.name.trim(), name));
+        let column = called(name).or_else(trimmed).cloned();
         column.ok_or_else(|| {
             let known: Vec<&str> = known.iter().map(|known| known.name.as_str()).collect();
             let known = known.join(", ");
@@ -223,6 +235,7 @@ fn columns(
                 },
                 declared,
                 not_null: row.column_i64(3) != 0,
+                written: None,
             });
         }
         Ok(())

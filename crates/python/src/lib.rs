@@ -132,7 +132,8 @@ fn unload_data(
     let blobs =
         options::one_of("blobs", &blobs, &[("hex", Blobs::Hex), ("base64", Blobs::Base64)])?;
     let (database, output) = (path, Some(output));
-    let request = Unload { database, selection, output, replace, form, split, blobs };
+    let schema = None;
+    let request = Unload { database, selection, output, schema, replace, form, split, blobs };
     let _claim = claim(&request.database)?;
     let (library, mut raised) = (library()?, None);
     let unloaded = py.detach(|| {

@@ -13,6 +13,7 @@ use super::link::read_page;
 use super::page::{DEEPEST, INTERIOR_HEADER, u16_at, u32_at};
 use super::tree::RightEdge;
 use crate::error::{LoadError, Result};
+use crate::request::Request;
 use crate::sql::quoted;
 use crate::target::Target;
 
@@ -111,12 +112,19 @@ pub(crate) fn refused<T>(why: impl Into<String>) -> Result<T, NoLayout> {
 impl Layout {
     /// Reads where SQLite has put a table that it has just made in a new database, and refuses, with the
     /// reason, forms of database that are not written.
-    pub(crate) fn of_new(connection: &Connection, target: &Target) -> Result<Layout, NoLayout> {
+    pub(crate) fn of_new(
+        connection: &Connection,
+        target: &Target,
+        request: &Request,
+    ) -> Result<Layout, NoLayout> {
         check_form(connection)?;
+        if request.table.sql.is_some() {
+            check_table(connection, target)?;
+        }
         if auto_vacuum(connection)? {
             return refused("new databases have auto_vacuum");
         }
-        let columns = (0..target.columns.len()).collect();
+        let columns = table_order(connection, target)?;
         Layout::read(connection, target, columns, 0, RightEdge::default())
     }
 

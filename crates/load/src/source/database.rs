@@ -15,7 +15,7 @@ use super::{ReadOptions, Source, SourceInfo, Storing};
 use crate::batch::Batch;
 use crate::error::{Fault, LoadError, Result};
 use crate::schema::{any_is_strict, texts};
-use crate::sql::{quoted, same};
+use crate::sql::{list, quoted, same};
 use crate::table::Column;
 
 /// How long another connection's lock is waited for.
@@ -150,8 +150,7 @@ pub(crate) fn query(
     selection: &Selection,
     only: &[String],
 ) -> Result<String> {
-    let list: Vec<String> = only.iter().map(|name| quoted(name)).collect();
-    let list = list.join(", ");
+    let list = list(only);
     let table = match selection {
         Selection::Query(query) if only.is_empty() => return Ok(query.clone()),
         Selection::Query(query) => return Ok(format!("SELECT {list} FROM ({query})")),
@@ -172,6 +171,19 @@ pub(crate) fn query(
     Ok(format!("SELECT {list} FROM main.{table} NOT INDEXED"))
 }
 
+/// Returns the name of the table that statements make.
+///
+/// # Errors
+/// They fail, or make another number of tables than one.
+pub fn table_of_sql(library: &Arc<Library>, path: &Path, sql: &str) -> Result<String> {
+    let opened = Connection::open(library, Path::new(":memory:"), OpenFlags::default(), None);
+    opened
+        .and_then(|connection| connection.execute(sql).map(|()| connection))
+        .map_err(LoadError::from)
+        .and_then(|connection| only_table(&connection, &path.display().to_string()))
+        .map_err(|error| error.in_database(path))
+}
+
 /// Returns the name of the only table of a database.
 pub(super) fn only_table_of(library: &Arc<Library>, path: &Path) -> Result<String> {
     let opened = Connection::open(library, path, OpenFlags::READ_ONLY, None).map_err(Into::into);
@@ -180,7 +192,7 @@ pub(super) fn only_table_of(library: &Arc<Library>, path: &Path) -> Result<Strin
         .map_err(|error: LoadError| error.in_database(path))
 }
 
-fn only_table(connection: &Connection, input: &str) -> Result<String> {
+pub(crate) fn only_table(connection: &Connection, input: &str) -> Result<String> {
     let mut tables = names(connection, "type = 'table'")?;
     match (tables.pop(), tables.is_empty()) {
         (Some(table), true) => Ok(table),

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use super::locations::{Locations, RowLocation, Unit};
 use super::notes::Notes;
 use crate::affinity::Affinity;
+use crate::blobs::Blobs;
 use crate::convert::Decimals;
 use crate::table::Column;
 
@@ -15,6 +16,8 @@ use crate::table::Column;
 pub enum Typing {
     /// The type is declared, and values are converted as SQLite does.
     Declared,
+    /// The numbers were written with all digits that tell them apart, and keep every bit.
+    Written,
     /// The source suggested the type from its first rows. A value that it would change ends the load.
     Sampled,
     /// The first rows have no value. The first one ends the load, because the rows can be read again.
@@ -52,6 +55,8 @@ impl Storing {
 pub struct ReadOptions {
     /// How its columns will be stored.
     pub columns: Vec<Storing>,
+    /// How blobs of each column are written as texts, of which the load makes blobs again; empty if nowhere.
+    pub(crate) blobs: Vec<Option<Blobs>>,
     /// Whether the rows can be read again, with types and keys of all rows.
     pub is_reopenable: bool,
     /// Whether nothing is read ahead: rows are read and parsed only while [`Source::next`](super::Source::next) waits for them, so that a

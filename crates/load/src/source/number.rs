@@ -104,6 +104,11 @@ pub(crate) fn real(text: &[u8]) -> Option<f64> {
     short_decimal(text).or_else(|| decimal(text))
 }
 
+/// Returns the number nearest to a text, of which SQLite may make a neighbour.
+pub(crate) fn nearest_real(text: &[u8]) -> Option<f64> {
+    real(text).or_else(|| str::from_utf8(text).ok()?.parse().ok())
+}
+
 /// The powers of ten that are exact as 64-bit floating point numbers and needed here.
 const EXACT_POWERS: [f64; 16] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];

@@ -14,6 +14,7 @@ use super::columnar::{self, ColumnarWriter, GROUP_BYTES};
 use super::output::{Output, Writer};
 use super::text::TextWriter;
 use super::{OutputFormat, Split, Unload, Unloaded};
+use crate::as_text::{self, Classes};
 use crate::database::is_same_file;
 use crate::error::{LoadError, Result};
 use crate::sql::quoted;
@@ -26,6 +27,8 @@ pub(super) struct Files<'u> {
     pub(super) columns: Vec<Column>,
     /// Whether a delimiter ends each row: a row with nothing but NULL would be an empty line otherwise.
     ends_with_delimiter: bool,
+    /// The storage classes of each column.
+    classes: Vec<Classes>,
     /// Of a format whose columns have types.
     schema: Option<SchemaRef>,
     /// The final path of the current file, and its folder below the folder of the output.
@@ -59,6 +62,7 @@ impl<'u> Files<'u> {
             let reason = "standard output cannot be split; name a file";
             return Err(LoadError::Definition(reason.to_owned()));
         }
+        request.schema.iter().try_for_each(|path| check_free(path, request))?;
         let input = request.database.display().to_string();
         let is_columnar = request.form.is_columnar();
         let schema = is_columnar.then(|| columnar::schema(connection, &input, query, &columns));
@@ -72,6 +76,7 @@ impl<'u> Files<'u> {
             request,
             ends_with_delimiter: is_delimited && columns.len() == 1 && has_null()? == 1,
             schema: schema.transpose()?,
+            classes: vec![Classes::default(); columns.len()],
             columns,
             path: request.output.clone().unwrap_or_else(|| "standard output".into()),
             folder: PathBuf::new(),
@@ -96,6 +101,7 @@ impl<'u> Files<'u> {
             self.end()?;
             self.folder = folder;
         }
+        self.classes.iter_mut().zip(values).for_each(|(classes, value)| classes.add(value));
         let mut writer = match self.writer.take() {
             Some(writer) => writer,
             None => self.begin()?,
@@ -163,21 +169,37 @@ impl<'u> Files<'u> {
         Ok(())
     }
 
-    /// Ends the last file, which there is even without a row, and moves all to their places.
-    pub(super) fn finish(mut self) -> Result<Unloaded> {
+    /// Ends the last file, which there is even without a row, writes the statements that make the table, and moves all files
+    /// to their places.
+    pub(super) fn finish(mut self, sql: &str) -> Result<Unloaded> {
         if self.total == 0 {
             self.writer = Some(self.begin()?);
         }
         self.end()?;
+        let mut mixed = Vec::new();
+        if let Some(path) = &self.request.schema {
+            let Unload { form, blobs, .. } = self.request;
+            let has_types = matches!(form.format, OutputFormat::Json | OutputFormat::JsonLines);
+            let line;
+            (line, mixed) = as_text::line(&self.columns, &self.classes, *blobs, has_types);
+            let sql = if self.schema.is_none() { line + sql } else { sql.to_owned() };
+            let unwritable = LoadError::write(path);
+            let file = Unfinished::next_to(path).map_err(&unwritable)?;
+            let written = file.writer().and_then(|mut writer| writer.write_all(sql.as_bytes()));
+            written.and_then(|()| file.sync()).map_err(unwritable)?;
+            self.done.push((file.closed(), path.clone()));
+        }
         let bytes = self.before + self.bytes.load(Ordering::Relaxed);
         let mut files = Vec::new();
         for (file, path) in self.done {
             let made = std::fs::create_dir_all(directory(&path));
             let moved = made.and_then(|()| file.persist(&path).map_err(|error| error.error));
             moved.map_err(LoadError::write(&path))?;
-            files.push(path);
+            if self.request.schema.as_ref() != Some(&path) {
+                files.push(path);
+            }
         }
-        Ok(Unloaded { rows: self.total, bytes, files, time: Duration::ZERO })
+        Ok(Unloaded { rows: self.total, bytes, files, mixed, time: Duration::ZERO })
     }
 }
 

@@ -13,8 +13,10 @@ use std::time::{Duration, Instant};
 
 use engine::{Connection, Library, OpenFlags, Statement, Step, ValueRef};
 
+use crate::blobs::Blobs;
 use crate::error::{LoadError, Result};
-use crate::source::{Selection, columns, query};
+use crate::schema::{object, statements, texts};
+use crate::source::{Selection, columns, only_table, query};
 use crate::sql::{quoted, same};
 use crate::table::Column;
 use files::{Files, NewFolders};
@@ -28,6 +30,8 @@ pub struct Unload {
     pub selection: Selection,
     /// The file; standard output if there is none. It must not exist, unless it is replaced.
     pub output: Option<PathBuf>,
+    /// The file for the statements that make the table and its indexes.
+    pub schema: Option<PathBuf>,
     /// Whether existing files are replaced.
     pub replace: bool,
     /// How the rows are written.
@@ -88,15 +92,6 @@ pub enum Split {
     Columns(Vec<String>),
 }
 
-/// How blobs are written in texts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Blobs {
-    /// Two hexadecimal digits a byte.
-    Hex,
-    /// Base64 with padding.
-    Base64,
-}
-
 /// The result.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Unloaded {
@@ -106,6 +101,8 @@ pub struct Unloaded {
     pub bytes: u64,
     /// The files.
     pub files: Vec<PathBuf>,
+    /// Columns of several storage classes, which texts do not tell apart; known if statements were written.
+    pub mixed: Vec<String>,
     /// From the beginning to the end.
     pub time: Duration,
 }
@@ -207,7 +204,11 @@ fn write(
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.execute("BEGIN")?;
     let input = request.database.display().to_string();
-    let query = query(&connection, &input, &request.selection, &[])?;
+    let (sql, stored) = match &request.schema {
+        Some(_) => schema(&connection, &input, &request.selection)?,
+        None => Default::default(),
+    };
+    let query = query(&connection, &input, &request.selection, &stored)?;
     let columns = columns(&connection, &input, &query)?;
     // Before the files, so that they are gone by the time when it goes.
     let _folders = NewFolders::of(request)?;
@@ -222,7 +223,30 @@ fn write(
             return Err(LoadError::Interrupted);
         }
     }
-    files.finish()
+    files.finish(&sql)
+}
+
+/// Returns the statements that make a table and its indexes, and the columns that it stores: the statements compute
+/// generated ones again.
+fn schema(
+    connection: &Connection,
+    input: &str,
+    selection: &Selection,
+) -> Result<(String, Vec<String>)> {
+    let table = match selection {
+        Selection::OnlyTable => only_table(connection, input)?,
+        Selection::Table(name) if object(connection, name)?.as_deref() != Some("view") => {
+            name.clone()
+        }
+        Selection::Table(_) | Selection::Query(_) => {
+            let reason = "only a table has CREATE statements, a view or query has none".to_owned();
+            return Err(LoadError::Definition(reason));
+        }
+    };
+    let sql = statements(connection, &table)?.join(";\n") + ";\n";
+    let stored =
+        format!("SELECT name FROM pragma_table_xinfo({}) WHERE hidden = 0", quoted(&table));
+    Ok((sql, texts(connection, &stored, 0)?))
 }
 
 /// Returns the columns by whose values rows are divided, as the table has them.

@@ -1,14 +1,12 @@
 //! Rows as texts: CSV, TSV, JSON and JSON Lines. What is written is read back as the same values.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use engine::ValueRef;
 
 use super::output::{Output, Writer};
-use super::{Blobs, OutputFormat, Unload};
+use super::{OutputFormat, Unload};
+use crate::blobs::Blobs;
 use crate::table::Column;
 
 /// Writes rows as texts.
@@ -70,10 +68,8 @@ impl TextWriter {
                 self.line.push(delimiter);
             }
             match *value {
-                ValueRef::Text(text) => push_field(&mut self.line, text, delimiter),
-                ValueRef::Blob(bytes) => {
-                    push_field(&mut self.line, &self.blobs.text(bytes), delimiter)
-                }
+                ValueRef::Text(text) => push_field(&mut self.line, text),
+                ValueRef::Blob(bytes) => push_field(&mut self.line, &self.blobs.text(bytes)),
                 value => push_number(&mut self.line, value, ""),
             }
         }
@@ -122,23 +118,10 @@ impl Writer for TextWriter {
     }
 }
 
-impl Blobs {
-    fn text(self, bytes: &[u8]) -> String {
-        match self {
-            Blobs::Base64 => STANDARD.encode(bytes),
-            Blobs::Hex => {
-                bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-                    let _ = write!(text, "{byte:02x}");
-                    text
-                })
-            }
-        }
-    }
-}
-
-/// Adds a text, in quotes where it would be something else without: an empty text would be NULL.
-fn push_field(line: &mut Vec<u8>, text: &str, delimiter: u8) {
-    let needs_quotes = |byte: u8| byte == delimiter || matches!(byte, b'"' | b'\n' | b'\r');
+/// Adds a text, in quotes where it would be something else without: an empty text would be NULL, and a usual delimiter could
+/// be taken for the file's.
+fn push_field(line: &mut Vec<u8>, text: &str) {
+    let needs_quotes = |byte: u8| matches!(byte, b'"' | b'\n' | b'\r' | b',' | b'\t' | b';' | b'|');
     if !text.is_empty() && !text.bytes().any(needs_quotes) {
         line.extend_from_slice(text.as_bytes());
         return;

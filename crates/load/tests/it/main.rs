@@ -5,6 +5,7 @@ mod crash;
 mod faults;
 mod fuzz;
 mod inputs;
+mod round_trip;
 mod strategies;
 mod unload;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use engine::{Connection, OpenFlags, Value};
 use pragmark_load::{
     Blobs, CsvOptions, LoadError, Mode, Opening, OutputForm, Request, Selection, Split, Table,
-    Unload, Unloaded, load, open, unload,
+    Unload, Unloaded, load, open, table_of_sql, unload,
 };
 use proptest::prelude::*;
 
@@ -22,6 +22,7 @@ fn request(folder: &Path, name: &str) -> Unload {
         database: folder.join("a.db"),
         selection: Selection::OnlyTable,
         output: Some(folder.join(name)),
+        schema: None,
         replace: false,
         form: OutputForm::of_name(name).unwrap(),
         split: None,
@@ -317,5 +318,52 @@ fn a_file_is_a_snapshot_while_others_write() {
     assert_eq!(connection.query_i64("SELECT count(*) FROM t").unwrap(), 20_000);
     let stopped = Unload { output: Some(folder.path().join("b.csv")), ..request };
     assert!(matches!(unload(&library(), &stopped, &mut |_| false), Err(LoadError::Interrupted)));
+    assert!(!folder.path().join("b.csv").exists());
+}
+
+/// A table that its values alone do not tell: types, keys, collations, constraints, names and generated columns.
+const AWKWARD: &str = "CREATE TABLE \"a table; \"\"of\"\" x\" (\"key\" TEXT COLLATE NOCASE, n DECIMAL(10, 2) CHECK (n < 9e9), \
+    \"select\" AS (n + 1), t VARCHAR(9) NOT NULL DEFAULT 'x', PRIMARY KEY (\"key\", n DESC)) WITHOUT ROWID; \
+    CREATE UNIQUE INDEX \"an index\" ON \"a table; \"\"of\"\" x\" (lower(t)) WHERE n > 0; \
+    CREATE TRIGGER r AFTER INSERT ON \"a table; \"\"of\"\" x\" BEGIN SELECT raise(abort, 'no'); END";
+
+#[test]
+fn a_table_comes_back_with_its_statements() {
+    let folder = tempfile::tempdir().unwrap();
+    let connection = database(&folder.path().join("a.db"));
+    let name = "\"a table; \"\"of\"\" x\"";
+    connection.execute(AWKWARD).unwrap();
+    connection
+        .execute(&format!(
+            "DROP TRIGGER r; INSERT INTO {name} VALUES ('007', 1, 'a'), ('b', -1, 'a'), ('B', 2.5, '1e3'), ('', 3, '')"
+        ))
+        .unwrap();
+    for file in ["a.csv", "a.jsonl.gz", "a.parquet"] {
+        let schema = folder.path().join(format!("{file}.sql"));
+        let unload = Unload { schema: Some(schema.clone()), ..request(folder.path(), file) };
+        let files = run(&unload).unwrap().files;
+        assert!(matches!(run(&unload), Err(LoadError::FileExists(_))));
+        let sql = std::fs::read_to_string(schema).unwrap();
+        let path = folder.path().join(format!("{file}.db"));
+        let table = table_of_sql(&library(), Path::new("a.sql"), &sql).unwrap();
+        let table = Table { sql: Some(sql), ..Table::new(table) };
+        for mode in [Mode::Create, Mode::Replace] {
+            let mut request = Request::new(&path, table.clone());
+            (request.mode, request.check) = (mode, true);
+            let mut source = open(&files, &Opening::new(&library())).unwrap();
+            load(&library(), &mut *source, &request, &mut |_| true).unwrap();
+            let loaded = database(&path);
+            for sql in [
+                format!("SELECT *, typeof(n), typeof(t) FROM {name}"),
+                "SELECT type, name, sql FROM sqlite_schema ORDER BY name".to_owned(),
+            ] {
+                assert_eq!(rows(&loaded, &sql), rows(&connection, &sql), "{file}");
+            }
+        }
+    }
+    let schema = Some(folder.path().join("b.sql"));
+    let selection = Selection::of("SELECT 1 AS a");
+    let error = run(&Unload { schema, selection, ..request(folder.path(), "b.csv") }).unwrap_err();
+    assert!(error.to_string().contains("only a table has CREATE statements"), "{error}");
     assert!(!folder.path().join("b.csv").exists());
 }

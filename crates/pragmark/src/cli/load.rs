@@ -119,6 +119,7 @@ pub enum DatesArg {
 #[command(after_help = "\
 Examples:
   pragmark load people.csv people.db
+  pragmark load people.csv people.sql new.db
   pragmark load people.csv.gz people.db --primary-key id --index name
   pragmark load export.tsv shop.db --table orders --append
   pragmark load prices.csv shop.db --append --upsert id
@@ -131,7 +132,7 @@ A load that fails or is interrupted leaves the database unchanged.")]
 pub struct LoadArgs {
     /// Input files: CSV, TSV, JSON Lines or JSON arrays, plain or compressed with gzip or zstd; Parquet; Arrow
     /// IPC; or SQLite databases. Several inputs need the same columns. A folder stands for its files, a quoted
-    /// pattern such as '*.csv' for the files that match. `-` reads standard input.
+    /// pattern such as '*.csv' for the files that match. `-` reads standard input. A file of SQL (people.sql) makes the table.
     #[arg(required = true, num_args = 1.., value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// Database; created if it does not exist.
@@ -323,14 +324,23 @@ impl LoadArgs {
     }
 
     /// Loads, or shows what a load would do.
-    pub fn execute(self) -> Result<Exit> {
-        let opening = opening(&self)?;
-        let table = match &self.table {
-            Some(table) => table.clone(),
-            None => app::load::table_name(&self.inputs, &opening)?,
+    pub fn execute(mut self) -> Result<Exit> {
+        let mut opening = opening(&self)?;
+        let made = app::load::made_table(&mut self.inputs, &mut opening)?;
+        let name = match (&self.table, &made) {
+            (Some(name), _) => name.clone(),
+            (None, Some(made)) => made.name.clone(),
+            (None, None) => app::load::table_name(&self.inputs, &opening)?,
         };
-        let request =
-            LoadRequest { opening, request: request(&self, &table)?, inputs: self.inputs };
+        let mut request = request(&self, &name)?;
+        if let Some(made) = made {
+            if self.append || request.table != Table::new(&made.name) {
+                let reason = "a file of SQL makes the table: omit --append, --table, and the options for types, keys and indexes";
+                return Err(Error::mistake(reason));
+            }
+            request.table = made;
+        }
+        let request = LoadRequest { opening, request, inputs: self.inputs };
         if self.dry_run {
             commands::outline::execute(&request)
         } else {

@@ -23,6 +23,7 @@ pub enum BlobsArg {
 #[command(after_help = "\
 Examples:
   pragmark unload people.db people.csv.gz
+  pragmark unload people.db people.csv people.sql
   pragmark unload shop.db orders.parquet --rows orders
   pragmark unload shop.db late.jsonl --rows \"SELECT * FROM orders WHERE state = 'late'\"
   pragmark unload app.db events.csv --rows events --split 1GB
@@ -35,6 +36,8 @@ pub struct UnloadArgs {
     pub database: PathBuf,
     /// File; its ending is the format. `-` writes to standard output.
     pub output: PathBuf,
+    /// File for the statements that make the table and its indexes, such as people.sql. `load` reads both.
+    pub schema: Option<PathBuf>,
     /// Table or view, or a query, such as 'SELECT id FROM people' [default: the only table].
     #[arg(long, value_name = "NAME|SQL")]
     pub rows: Option<String>,
@@ -67,10 +70,15 @@ impl UnloadArgs {
             Error::mistake("the format is not clear")
                 .hint("name it: --format csv, tsv, json, jsonl, parquet, arrow or arrows")
         })?;
+        let is_sql = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "sql");
+        if !self.schema.as_ref().is_none_or(is_sql) {
+            return Err(Error::mistake("the file for the statements must end in .sql"));
+        }
         commands::unload::execute(&Unload {
             database: self.database,
             selection: self.rows.as_deref().map_or(Selection::OnlyTable, Selection::of),
             output,
+            schema: self.schema,
             replace: self.replace,
             form,
             split: self.split,

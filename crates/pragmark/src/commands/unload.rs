@@ -21,11 +21,19 @@ pub fn execute(request: &Unload) -> Result<Exit> {
         tell!("stopped; nothing was written");
         return Ok(Exit::Interrupted);
     };
+    let mut text = outcome(&unloaded);
+    if let Some(path) = &request.schema {
+        text += &format!("; CREATE statements in {}", path.display());
+        if !unloaded.mixed.is_empty() {
+            let columns = unloaded.mixed.join(", ");
+            text += &format!("\nwarning: {columns}: values of several types load as one type");
+        }
+    }
     if request.output.is_none() {
-        tell!("{}", outcome(&unloaded));
+        tell!("{text}");
         return Ok(Exit::Success);
     }
-    output::display(&format!("{}\n", outcome(&unloaded)))
+    output::display(&format!("{text}\n"))
 }
 
 fn outcome(unloaded: &Unloaded) -> String {

@@ -157,7 +157,7 @@ pub(super) fn last_lines(text: &[u8], lines: usize) -> usize {
 
 /// Returns whether a line counts the rows, as tools write it at the end: `(120 rows)`, `120 rows in set`.
 pub(super) fn is_row_count(line: &str) -> bool {
-    let line = line.trim().trim_matches(|c| matches!(c, '(' | ')'));
+    let line = line.trim_matches(['(', ')']);
     let Some((count, what)) = line.split_once(' ') else { return false };
     let is_count = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
     let what = what.to_ascii_lowercase();
@@ -236,7 +236,7 @@ mod tests {
         for line in ["(120 rows)", "1 row", "(3 rows affected)", "120 rows in set"] {
             assert!(is_row_count(line), "{line}");
         }
-        for line in ["120", "rows", "12 rowing boats", "(a rows)"] {
+        for line in ["120", "rows", "12 rowing boats", "(a rows)", "\t(2 rows)"] {
             assert!(!is_row_count(line), "{line}");
         }
         assert!(is_total("\"Grand Total:\",,5", b','));

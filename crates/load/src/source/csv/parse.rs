@@ -21,7 +21,7 @@ use crate::error::{Fault, Result};
 use crate::source::infer::is_changed_by;
 use crate::source::notes::{Note, Notes};
 use crate::source::number::{
-    has_leading_zero, integer, is_number_to_sqlite, kept_decimal, real, short_decimal,
+    has_leading_zero, integer, is_number_to_sqlite, kept_decimal, nearest_real, real, short_decimal,
 };
 use crate::source::text::{Parsed, TextFormat};
 use crate::source::{ReadOptions, Storing, Typing, Unit};
@@ -73,7 +73,9 @@ impl TextFormat for Reader {
             return;
         }
         let begin = last_lines(bytes, 1);
-        let line = String::from_utf8_lossy(&bytes[begin..]).trim().to_owned();
+        // A tab before or behind the text would be a delimiter.
+        let line = String::from_utf8_lossy(&bytes[begin..]);
+        let line = line.trim_matches(['\r', '\n', ' ']).to_owned();
         if is_row_count(&line) {
             bytes.truncate(begin);
             self.notes.fact(format!("skipped: the last line, `{line}`"));
@@ -277,6 +279,9 @@ impl<'r> Block<'r> {
             (Affinity::Real, Typing::Declared, None) => {
                 self.numbers::<Float64Type>(column, rows, real)
             }
+            (Affinity::Real, Typing::Written, None) => {
+                self.numbers::<Float64Type>(column, rows, nearest_real)
+            }
             (Affinity::Real, _, None) => self.numbers::<Float64Type>(column, rows, kept_real),
             (Affinity::Text | Affinity::Blob, _, _) => None,
         };
@@ -314,7 +319,7 @@ impl<'r> Block<'r> {
                     values.find(|(_, field)| is_changed_by(affinity, &text(*field)))?;
                 (row, Fault::changed(affinity, &text(field)))
             }
-            (Typing::Sampled | Typing::Declared, _) => return None,
+            (Typing::Sampled | Typing::Declared | Typing::Written, _) => return None,
         };
         Some(TypeMismatch { row, column, fault })
     }

@@ -55,3 +55,29 @@ fn what_is_odd_in_a_file_is_said_with_the_option_that_helps() {
     load(&["--replace", "--number", "1.234,5"]).exits(0);
     assert_eq!(dump(&laboratory, "s.db", "SELECT sum(sum) FROM t"), "1240306.5");
 }
+
+#[test]
+fn a_file_of_sql_keeps_types_keys_and_indexes() {
+    let laboratory = towns_loaded();
+    let keys =
+        ["--primary-key", "id", "--type", "people=BIGINT", "--index", "name", "--table", "t"];
+    laboratory.pragmark(&[&["load", "towns.csv", "typed.db"][..], &keys].concat()).exits(0);
+    let unloaded = laboratory.pragmark(&["unload", "typed.db", "t.csv", "t.sql"]);
+    unloaded.exits(0).says(&["3 rows into t.csv", "CREATE statements in t.sql"]);
+    let load = |more: &[&str]| {
+        laboratory.pragmark(&[&["load", "t.csv", "t.sql", "again.db"], more].concat())
+    };
+    load(&["--dry-run"]).exits(0).says(&["\"people\" BIGINT", "CREATE INDEX"]);
+    load(&[]).exits(0).says(&["3 rows into t of", "strategy: pages"]);
+    for sql in ["SELECT * FROM t", "SELECT sql FROM sqlite_schema"] {
+        assert_eq!(dump(&laboratory, "again.db", sql), dump(&laboratory, "typed.db", sql));
+    }
+    load(&[]).exits(3).complains(&["t already exists"]);
+    for more in [&["--append"][..], &["--table", "u"], &["--type", "id=TEXT"]] {
+        load(more).exits(2).complains(&["a file of SQL makes the table"]);
+    }
+    let alone = laboratory.pragmark(&["load", "t.sql", "new.db"]);
+    alone.exits(2).complains(&["rows of other inputs", "sqlite3"]);
+    let wrong = laboratory.pragmark(&["unload", "typed.db", "u.csv", "u.txt"]);
+    wrong.exits(2).complains(&["must end in .sql"]);
+}
