@@ -54,6 +54,11 @@ fn normal(generator: &mut SplitMix64) -> f64 {
 }
 
 fn analysis(made: Made) -> Analysis {
+    analysis_of(made, u32::MAX)
+}
+
+/// Returns the analysis of a run that ends after so many rounds.
+fn analysis_of(made: Made, rounds: u32) -> Analysis {
     let plan = run_of(EXPERIMENT, Seed(made.run));
     let mut environment = EnvironmentFile {
         format: FORMAT,
@@ -67,6 +72,7 @@ fn analysis(made: Made) -> Analysis {
     let planned = &plan.experiments[0];
     while let Next::Trial { place, variant, role } =
         next(&planned.design_params(plan.seed), &history)
+        && place.0 < rounds
     {
         let gain = if variant == 1 { made.gain } else { 1.0 };
         let rate = 100.0 * made.machine * gain * (NOISE * normal(&mut generator)).exp();
@@ -194,6 +200,14 @@ fn ratios_that_would_not_show_a_tenfold_change_are_not_compared() {
     assert_eq!((it.change, it.incomparable), (None, Some(Incomparable::FewRounds)));
     let preliminary = |it: &Doubt| matches!(it, Doubt::Preliminary { .. });
     assert_eq!(comparison.doubts.iter().filter(|it| preliminary(it)).count(), 1);
+}
+
+#[test]
+fn fewer_than_seven_rounds_are_preliminary_even_where_they_give_no_estimate() {
+    for (rounds, is_preliminary) in [(0, false), (1, true), (6, true), (9, false)] {
+        let experiment = &analysis_of(USUAL, rounds).experiments[0];
+        assert_eq!((experiment.rounds, experiment.preliminary), (rounds, is_preliminary));
+    }
 }
 
 #[test]

@@ -21,7 +21,8 @@ use crate::metric::{self, Better, METRICS};
 use crate::record::{EnvironmentFile, PlannedExperiment};
 use crate::samples::{Comparison, Samples};
 use crate::stats::{
-    self, ALPHA, Estimate, Interval, MIN_BLOCKS_FOR_ESTIMATE, RankedVariant, benjamini_hochberg,
+    self, ALPHA, Estimate, Interval, MIN_BLOCKS_FOR_ESTIMATE, MIN_BLOCKS_FOR_WILCOXON,
+    RankedVariant, benjamini_hochberg,
 };
 use crate::tier::{ModelSafety, Safety, Schedules};
 
@@ -60,8 +61,13 @@ pub(super) fn analyse(
     let variants = variants(planned, gathered, own, &ranks, &dropped, keeps);
     let upper_bounds = upper_bounds_of(planned, upper_bounds, &variants, &dropped);
     let estimates = || variants.iter().filter_map(VariantAnalysis::estimate);
+    let plan = ExperimentAnalysis::of_plan(planned);
+    // One round gives no estimate.
+    let has_few_rounds = count > 1
+        && !plan.tries_crashes()
+        && (1..MIN_BLOCKS_FOR_WILCOXON).contains(&(rounds as usize));
     ExperimentAnalysis {
-        preliminary: estimates().any(|estimate| estimate.preliminary),
+        preliminary: estimates().any(|estimate| estimate.preliminary) || has_few_rounds,
         detectable: estimates().map(|estimate| estimate.detectable).reduce(f64::max),
         aa_check: Estimate::supported(&own.aa_check_log_ratios()),
         claims,
@@ -77,7 +83,7 @@ pub(super) fn analyse(
         curve: Curve::of(metric, &experiment.factors, &experiment.labels, &variants),
         variants,
         upper_bounds,
-        ..ExperimentAnalysis::of_plan(planned)
+        ..plan
     }
 }
 

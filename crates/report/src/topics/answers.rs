@@ -301,7 +301,8 @@ fn doubts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
     let experiment = subject.experiment;
     let unfinished = experiment.stop.is_none();
     let unfinished = unfinished.then(|| ("unfinished", "it did not complete".to_owned()));
-    let preliminary = experiment.preliminary.then(|| {
+    let has_answer = experiment.variants.iter().any(|variant| variant.estimate().is_some());
+    let preliminary = (experiment.preliminary && has_answer).then(|| {
         let rounds = plural(experiment.rounds as usize, "round gives", "rounds give");
         ("preliminary", format!("{rounds} a first answer only"))
     });

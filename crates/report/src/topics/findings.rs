@@ -30,11 +30,25 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
         analysis.findings.iter().filter_map(|finding| item(analysis, finding)).collect();
     let blocks = match (items.is_empty(), without_findings(experiments)) {
         (true, None) => return Vec::new(),
-        (true, Some(words)) => vec![Block::paragraph(words)],
+        (true, Some(words)) => {
+            // Indexes are counted before any setting is timed.
+            let subjects = (0..experiments.len()).map(|index| Subject::of(analysis, index));
+            let changes = subjects.filter_map(|subject| tuning::to_change(subject.tuning()?));
+            let changes: Vec<String> = changes.collect();
+            let words = match words {
+                NO_ANSWER if !changes.is_empty() => {
+                    "Too little was measured to recommend a setting."
+                }
+                words => words,
+            };
+            changes.into_iter().chain([words.to_owned()]).map(Block::paragraph).collect()
+        }
         (false, _) => vec![Block::List(List { numbered: true, items })],
     };
     vec![Section::new("findings", Kind::Highlights, "What matters on this machine", blocks)]
 }
+
+const NO_ANSWER: &str = "No answer yet: too little was measured.";
 
 /// Returns the words for no finding; none if no experiment has anything to compare.
 fn without_findings(experiments: &[ExperimentAnalysis]) -> Option<&'static str> {
@@ -45,7 +59,7 @@ fn without_findings(experiments: &[ExperimentAnalysis]) -> Option<&'static str> 
     if answers.iter().all(|answer| matches!(answer, Answer::OnlyBaseline)) {
         None
     } else if answers.iter().all(is_open) {
-        Some("No answer yet: too little was measured.")
+        Some(NO_ANSWER)
     } else {
         Some("No variant was found to be better than the baseline of its experiment.")
     }

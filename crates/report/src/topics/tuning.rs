@@ -292,7 +292,12 @@ pub(super) fn in_application(tuning: &TuningAnalysis) -> Option<String> {
         "What changes of the application bring was not timed: no time was left.".to_owned()
     };
     let otherwise = (!tuning.advised.is_empty()).then_some(otherwise);
-    better_in_words(tuning).or_else(|| counted_in_words(tuning)).or(otherwise)
+    to_change(tuning).or(otherwise)
+}
+
+/// Returns what to change in the application; none if nothing is known to help.
+pub(super) fn to_change(tuning: &TuningAnalysis) -> Option<String> {
+    better_in_words(tuning).or_else(|| counted_in_words(tuning))
 }
 
 fn better_in_words(tuning: &TuningAnalysis) -> Option<String> {
@@ -313,9 +318,8 @@ fn counted_in_words(tuning: &TuningAnalysis) -> Option<String> {
         Some(format!("{} ({})", change.advice.change, change.advice.counted.as_ref()?))
     });
     let counted = counted.collect::<Vec<_>>().join("; ");
-    (!counted.is_empty()).then(|| {
-        format!("To change in the application, by counts on a copy; no time was left to time it: {counted}.")
-    })
+    (!counted.is_empty())
+        .then(|| format!("To change in the application (counted on a copy, not timed): {counted}."))
 }
 
 fn is_better(it: &&Advised) -> bool {

@@ -354,6 +354,21 @@ fn a_search_without_time_for_its_rounds_says_which_time_limit_has_it() {
     let more =
         "left time for 2 rounds; by the time that they took, `--time-limit 4m` is long enough";
     assert!(text.contains(more), "{text}");
+    // Indexes have been counted before.
+    let advice = Advice {
+        change: "index on orders(day)".to_owned(),
+        counted: Some("orders 150,077 → 55 steps".to_owned()),
+        sql: None,
+        settings: Settings::new(),
+    };
+    tuned.experiments.retain(|experiment| experiment.key == key);
+    assert!(!report::markdown(&tuned).contains("to recommend a setting"));
+    tuned.tuning.as_mut().unwrap().advised = vec![Advised { advice, gain: None }];
+    let text = report::markdown(&tuned);
+    let (_, first) = text.split_once("What matters on this machine").unwrap();
+    let counted = first.find("index on orders(day) (orders 150,077 → 55 steps).");
+    let settings = first.find("Too little was measured to recommend a setting.");
+    assert!(counted.is_some() && counted < settings, "{first}");
 }
 
 #[test]
