@@ -44,6 +44,7 @@ mod handle;
 mod library;
 mod options;
 pub mod pragma;
+pub mod schema;
 mod shared;
 mod statement;
 mod text;

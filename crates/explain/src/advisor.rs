@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use engine::schema::Table;
 use engine::{Connection, EngineError};
 use script::effect::{literal, quoted};
 
 use crate::candidates::{Candidate, Planner};
 use crate::observe::Cost;
 use crate::schema;
-use crate::schema::Table;
 use crate::shelf::{PREFIX, Set, Shelf};
 use crate::subject::{Query, Subject};
 

@@ -5,11 +5,12 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use engine::schema::{BINARY, Index, Part, PartOf, Schema, Table};
 use engine::{Connection, EngineError, OpenFlags, Question, Questions, Term, TermKind, Value};
 use script::effect::quoted;
 use script::{Kind, Token, tokens};
 
-use crate::schema::{BINARY, Part, PartOf, Schema, Table, name};
+use crate::schema::{name, sql_of};
 use crate::subject::{Query, Subject};
 
 /// An index that is tried.
@@ -44,7 +45,7 @@ impl Candidate {
     /// Returns its table, terms and condition as `CREATE INDEX` has them.
     pub fn on(&self, schema: &Schema) -> String {
         let table = schema.table(&self.table);
-        let terms = self.parts.iter().filter_map(|part| Some(table?.sql_of(part)));
+        let terms = self.parts.iter().filter_map(|part| Some(sql_of(table?, part)));
         let terms = terms.collect::<Vec<String>>().join(", ");
         let condition = self.condition.iter().map(|condition| format!(" WHERE {condition}"));
         format!("{}({terms}){}", crate::schema::name(&self.table), condition.collect::<String>())
@@ -69,7 +70,7 @@ impl Candidate {
     pub fn name(&self, schema: &Schema) -> String {
         let table = schema.table(&self.table);
         // With collation and direction, so that two candidates have two names.
-        let word = |part: &Part| table.map_or(String::new(), |table| table.sql_of(part));
+        let word = |part: &Part| table.map_or(String::new(), |table| sql_of(table, part));
         let words: Vec<String> =
             self.parts.iter().map(word).chain(self.condition.clone()).collect();
         let joined = format!("{}_by_{}", self.table, words.join("_"));
@@ -292,9 +293,8 @@ impl<'s> Planner<'s> {
             _ => 0.0,
         };
         parts.sort_by(|a, b| distinct_of(b).total_cmp(&distinct_of(a)));
-        let shared = |index: &crate::schema::Index| {
-            index.parts.iter().take_while(|part| parts.contains(part)).count()
-        };
+        let shared =
+            |index: &Index| index.parts.iter().take_while(|part| parts.contains(part)).count();
         let leading = table.indexes.iter().max_by_key(|index| shared(index));
         let leading = leading.map_or(&[][..], |index| &index.parts[..shared(index)]);
         let others = parts.iter().filter(|part| !leading.contains(part));

@@ -1,12 +1,12 @@
 //! Faults of a statement: causes in its text, its plan and its counts, each with a remedy that was tried.
 
+use engine::schema::{Index, Part, PartOf, Schema, Table};
 use engine::{EngineError, Step, Value};
 use script::{Kind, Token, tokens};
 
 use crate::advisor::{Advice, MadeIndex};
 use crate::candidates::closing;
 use crate::observe::{Cost, MOST_STEPS, Observation};
-use crate::schema::{Index, Part, PartOf, Schema, Table};
 use crate::subject::{Query, Subject, bind};
 
 /// A fault, and what mends it.

@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use engine::schema::{Part, Schema};
 use engine::{Connection, EngineError, Value};
 use script::effect::{literal, quoted};
 
 use crate::candidates::Candidate;
-use crate::schema::{Part, Schema};
+use crate::schema::sql_of;
 
 /// Indexes by their places on the shelf.
 pub(crate) type Set = BTreeSet<usize>;
@@ -210,7 +211,7 @@ impl<'s> Shelf<'s> {
         let mut stat = rows.to_string();
         let mut terms: Vec<String> = Vec::new();
         for part in &candidate.parts {
-            terms.push(table.sql_of(&Part { is_descending: false, ..part.clone() }));
+            terms.push(sql_of(table, &Part { is_descending: false, ..part.clone() }));
             let counts = format!(
                 "SELECT count(*), sum(n), sum(n = 1), sum(n = 2) FROM (SELECT count(*) AS n FROM {source} GROUP BY {})",
                 terms.join(", ")

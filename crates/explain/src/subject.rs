@@ -5,10 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use engine::schema::Schema;
 use engine::vfs::{Event, FileKind, ObservedVfs, Observer, Operation, Overlay};
 use engine::{Connection, EngineError, Library, OpenFlags, Source, Statement, Value};
-
-use crate::schema::Schema;
 
 /// A statement of a workload.
 #[derive(Clone, Debug, PartialEq)]

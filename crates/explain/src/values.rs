@@ -1,10 +1,9 @@
 //! Values for the parameters of a statement, taken from the columns that they are compared with.
 
+use engine::schema::{Part, PartOf, Schema, Table};
 use engine::{Connection, Statement, Value};
 use script::effect::quoted;
 use script::{Hint, Kind, Token, hints, tokens};
-
-use crate::schema::{Schema, Table};
 
 /// Rows of a page, for `LIMIT ?`.
 const PAGE: i64 = 20;
@@ -144,9 +143,8 @@ fn taken(connection: &Connection, table: &Table, column: usize, place: f64) -> O
 
 /// Returns whether two rows must differ in the column.
 fn is_key(table: &Table, column: usize) -> bool {
-    let is_first = |parts: &[crate::schema::Part]| {
-        parts.first().is_some_and(|part| part.of == crate::schema::PartOf::Column(column))
-    };
+    let is_first =
+        |parts: &[Part]| parts.first().is_some_and(|part| part.of == PartOf::Column(column));
     table.columns[column].is_rowid
         || table.indexes.iter().any(|index| index.is_unique && is_first(&index.parts))
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use engine::schema::{Schema, Table};
 use engine::{Connection, EngineError};
 
-use super::schema::{Schema, Table};
 use super::{Examination, Finding, Space, indexes};
 
 /// A part of the file that is free, from which on a smaller file is worth a VACUUM.
@@ -151,11 +151,11 @@ fn stale(table: &Table, known: &Statistics, rows: i64) -> Option<String> {
     let mut names = table.indexes.iter().map(|index| &index.name);
     let new = names.find(|name| is_new(name)).filter(|_| rows >= FEW)?;
     // The index of a WITHOUT ROWID table's own key is under the name of the table.
-    (!table.without_rowid).then(|| format!("ANALYZE knows nothing of the index {new}"))
+    (!table.is_without_rowid).then(|| format!("ANALYZE knows nothing of the index {new}"))
 }
 
 /// Returns the rows of a table, from its pages.
 fn rows_of(table: &Table, space: &[Space]) -> Option<i64> {
     let space = space.iter().find(|object| object.name == table.name)?;
-    Some(if table.without_rowid { space.cells } else { space.leaf_cells })
+    Some(if table.is_without_rowid { space.cells } else { space.leaf_cells })
 }

@@ -2,10 +2,10 @@
 //!
 //! Keys that experiments compare with others: stored twice, in random order, or assigned by AUTOINCREMENT.
 
+use engine::schema::{Column, ForeignKey, Index, Part, PartOf, Schema, Table};
 use engine::{Connection, EngineError, Value};
 use script::effect::quoted;
 
-use super::schema::{ForeignKey, Index, Schema, Table};
 use super::{Finding, Space};
 
 /// Indexes that another index, or the table itself, can replace.
@@ -28,12 +28,12 @@ pub(super) fn redundant(schema: &Schema) -> Vec<Finding> {
 
 /// Returns what replaces an index, or `None` if the index is needed.
 fn replaced_by(table: &Table, index: &Index) -> Option<String> {
-    if !index.created || index.partial || index.columns.contains(&None) {
+    let is_expression = |part: &Part| matches!(part.of, PartOf::Expression(_));
+    if index.is_of_constraint || index.is_partial || index.parts.iter().any(is_expression) {
         return None;
     }
-    let is_rowid = |name: &str| table.rowid() == Some(name);
-    if let [Some(only)] = index.columns.as_slice()
-        && is_rowid(&only.name)
+    if let [only] = index.parts.as_slice()
+        && column(table, only).is_some_and(|column| column.is_rowid)
     {
         return Some(format!("the table {}, by its rowid,", table.name));
     }
@@ -49,16 +49,29 @@ fn replaced_by(table: &Table, index: &Index) -> Option<String> {
 /// stays, then the first by name. A unique index is also a constraint: only the same one with the same constraint
 /// replaces it.
 fn repeats(index: &Index, other: &Index) -> bool {
-    if other.partial || other.name == index.name || !other.columns.starts_with(&index.columns) {
+    if other.is_partial || other.name == index.name || !other.parts.starts_with(&index.parts) {
         return false;
     }
-    let is_same = other.columns == index.columns;
-    match (is_same, index.unique) {
-        (false, unique) => !unique,
-        (true, true) if !other.unique => false,
-        (true, false) if other.unique => true,
-        (true, _) => !other.created || other.name < index.name,
+    let is_same = other.parts == index.parts;
+    match (is_same, index.is_unique) {
+        (false, is_unique) => !is_unique,
+        (true, true) if !other.is_unique => false,
+        (true, false) if other.is_unique => true,
+        (true, _) => other.is_of_constraint || other.name < index.name,
     }
+}
+
+/// Returns the column of a term of an index; `None` for an expression.
+fn column<'t>(table: &'t Table, part: &Part) -> Option<&'t Column> {
+    match part.of {
+        PartOf::Column(number) => table.columns.get(number),
+        PartOf::Expression(_) => None,
+    }
+}
+
+/// Returns the column that is the rowid, if one is.
+fn rowid(table: &Table) -> Option<&str> {
+    table.columns.iter().find(|column| column.is_rowid).map(|column| &*column.name)
 }
 
 /// Foreign keys whose rows cannot be found by an index.
@@ -84,12 +97,12 @@ pub(super) fn foreign_keys_without(schema: &Schema) -> Vec<Finding> {
 fn is_indexed(table: &Table, key: &ForeignKey) -> bool {
     let count = key.columns.len();
     let is_in = |name: &str| key.columns.iter().any(|column| column.eq_ignore_ascii_case(name));
-    if count == 1 && table.rowid().is_some_and(is_in) {
+    if count == 1 && rowid(table).is_some_and(is_in) {
         return true;
     }
-    table.indexes.iter().filter(|index| !index.partial).any(|index| {
-        let first = index.columns.iter().take(count);
-        let all = first.filter(|column| column.as_ref().is_some_and(|column| is_in(&column.name)));
+    table.indexes.iter().filter(|index| !index.is_partial).any(|index| {
+        let first = index.parts.iter().take(count);
+        let all = first.filter(|part| column(table, part).is_some_and(|it| is_in(&it.name)));
         all.count() == count
     })
 }
@@ -131,7 +144,7 @@ pub(super) fn of(
 
 fn autoincrement(table: &Table) -> Option<Finding> {
     let sql = table.sql.to_ascii_uppercase();
-    let uses = table.rowid().is_some()
+    let uses = rowid(table).is_some()
         && sql.split(|c: char| !c.is_alphanumeric()).any(|word| word == "AUTOINCREMENT");
     uses.then(|| Finding {
         subject: format!("table {}", table.name),
@@ -144,7 +157,8 @@ fn autoincrement(table: &Table) -> Option<Finding> {
 
 /// Returns a finding if a key is stored twice: a key other than the rowid is in the table and in an index.
 fn stored_twice(table: &Table, space: &[Space], page_bytes: i64) -> Option<Finding> {
-    let index = table.indexes.iter().find(|index| index.is_key).filter(|_| !table.without_rowid)?;
+    let index =
+        table.indexes.iter().find(|index| index.is_key).filter(|_| !table.is_without_rowid)?;
     let of = |name: &str| space.iter().find(|object| object.name == name);
     let (of_table, of_index) = (of(&table.name)?, of(&index.name)?);
     let row_bytes = of_table.payload_bytes / of_table.leaf_cells.max(1);
@@ -163,12 +177,10 @@ fn stored_twice(table: &Table, space: &[Space], page_bytes: i64) -> Option<Findi
 
 /// Keys that come in random order go to random pages.
 fn in_random_order(connection: &Connection, table: &Table) -> Result<Option<Finding>, EngineError> {
-    let mut key = table.columns.iter().filter(|column| column.in_key > 0);
-    let (Some(column), None) = (key.next(), key.next()) else { return Ok(None) };
-    // Without a rowid, nothing shows in which order rows came.
-    if table.without_rowid || table.rowid().is_some() {
-        return Ok(None);
-    }
+    // A key that is the rowid has no index. Without a rowid, nothing shows in which order rows came.
+    let mut keys = table.indexes.iter().filter(|index| index.is_key && !table.is_without_rowid);
+    let Some([part]) = keys.next().map(|index| &index.parts[..]) else { return Ok(None) };
+    let Some(column) = column(table, part) else { return Ok(None) };
     let rows = connection.query_all(&format!(
         "SELECT {} FROM {} ORDER BY rowid DESC LIMIT {SAMPLE}",
         quoted(&column.name),
