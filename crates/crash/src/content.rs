@@ -1,6 +1,6 @@
 //! The content of a database as one number: equal for equal rows, however they are stored.
 
-use engine::{Connection, EngineError, Value};
+use engine::{Connection, EngineError, Statement, Value};
 use std::hash::Hasher;
 use twox_hash::XxHash3_64;
 
@@ -23,16 +23,20 @@ impl Content {
     /// # Errors
     /// SQLite's: the database is damaged.
     pub fn read(connection: &Connection, schema: &str) -> Result<Content, EngineError> {
-        let mut hash = XxHash3_64::new();
-        let mut tables = Vec::new();
+        let (mut hash, mut bytes, mut tables) = (XxHash3_64::new(), Vec::new(), Vec::new());
+        let mut add = |row: &Statement<'_, '_>, end: &[u8]| {
+            bytes.clear();
+            row.write_row(&mut bytes)?;
+            bytes.extend(end);
+            hash.write(&bytes);
+            Ok(())
+        };
         // The name `sqlite_schema` is as young as SQLite 3.33.
         let objects = format!(
             "SELECT type, name, tbl_name, sql FROM {schema}.sqlite_master ORDER BY type, name"
         );
         connection.for_each_row(&objects, |row| {
-            for column in 0..4 {
-                add(&mut hash, &row.column_value(column));
-            }
+            add(row, &[])?;
             if let (Value::Text(kind), Value::Text(name), Value::Text(sql)) =
                 (row.column_value(0), row.column_value(1), row.column_value(3))
                 && kind == "table"
@@ -43,20 +47,13 @@ impl Content {
             Ok(())
         })?;
         for name in ["user_version", "application_id"] {
-            match connection.query_i64(&format!("PRAGMA {schema}.{name}"))? {
-                0 => {}
-                number => add(&mut hash, &Value::Integer(number)),
-            }
+            connection.for_each_row(&format!("PRAGMA {schema}.{name}"), |row| {
+                if row.column_i64(0) == 0 { Ok(()) } else { add(row, &[]) }
+            })?;
         }
         for table in tables {
             let rows = format!("SELECT * FROM {schema}.\"{}\"", table.replace('"', "\"\""));
-            connection.for_each_row(&rows, |row| {
-                for column in 0..row.column_count() {
-                    add(&mut hash, &row.column_value(column));
-                }
-                hash.write(b"row");
-                Ok(())
-            })?;
+            connection.for_each_row(&rows, |row| add(row, b"row"))?;
         }
         Ok(Content(hash.finish()))
     }
@@ -66,17 +63,4 @@ fn is_virtual(sql: &str) -> bool {
     let mut words = sql.split_ascii_whitespace();
     words.next();
     words.next().is_some_and(|word| word.eq_ignore_ascii_case("virtual"))
-}
-
-fn add(hash: &mut XxHash3_64, value: &Value) {
-    let (mark, bytes): (u8, &[u8]) = match value {
-        Value::Null => (0, &[]),
-        Value::Integer(value) => (1, &value.to_le_bytes()),
-        Value::Real(value) => (2, &value.to_bits().to_le_bytes()),
-        Value::Text(text) => (3, text.as_bytes()),
-        Value::Blob(bytes) => (4, bytes),
-    };
-    hash.write(&[mark]);
-    hash.write(&(bytes.len() as u64).to_le_bytes());
-    hash.write(bytes);
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Connection, EngineError, Statement, ValueRef};
+use engine::{Connection, EngineError};
 use recorder::layout::ORDER_CODE;
 use twox_hash::XxHash3_128;
 
@@ -75,40 +75,11 @@ fn content(connection: &Connection, sql: &str) -> Result<Content, EngineError> {
     let (mut sum, mut bytes) = (0_u128, Vec::new());
     let rows = connection.for_each_row(sql, |row| {
         bytes.clear();
-        write_row(row, &mut bytes)?;
+        row.write_row(&mut bytes)?;
         sum = sum.wrapping_add(XxHash3_128::oneshot(&bytes));
         Ok(())
     })?;
     Ok(Content { rows, checksum: format!("{sum:032x}") })
-}
-
-/// Writes the values of a row so that different rows give different bytes.
-fn write_row(row: &Statement<'_, '_>, out: &mut Vec<u8>) -> Result<(), EngineError> {
-    for column in 0..row.column_count() {
-        let (kind, bytes): (u8, &[u8]) = match row.column_value_ref(column) {
-            Ok(ValueRef::Null) => (0, &[]),
-            Ok(ValueRef::Integer(value)) => {
-                write_value(1, &value.to_le_bytes(), out);
-                continue;
-            }
-            Ok(ValueRef::Real(value)) => {
-                write_value(2, &value.to_bits().to_le_bytes(), out);
-                continue;
-            }
-            Ok(ValueRef::Text(text)) => (3, text.as_bytes()),
-            Ok(ValueRef::Blob(bytes)) => (4, bytes),
-            Err(EngineError::NotUtf8(_)) => (3, row.column_text_bytes(column)?),
-            Err(error) => return Err(error),
-        };
-        write_value(kind, bytes, out);
-    }
-    Ok(())
-}
-
-fn write_value(kind: u8, bytes: &[u8], out: &mut Vec<u8>) {
-    out.push(kind);
-    out.extend((bytes.len() as u64).to_le_bytes());
-    out.extend(bytes);
 }
 
 /// The code that orders a text or a blob: larger, byte by byte, for a later one.

@@ -1,6 +1,6 @@
 //! Digests of the answers of statements: the number of rows, and a checksum that does not depend on their order.
 
-use engine::{Statement, Value};
+use engine::{EngineError, Statement};
 use lab::trial::Answer;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
@@ -29,22 +29,12 @@ impl AnswerDigest {
     }
 
     /// Adds the current row of a statement.
-    pub(crate) fn add_row(&mut self, statement: &Statement<'_, '_>) {
+    pub(crate) fn add_row(&mut self, statement: &Statement<'_, '_>) -> Result<(), EngineError> {
         let mut hashed = Vec::new();
-        for column in 0..statement.column_count() {
-            let (kind, bytes) = match statement.column_value(column) {
-                Value::Null => (0, Vec::new()),
-                Value::Integer(value) => (1, value.to_le_bytes().to_vec()),
-                Value::Real(value) => (2, value.to_bits().to_le_bytes().to_vec()),
-                Value::Text(text) => (3, text.into_bytes()),
-                Value::Blob(bytes) => (4, bytes),
-            };
-            hashed.push(kind);
-            hashed.extend((bytes.len() as u64).to_le_bytes());
-            hashed.extend(bytes);
-        }
+        statement.write_row(&mut hashed)?;
         self.rows += 1;
         self.sum = self.sum.wrapping_add(XxHash3_64::oneshot(&hashed));
+        Ok(())
     }
 
     /// Returns the digest as it is recorded: a volatile statement has no checksum.

@@ -104,6 +104,30 @@ impl Statement<'_, '_> {
         })
     }
 
+    /// Appends the row, so that different rows append different bytes: of each value its type, its length and its bytes.
+    ///
+    /// # Errors
+    /// SQLite has no memory for a value.
+    pub fn write_row(&self, out: &mut Vec<u8>) -> Result<()> {
+        for column in 0..self.column_count() {
+            let mut write = |kind: u8, bytes: &[u8]| {
+                out.push(kind);
+                out.extend((bytes.len() as u64).to_le_bytes());
+                out.extend(bytes);
+            };
+            match self.column_value_ref(column) {
+                Ok(ValueRef::Null) => write(0, &[]),
+                Ok(ValueRef::Integer(value)) => write(1, &value.to_le_bytes()),
+                Ok(ValueRef::Real(value)) => write(2, &value.to_bits().to_le_bytes()),
+                Ok(ValueRef::Text(text)) => write(3, text.as_bytes()),
+                Ok(ValueRef::Blob(bytes)) => write(4, bytes),
+                Err(EngineError::NotUtf8(_)) => write(3, self.column_text_bytes(column)?),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
     #[inline]
     fn column_type(&self, column: i32) -> c_int {
         // SAFETY: the statement is alive; without a row or column of that number the value is NULL,

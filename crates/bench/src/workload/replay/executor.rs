@@ -426,8 +426,8 @@ fn run(
         match statement.step() {
             Ok(Stepped::Row) => {
                 rows += 1;
-                if let Some(digest) = &mut digest {
-                    digest.add_row(statement);
+                if let Some(Err(error)) = digest.as_mut().map(|digest| digest.add_row(statement)) {
+                    break Err(error);
                 }
             }
             Ok(Stepped::Done) => break Ok(()),
