@@ -77,4 +77,6 @@ pub use source::{
     Selection, Source, SourceInfo, Storing, Typing, Unit, expand, open, table_name, table_of_sql,
 };
 pub use table::{Column, FullText, Index, Table};
-pub use unload::{Compression, OutputForm, OutputFormat, Split, Unload, Unloaded, unload};
+pub use unload::{
+    Compression, OutputForm, OutputFormat, ParquetFile, Split, Unload, Unloaded, unload,
+};

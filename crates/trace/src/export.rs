@@ -3,15 +3,12 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::DataType;
 use engine::{Connection, Library, OpenFlags, Statement, Step, Value};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
+use load::ParquetFile;
 use serde_json::{Value as Json, json};
 
 use crate::schema::run;
@@ -39,13 +36,14 @@ pub fn export(trace: &Trace, form: Form, to: &Path) -> Result<u64> {
     }
     let unfinished = Unfinished::of(to);
     let failed = |source| TraceError::File { path: to.to_owned(), source };
-    let create = || File::create_new(unfinished.path()).map_err(failed);
     let count = match form {
-        Form::JsonLines => json_lines(trace, create()?, failed)?,
+        Form::JsonLines => {
+            json_lines(trace, File::create_new(unfinished.path()).map_err(failed)?, failed)?
+        }
         Form::Parquet => {
-            let mut writer = Writer::new(create()?, COLUMNS.to_vec(), to)?;
-            let count = for_each_row(trace, |row| writer.add(row.to_vec()))?;
-            writer.finish()?;
+            let mut file = parquet_file(unfinished.path(), &COLUMNS).map_err(failed)?;
+            let count = for_each_row(trace, |row| file.add(row).map_err(failed))?;
+            file.finish().map_err(failed)?;
             count
         }
         Form::Sqlite => {
@@ -120,11 +118,6 @@ impl Trace {
     }
 }
 
-/// Returns an error of a library as one of a file.
-fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
-    io::Error::other(error)
-}
-
 fn json_lines(trace: &Trace, file: File, failed: impl Fn(io::Error) -> TraceError) -> Result<u64> {
     let mut out = BufWriter::new(file);
     let count = for_each_row(trace, |row| write_row(&mut out, row).map_err(&failed))?;
@@ -146,58 +139,6 @@ fn write_row(out: &mut impl Write, row: &[Value]) -> io::Result<()> {
         }
     }
     out.write_all(b"}\n")
-}
-
-/// How many rows are in memory at a time.
-const BATCH: usize = 4096;
-
-fn schema(columns: &[(&str, Type)]) -> Schema {
-    let field = |(name, kind): &(&str, Type)| {
-        let kind = match kind {
-            Type::Integer => DataType::Int64,
-            Type::Real => DataType::Float64,
-            Type::Boolean => DataType::Boolean,
-            Type::Text | Type::Json => DataType::Utf8,
-        };
-        Field::new(*name, kind, true)
-    };
-    Schema::new(columns.iter().map(field).collect::<Vec<_>>())
-}
-
-fn batch(
-    schema: &Arc<Schema>,
-    columns: &[(&str, Type)],
-    rows: &[Vec<Value>],
-) -> io::Result<RecordBatch> {
-    let arrays = columns.iter().enumerate().map(|(number, (_, kind))| array(*kind, rows, number));
-    RecordBatch::try_new(Arc::clone(schema), arrays.collect()).map_err(other)
-}
-
-fn array(kind: Type, rows: &[Vec<Value>], column: usize) -> ArrayRef {
-    let values = rows.iter().map(|row| &row[column]);
-    let integer = |value: &Value| match value {
-        Value::Integer(number) => Some(*number),
-        _ => None,
-    };
-    let real = |value: &Value| match value {
-        Value::Real(number) => Some(*number),
-        _ => None,
-    };
-    match kind {
-        Type::Integer => Arc::new(values.map(integer).collect::<Int64Array>()),
-        Type::Real => Arc::new(values.map(real).collect::<Float64Array>()),
-        Type::Boolean => Arc::new(
-            values.map(|value| integer(value).map(|number| number != 0)).collect::<BooleanArray>(),
-        ),
-        Type::Text | Type::Json => Arc::new(
-            values
-                .map(|value| match value {
-                    Value::Text(text) => Some(text.as_str()),
-                    _ => None,
-                })
-                .collect::<StringArray>(),
-        ),
-    }
 }
 
 /// The type of a column's values.
@@ -222,6 +163,16 @@ impl Type {
             Type::Integer | Type::Boolean => "INTEGER",
             Type::Real => "REAL",
             Type::Text | Type::Json => "TEXT",
+        }
+    }
+
+    /// Returns the type of a column of Parquet.
+    fn of_arrow(self) -> DataType {
+        match self {
+            Type::Integer => DataType::Int64,
+            Type::Real => DataType::Float64,
+            Type::Boolean => DataType::Boolean,
+            Type::Text | Type::Json => DataType::Utf8,
         }
     }
 }
@@ -344,61 +295,26 @@ pub fn parquet<E: From<TraceError>>(
     tables: &[Table],
     fill: impl FnOnce(&mut Add<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let writers = tables.iter().map(|table| {
+    let files = tables.iter().map(|table| {
         let path = folder.join(format!("{}.parquet", table.name));
-        let file = File::create_new(&path).map_err(failed(&path))?;
-        Writer::new(file, table.columns.clone(), &path)
+        let file = parquet_file(&path, &table.columns).map_err(failed(&path))?;
+        Ok((file, path))
     });
-    let mut writers = writers.collect::<Result<Vec<_>>>()?;
-    fill(&mut |table, row| writers[table].add(row))?;
-    for writer in writers {
-        writer.finish()?;
+    let mut files = files.collect::<Result<Vec<_>>>()?;
+    fill(&mut |table, row| {
+        let (file, path) = &mut files[table];
+        file.add(&row).map_err(failed(path))
+    })?;
+    for (file, path) in files {
+        file.finish().map_err(failed(&path))?;
     }
     Ok(())
 }
 
-/// A Parquet file, and the rows that are not yet in it.
-struct Writer {
-    columns: Vec<(&'static str, Type)>,
-    schema: Arc<Schema>,
-    writer: ArrowWriter<File>,
-    rows: Vec<Vec<Value>>,
-    /// The path that errors name.
-    path: PathBuf,
-}
-
-impl Writer {
-    fn new(file: File, columns: Vec<(&'static str, Type)>, path: &Path) -> Result<Writer> {
-        let compression = Compression::ZSTD(ZstdLevel::default());
-        let properties = WriterProperties::builder().set_compression(compression).build();
-        let schema = Arc::new(schema(&columns));
-        let writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties));
-        let writer = writer.map_err(|error| failed(path)(other(error)))?;
-        Ok(Writer {
-            columns,
-            schema,
-            writer,
-            rows: Vec::with_capacity(BATCH),
-            path: path.to_owned(),
-        })
-    }
-
-    fn add(&mut self, row: Vec<Value>) -> Result<()> {
-        self.rows.push(row);
-        if self.rows.len() < BATCH { Ok(()) } else { self.flush() }
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        let batch = batch(&self.schema, &self.columns, &self.rows);
-        self.rows.clear();
-        batch.and_then(|batch| self.writer.write(&batch).map_err(other)).map_err(failed(&self.path))
-    }
-
-    fn finish(mut self) -> Result<()> {
-        self.flush()?;
-        let closed = self.writer.close();
-        closed.map(drop).map_err(|error| failed(&self.path)(other(error)))
-    }
+fn parquet_file(path: &Path, columns: &[(&str, Type)]) -> io::Result<ParquetFile> {
+    let columns: Vec<(&str, DataType)> =
+        columns.iter().map(|(name, kind)| (*name, kind.of_arrow())).collect();
+    ParquetFile::create(path, &columns)
 }
 
 fn failed(path: &Path) -> impl Fn(std::io::Error) -> TraceError {

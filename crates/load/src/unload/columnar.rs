@@ -1,11 +1,14 @@
 //! Rows as columns: Parquet and Arrow, in which each column has one type.
 
+use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::{
-    Array, ArrayRef, Date32Array, RecordBatch, TimestampSecondArray, new_null_array,
+    Array, ArrayRef, BooleanArray, Date32Array, RecordBatch, TimestampSecondArray, new_null_array,
 };
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
@@ -120,6 +123,10 @@ fn finished(column: ColumnBuilder, data_type: &DataType) -> ArrayRef {
             let days = texts().map(|text| text.and_then(days).and_then(|day| day.try_into().ok()));
             Arc::new(days.collect::<Date32Array>())
         }
+        (DataType::Int64, DataType::Boolean) => {
+            let numbers = array.as_primitive::<Int64Type>().iter();
+            Arc::new(numbers.map(|number| Some(number? != 0)).collect::<BooleanArray>())
+        }
         (DataType::Utf8, DataType::Timestamp(..)) => {
             let seconds = texts().map(|text| text.and_then(seconds));
             Arc::new(seconds.collect::<TimestampSecondArray>())
@@ -147,6 +154,51 @@ pub(super) struct ColumnarWriter {
     bytes: usize,
     /// Bytes of a row group, which is in memory until it is written.
     group: usize,
+}
+
+/// A Parquet file of rows that are given one by one. Its columns are of the types `Int64`, `Float64`, `Boolean` and `Utf8`.
+pub struct ParquetFile(Box<ColumnarWriter>);
+
+impl ParquetFile {
+    /// Begins a new file with these columns.
+    ///
+    /// # Errors
+    /// The file exists or cannot be written.
+    pub fn create(path: &Path, columns: &[(&str, DataType)]) -> io::Result<ParquetFile> {
+        let fields = columns.iter().map(|(name, kind)| Field::new(*name, kind.clone(), true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let file = Box::new(File::create_new(path)?);
+        let output = Output::new(file, Arc::default(), super::Compression::None)?;
+        let writer = ColumnarWriter::new(output, OutputFormat::Parquet, &schema, GROUP_BYTES);
+        Ok(ParquetFile(Box::new(writer.map_err(io::Error::other)?)))
+    }
+
+    /// Adds a row. A value of another type than its column is NULL.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn add(&mut self, row: &[Value]) -> io::Result<()> {
+        let fields = self.0.schema.fields().iter();
+        let values =
+            row.iter().zip(fields).map(|(value, field)| match (value, field.data_type()) {
+                (Value::Integer(value), DataType::Int64 | DataType::Boolean) => {
+                    ValueRef::Integer(*value)
+                }
+                (Value::Real(value), DataType::Float64) => ValueRef::Real(*value),
+                (Value::Text(text), DataType::Utf8) => ValueRef::Text(text),
+                _ => ValueRef::Null,
+            });
+        let values: Vec<ValueRef<'_>> = values.collect();
+        self.0.row(&values)
+    }
+
+    /// Writes the end.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn finish(self) -> io::Result<()> {
+        self.0.finish()
+    }
 }
 
 fn new_columns(schema: &SchemaRef) -> Vec<ColumnBuilder> {

@@ -19,6 +19,7 @@ use crate::schema::{object, statements, texts};
 use crate::source::{Selection, columns, only_table, query};
 use crate::sql::{quoted, same};
 use crate::table::Column;
+pub use columnar::ParquetFile;
 use files::{Files, NewFolders};
 
 /// Rows to be written to a file.
