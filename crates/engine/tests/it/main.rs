@@ -12,4 +12,5 @@ mod libraries;
 mod memory;
 mod observing;
 mod pragmas;
+mod schema;
 mod support;
