@@ -129,10 +129,16 @@ fn row_hint(fault: &Fault) -> String {
             return "remove blanks around fields and quotes with --trim; nothing was loaded"
                 .to_owned();
         }
+        Fault::Fields { is_comment: true, .. } => "leave such lines out with --comment '#'",
         Fault::Fields { found, expected, .. } if found < expected => {
             "correct the row, or fill short rows with --lenient; if the last lines are not rows, drop them with --skip-lines 0,LINES"
         }
-        Fault::Fields { .. } => "correct the row, or load its further values with --lenient",
+        Fault::Fields { found, expected, .. } if *found == expected + 1 => {
+            "correct the row, name the quote with --quote, skip a header that lacks a name with --skip-lines 1 --header 0, load its further value with --lenient"
+        }
+        Fault::Fields { .. } => {
+            "correct the row, name the quote with --quote, load its further values with --lenient"
+        }
         Fault::Quote { is_tab: true, .. } => {
             let remedy =
                 "read quotes as they are with --quote none, or by the rules with --quote '\"'";
@@ -249,14 +255,23 @@ mod tests {
             column: None,
             fault,
         };
+        let fields = |found, has_blanks, is_comment| Fault::Fields {
+            found,
+            expected: 3,
+            has_blanks,
+            is_comment,
+        };
         let full = LoadError::Write("a.db".into(), io::ErrorKind::StorageFull.into());
         let spilled = LoadError::Spill("/data".into(), io::ErrorKind::StorageFull.into());
         for (error, part) in [
             (row(Fault::Encoding { expected: "UTF-8", is_mixed: false }), "set the encoding"),
             (row(Fault::Encoding { expected: "UTF-8", is_mixed: true }), "mixes encodings"),
             (row(Fault::UnknownKey { key: "b".to_owned(), is_reread: false }), "--type KEY=TYPE"),
-            (row(Fault::Fields { found: 1, expected: 3, has_blanks: false }), "--skip-lines"),
-            (row(Fault::Fields { found: 4, expected: 3, has_blanks: true }), "--trim"),
+            (row(fields(1, false, false)), "--skip-lines"),
+            (row(fields(1, false, true)), "--comment"),
+            (row(fields(4, false, false)), "--header 0"),
+            (row(fields(5, false, false)), "--quote"),
+            (row(fields(4, true, false)), "--trim"),
             (row(Fault::Quote { reason: "", is_tab: true }), "--quote none"),
             (row(Fault::Quote { reason: "", is_tab: false }), "--lenient"),
             (row(Fault::Refused("CHECK".to_owned())), "--on-error skip"),

@@ -70,10 +70,10 @@ impl Classes {
             [false, false, false, true] => AsText::Blobs(blobs),
             [.., true] => return None,
             [false, true, false, _] => AsText::Reals,
+            [false, false, true, _] => AsText::Texts,
             _ if Affinity::of(&column.declared) != Affinity::Blob => return Some(BY_TYPE),
             [false, false, false, _] => return Some(BY_TYPE),
             [true, false, false, _] => AsText::Integers,
-            [false, false, true, _] => AsText::Texts,
             _ => return None,
         };
         ALL.iter().find(|(_, known)| *known == written).map(|(word, _)| *word)

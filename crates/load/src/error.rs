@@ -280,6 +280,8 @@ pub enum Fault {
         expected: usize,
         /// Whether blanks stand next to every delimiter of the first rows.
         has_blanks: bool,
+        /// Whether it begins with `#`.
+        is_comment: bool,
     },
     /// Its quotes break the rules.
     #[error("{reason}")]
@@ -311,14 +313,18 @@ pub enum Fault {
 impl Fault {
     /// A value that a column of this affinity would change.
     pub(crate) fn changed(affinity: Affinity, value: &[u8]) -> Fault {
-        let value = String::from_utf8_lossy(value);
-        Fault::Type(affinity.declared(), value.chars().take(LONGEST_VALUE).collect())
+        Fault::Type(affinity.declared(), first_characters(value))
     }
 
     /// Returns whether the fault lies in the type of a column, or in its absence: such a row is never skipped.
     pub(crate) fn is_of_type(&self) -> bool {
         matches!(self, Fault::Type(..) | Fault::Unseen | Fault::UnknownKey { is_reread: true, .. })
     }
+}
+
+/// Returns the beginning of a value, as messages show it.
+pub(crate) fn first_characters(value: &[u8]) -> String {
+    String::from_utf8_lossy(value).chars().take(LONGEST_VALUE).collect()
 }
 
 /// Characters of a value that a message repeats.

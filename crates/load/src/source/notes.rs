@@ -21,12 +21,14 @@ pub enum Note {
         /// The forms.
         forms: Vec<NumberForm>,
     },
-    /// Values of a column that was declared as one of numbers are no numbers.
+    /// Values of a column of numbers are no numbers.
     Texts {
         /// The column.
         column: String,
         /// How many.
         values: u64,
+        /// One of them.
+        value: String,
     },
 }
 
@@ -44,13 +46,16 @@ impl fmt::Display for Note {
                     forms.join(" or ")
                 )
             }
-            Note::Texts { column, values: 1 } => {
-                write!(f, "warning: a value of column {column} is no number and stayed text")
-            }
-            Note::Texts { column, values } => {
+            Note::Texts { column, values: 1, value } => {
                 write!(
                     f,
-                    "warning: {values} values of column {column} are no numbers and stayed text"
+                    "warning: a value of column {column}, `{value}`, is no number and stayed text"
+                )
+            }
+            Note::Texts { column, values, value } => {
+                write!(
+                    f,
+                    "warning: {values} values of column {column} are no numbers and stayed text, such as `{value}`"
                 )
             }
         }
@@ -65,9 +70,9 @@ impl Notes {
     /// Adds a note, unless it is there already; counts of the same column are added.
     pub(crate) fn add(&self, note: Note) {
         let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Note::Texts { column, values: more } = &note {
+        if let Note::Texts { column, values: more, .. } = &note {
             for known in notes.iter_mut() {
-                if let Note::Texts { column: known, values } = known
+                if let Note::Texts { column: known, values, .. } = known
                     && known == column
                 {
                     *values += more;

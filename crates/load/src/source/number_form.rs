@@ -87,6 +87,10 @@ impl NumberForm {
         if in_parentheses.is_some() || minus || inner {
             plain.push(b'-');
         }
+        if ["inf", "infinity", "∞"].contains(&&*text.to_lowercase()) {
+            plain.extend_from_slice(b"9e999");
+            return Some(plain);
+        }
         let (whole, fraction) = match text.split_once(self.decimal) {
             Some((whole, fraction)) => (whole, Some(fraction)),
             None => (text, None),
@@ -176,6 +180,7 @@ mod tests {
             ("1234,5", "12,5 %", "12.5"),
             ("1 234,5", "1\u{a0}200,5 €", "1200.5"),
             ("1'234.5", "CHF 1'200.50", "1200.50"),
+            ("1,234.5", "-Infinity", "-9e999"),
         ] {
             assert_eq!(plain(form, text).as_deref(), Some(number), "{text}");
         }

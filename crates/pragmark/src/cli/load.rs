@@ -229,7 +229,7 @@ pub struct LoadArgs {
     /// Skip lines of CSV inputs that begin with this character.
     #[arg(long, value_name = "CHARACTER", value_parser = one_byte)]
     pub comment: Option<u8>,
-    /// Unquoted text that means NULL; repeatable [default: an empty field].
+    /// Unquoted text that means NULL, or '""' for an empty text in quotes; repeatable [default: an empty field].
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub null: Vec<String>,
     /// Declared type of a column, such as price=REAL; repeatable. Otherwise types come from the first ten

@@ -1,6 +1,7 @@
 //! Doubts about how a CSV text is read, as its first rows raise them: each becomes a warning with the option that reads the
 //! text otherwise.
 
+use super::QUOTED_EMPTY;
 use super::layout::{FOOTER, has_empty_line, last_lines, may_divide};
 use super::parse::Reader;
 use super::scan::Records;
@@ -12,9 +13,9 @@ use crate::source::number_form::NumberForm;
 /// Rows that are looked at.
 const ROWS: usize = 1_000;
 /// Words for a missing value, in small letters.
-const MISSING: [&str; 20] = [
-    "#div/0!", "#value!", "#ref!", "#name?", "#num!", "na", "n/a", "#n/a", "null", "none", "nan",
-    "nil", "\\n", "-", "--", "–", ".", "?", "missing", "unknown",
+const MISSING: [&str; 22] = [
+    "", "—", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "na", "n/a", "#n/a", "null", "none",
+    "nan", "nil", "\\n", "-", "--", "–", ".", "?", "missing", "unknown",
 ];
 
 /// The values of a column in the first rows; none for NULL.
@@ -110,7 +111,11 @@ impl Reader {
         if words.contains(&true)
             && (words.iter().all(|is_word| *is_word) || columns.iter().any(blank))
         {
-            self.notes.warn("the first row has words in columns of numbers; if it belongs to the header: --header 2");
+            self.notes.warn(if self.names[0].starts_with('#') {
+                "the header begins with `#`; if it is a comment, leave such lines out with --comment '#'"
+            } else {
+                "the first row has words in columns of numbers; if it belongs to the header: --header 2"
+            });
         }
     }
 
@@ -149,7 +154,7 @@ impl Reader {
     /// Warns of numbers in a form that makes them texts.
     fn doubt_numbers(&self, name: &str, column: &ColumnKind, values: &Values<'_>) {
         let is_read = |text: &&[u8]| Kind::of(text) == Kind::Text && !has_leading_zero(text);
-        let texts = || values.iter().flatten().copied();
+        let texts = || values.iter().flatten().copied().filter(|text| !is_missing(text));
         let first = texts().find(is_read).filter(|_| column.kind == Kind::Text);
         let Some(value) = first.filter(|_| self.options.number.is_none()) else { return };
         let forms = NumberForm::of_all(texts());
@@ -173,9 +178,11 @@ impl Reader {
             let hides = is_numeric && others.iter().all(|text| is_missing(text));
             if hides || others.contains(&&b"\\N"[..]) {
                 names.push(name.clone());
-                words.extend(
-                    others.iter().filter(|text| is_missing(text)).map(|text| lossy_text(text)),
-                );
+                let word = |text: &&[u8]| match *text {
+                    b"" => QUOTED_EMPTY.to_owned(),
+                    text => lossy_text(text),
+                };
+                words.extend(others.iter().filter(|text| is_missing(text)).map(word));
             }
         }
         words.sort();

@@ -397,10 +397,16 @@ impl Reader {
                 self.options.null.iter().any(|null| text == null.as_bytes())
             }
             Quoting::Absent => true,
+            Quoting::Quoted if field.range().is_empty() => {
+                self.options.null.iter().any(|null| null == QUOTED_EMPTY)
+            }
             Quoting::Quoted | Quoting::Doubled => false,
         }
     }
 }
+
+/// An empty text in quotes, as a word for NULL.
+const QUOTED_EMPTY: &str = "\"\"";
 
 /// Returns the names that several lines of a header give: parts are joined, and a part holds for empty fields to the right of
 /// it, as in merged cells, except in the last line.

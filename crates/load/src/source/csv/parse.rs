@@ -17,7 +17,7 @@ use super::scan::{Dialect, Field, Quoting, Record, Records, cut};
 use crate::affinity::Affinity;
 use crate::batch::{Batch, Malformed, RowNumbers, record_batch};
 use crate::bytes::{SHORT, push_short};
-use crate::error::{Fault, Result};
+use crate::error::{Fault, Result, first_characters};
 use crate::source::infer::is_changed_by;
 use crate::source::notes::{Note, Notes};
 use crate::source::number::{
@@ -372,7 +372,7 @@ impl<'r> Block<'r> {
 
     /// A column of numbers among whose values are texts.
     fn numbers_and_texts(&self, column: usize, mut values: Texts) -> ArrayRef {
-        let mut others = 0;
+        let (mut others, mut first) = (0, None);
         for field in self.fields(column) {
             let text = unescaped(self.text.as_bytes(), field, self.reader.dialect);
             if self.reader.is_null(self.bytes, field) {
@@ -380,12 +380,15 @@ impl<'r> Block<'r> {
                 continue;
             }
             let plain = self.reader.options.number.and_then(|form| form.plain(&text));
-            others += u64::from(plain.is_none() && !is_number_to_sqlite(&text));
+            if plain.is_none() && !is_number_to_sqlite(&text) {
+                others += 1;
+                first.get_or_insert_with(|| first_characters(&text));
+            }
             values.push(plain.as_deref().unwrap_or(&text));
         }
-        if others > 0 && self.storing(column).typing == Typing::Declared {
+        if let Some(value) = first {
             let column = self.reader.names[column].clone();
-            self.reader.notes.add(Note::Texts { column, values: others });
+            self.reader.notes.add(Note::Texts { column, values: others, value });
         }
         Arc::new(values.finish())
     }
@@ -435,8 +438,15 @@ impl Reader {
         let further = fields.get(behind..).unwrap_or_default();
         let is_empty = further.len() <= self.further
             && further.iter().all(|field| self.is_null(bytes, *field));
-        let fault = (found != expected && !(found > expected && is_empty))
-            .then_some(Fault::Fields { found, expected, has_blanks: self.has_blanks });
+        let fault =
+            (found != expected && !(found > expected && is_empty)).then_some(Fault::Fields {
+                found,
+                expected,
+                has_blanks: self.has_blanks,
+                is_comment: fields
+                    .get(listed.start)
+                    .is_some_and(|field| bytes[field.range()].starts_with(b"#")),
+            });
         if !self.options.lenient {
             fields.truncate(behind);
             return fault.map_or(Ok(None), Err);

@@ -32,10 +32,39 @@ fn every_doubt_names_the_option_that_reads_the_file_otherwise() {
         ("a:b\n1:x\n2:y\n", "--delimiter ':'"),
         ("ID   NAME\n01   Smith\n02   Li\n", "columns of fixed width"),
         ("a,b\n--,--\n1,2\n", "a line of dashes"),
+        ("\"id\",\"x\"\n\"1\",\"5\"\n\"2\",\"\"\n", "--null '\"\"' reads"),
+        ("id,x\n1,5\n2,\u{a0}\n3,—\n", "--null '\u{a0}' --null '—' reads"),
+        ("# by x, y\nid,v\n1,2\n3,4\n", "--comment '#'"),
+        ("id,x\n1,1.5\n2,-inf\n3,NaN\n", "such as `-inf`, which --number 1,234.5"),
     ] {
         let notes = notes("a.csv", text);
         assert!(has(&notes, words), "{text}: {notes:?}");
     }
+}
+
+#[test]
+fn empty_texts_in_quotes_and_infinities_are_read_as_they_are_said_to_be() {
+    let csv = CsvOptions {
+        null: vec!["\"\"".to_owned(), "NaN".to_owned()],
+        number: Some("1,234.5".parse().unwrap()),
+        ..CsvOptions::default()
+    };
+    let text = "\"i\",\"x\",\"t\"\n\"1\",\"-inf\",\"\"\n\"\",\"Infinity\",\"a\"\n2,NaN,\"b\"\n";
+    let opening = Opening { csv, ..opening() };
+    let workspace = Workspace::new();
+    run_as(&workspace.write("a.csv", text), &workspace.request(), &opening).unwrap();
+    assert_eq!(
+        workspace.rows("SELECT i, x, t, typeof(i) || typeof(x) FROM t"),
+        ["1|-inf|NULL|integerreal", "NULL|inf|a|nullreal", "2|NULL|b|integernull"]
+    );
+}
+
+#[test]
+fn a_late_text_among_numbers_is_counted() {
+    let text = format!("id,x\n{}3,n/a\n4,-\n", "1,2\n".repeat(20_000));
+    let notes = notes("a.csv", &text);
+    let counted = Note::Texts { column: "x".to_owned(), values: 2, value: "n/a".to_owned() };
+    assert!(notes.contains(&counted), "{notes:?}");
 }
 
 #[test]

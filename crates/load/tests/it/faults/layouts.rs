@@ -161,7 +161,10 @@ fn a_type_of_numbers_for_a_column_without_any_is_refused_and_texts_among_numbers
         "not counted yet"
     );
     let notes = run(&input, &request).unwrap().notes;
-    assert!(notes.contains(&Note::Texts { column: "b".to_owned(), values: 2 }), "{notes:?}");
+    assert!(
+        notes.contains(&Note::Texts { column: "b".to_owned(), values: 2, value: "1,5".to_owned() }),
+        "{notes:?}"
+    );
     // Dates have an affinity of numbers, and are texts.
     request.table = pragmark_load::Table::new("u");
     request.table.types = vec![pragmark_load::Column::new("b", "DATE")];
