@@ -68,14 +68,15 @@ impl Names {
         }
     }
 
-    /// A cell with the name. The table of figures has the levels.
+    /// A cell with the name, without a clause about it. The table of figures has that and the levels.
     pub(crate) fn cell(&self, variant: usize) -> Cell {
-        Cell::new(self.sentence(variant))
+        let words = self.0[variant].words.as_ref().and_then(|words| words.split_once(", which "));
+        Cell::new(words.map_or_else(|| self.sentence(variant), |(name, _)| name.into()))
     }
 
     /// A cell with the name, its levels beneath.
     pub(crate) fn full_cell(&self, variant: usize) -> Cell {
-        self.cell(variant).with_below(self.detail(variant))
+        Cell::new(self.sentence(variant)).with_below(self.detail(variant))
     }
 
     /// Names in a row, the first `most` of them: `a, b and 3 more`.
@@ -123,6 +124,22 @@ fn varying(variant: &Settings, all: &[&Settings]) -> Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cell_has_the_name_without_a_clause_about_it() {
+        let name = |words: &str| Name {
+            words: Some(words.to_owned()),
+            levels: "journal_mode=wal".to_owned(),
+            has_levels: true,
+        };
+        let names =
+            Names(vec![name("the current settings, which are SQLite's defaults"), name("a, b")]);
+        assert_eq!(
+            [0, 1].map(|one| names.cell(one).text.plain()),
+            ["the current settings", "a, b"]
+        );
+        assert!(names.full_cell(0).text.plain().ends_with("defaults"));
+    }
 
     #[test]
     fn names_beyond_the_first_are_counted_unless_there_is_only_one() {
