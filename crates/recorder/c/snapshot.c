@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -106,7 +107,7 @@ static int open_source(struct connection *it, const char *file, sqlite3 **db) {
   it->library->file_control(it->db, "main", SQLITE_FCNTL_VFSNAME, &vfs);
   /* The name may be a chain of shims such as "trace/unix", of which no part can be opened alone. */
   const char *name = vfs && !strchr(vfs, '/') ? vfs : NULL;
-  int result = it->library->open_v2(file, db, SQLITE_OPEN_READONLY, name);
+  int result = it->library->open_v2(file, db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, name);
   it->library->free((void *)vfs);
   if (result == SQLITE_OK) it->library->busy_timeout(*db, 2000);
   return result;
@@ -134,12 +135,24 @@ static int copy(struct connection *it, const char *file, const char *target) {
   return result;
 }
 
+/* Copies a database in WAL mode in a directory where nobody may write, as programs read it with immutable=1: without locks
+** and without a log. */
+static int copy_immutable(struct connection *it, const char *file, const char *target, int result) {
+  char uri[PATH_MAX + 32];
+  int primary = result & 0xff;
+  bool is_refused = primary == SQLITE_READONLY || primary == SQLITE_CANTOPEN;
+  if (!is_refused || strlen(file) >= PATH_MAX || strpbrk(file, "?#%")) return result;
+  snprintf(uri, sizeof uri, "file:%s?immutable=1", file);
+  return copy(it, uri, target);
+}
+
 static void take(struct connection *it, const char *file) {
   char target[sizeof process.folder + 32], reason[32] = "";
   uint32_t number = __atomic_add_fetch(&process.header->next_snapshot, 1, __ATOMIC_RELAXED);
   snprintf(target, sizeof target, "%s/snapshot-%u", process.folder, number);
   set_own_work(true);
   int saved = errno, result = copy(it, file, target);
+  if (result != SQLITE_OK) result = copy_immutable(it, file, target, result);
   errno = saved;
   set_own_work(false);
   if (result != SQLITE_OK) snprintf(reason, sizeof reason, "%d", result);

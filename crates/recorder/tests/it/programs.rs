@@ -1,5 +1,7 @@
 //! Real programs, recorded: what is in the recording is what they did.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -289,6 +291,40 @@ fn an_extension_records_the_connection_that_loads_it_and_later_ones() {
     let it = workspace.recorded();
     assert_eq!((it.rows_of("SELECT 1"), it.rows_of("SELECT 2")), (1, 1));
     assert_eq!(it.files.len(), 2);
+}
+
+/// A database in WAL mode in a directory where the program may not write: if it is root, it becomes somebody else first.
+const UNWRITABLE: &str = r#"
+import os, sqlite3, subprocess
+make = "import sqlite3; c = sqlite3.connect('a.db'); c.execute('PRAGMA journal_mode = WAL'); c.execute('CREATE TABLE t(a)'); c.close()"
+subprocess.run(["env", "-u", "LD_PRELOAD", "python3", "-c", make], check=True)
+os.chmod(".", 0o555)
+if os.getuid() == 0:
+    os.setuid(65534)
+c = sqlite3.connect("file:a.db?immutable=1", uri=True)
+assert c.execute("SELECT count(*) FROM t").fetchone() == (0,)
+"#;
+
+#[test]
+fn a_database_with_a_log_that_may_only_be_read_has_a_snapshot() {
+    let workspace = Workspace::new(&Options::default());
+    let allow = |path: &Path, mode: u32| {
+        std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    };
+    let raw = workspace.folder.raw();
+    let recording = raw.parent().unwrap();
+    for entry in std::fs::read_dir(recording).unwrap() {
+        allow(&entry.unwrap().path(), 0o777);
+    }
+    [recording, workspace.temp.path()].map(|folder| allow(folder, 0o777));
+    let database = workspace.temp.path().join("database");
+    std::fs::create_dir(&database).unwrap();
+    let program = format!("import os; os.chdir('database')\n{UNWRITABLE}");
+    let Some(it) = workspace.python(&program) else { return };
+    allow(&database, 0o755);
+    assert_eq!(it.snapshots, [(1, 1)]);
+    let copy = std::fs::read(workspace.folder.snapshot(1)).unwrap();
+    assert!(copy.windows(12).any(|window| window == b"CREATE TABLE"));
 }
 
 #[test]
