@@ -101,6 +101,8 @@ pub struct Replay {
     pub trace: PathBuf,
     /// The order of its transactions.
     pub mode: Option<ReplayMode>,
+    /// Stand-ins for collations and functions of the application, a line each.
+    pub stand_ins: String,
 }
 
 /// Orders of a replay.
@@ -310,7 +312,7 @@ fn of_sql(sql: &Sql, setup: Option<&Path>) -> Result<Experiment, Error> {
 /// Returns an experiment on the recorded traffic of an application.
 fn of_replay(replay: &Replay, ui: &dyn Interface) -> Result<Experiment, Error> {
     let level = absolute_level(&replay.trace, "--trace")?;
-    check_replayable(&replay.trace, ui)?;
+    check_replayable(&replay.trace, &replay.stand_ins, ui)?;
     let question = "How fast is the recorded application?";
     // With the recorded pauses the rate is the recording's.
     let (metric, others) = match replay.mode {
@@ -321,20 +323,34 @@ fn of_replay(replay: &Replay, ui: &dyn Interface) -> Result<Experiment, Error> {
     experiment.secondary_metrics = others.map(str::to_owned).into();
     let base = &mut experiment.base;
     base.insert("trace".to_owned(), level);
+    base.extend(stand_in_setting(&replay.stand_ins));
     replay.mode.map(|mode| base.insert("mode".to_owned(), mode.level().into()));
     Ok(experiment)
 }
 
-/// Refuses a trace that cannot be replayed, and says which statements cannot.
-pub(crate) fn check_replayable(trace: &Path, ui: &dyn Interface) -> Result<(), Error> {
+/// Returns the setting with the stand-ins, if there are any.
+pub(crate) fn stand_in_setting(stand_ins: &str) -> Option<(String, Level)> {
+    (!stand_ins.is_empty()).then(|| ("stand_in".to_owned(), stand_ins.into()))
+}
+
+/// Refuses a trace that cannot be replayed, or stand-ins that it does not need, and says which statements cannot be replayed as
+/// they were.
+pub(crate) fn check_replayable(
+    trace: &Path,
+    stand_ins: &str,
+    ui: &dyn Interface,
+) -> Result<(), Error> {
     let unusable =
         |error: bench::TrialError| Error::unusable(error).hint("`pragmark record` writes traces");
     bench::check_trace(trace).map_err(unusable)?;
     let directory = work_folder(&std::env::temp_dir())?;
-    let missing = bench::missing_in_trace(trace, &directory.path).map_err(unusable)?;
-    for (what, statements) in missing {
-        let statements = plural(statements, "statement", "statements");
+    let missing = bench::missing_in_trace(trace, &directory.path, stand_ins)?;
+    for (what, statements) in &missing {
+        let statements = plural(*statements, "statement", "statements");
         tell!(ui, "warning: cannot be replayed: {what}, {statements}");
+    }
+    if let Some(options) = bench::options_for(missing.keys()) {
+        tell!(ui, "warning: {options}");
     }
     Ok(())
 }

@@ -45,7 +45,9 @@ pub use text_experiments::{
 pub use workload::contention_worker;
 pub use workload::crash::crash_script;
 pub use workload::fts::draw::{DocumentQueries, draw_queries, read_queries};
-pub use workload::replay::{check_trace, missing_in_trace, work as replay_worker};
+pub use workload::replay::{
+    check_trace, missing_in_trace, missing_object, options_for, work as replay_worker,
+};
 pub use workload::sql::facets::answer_of;
 pub use workload::sql::snapshot::{
     State as DatabaseState, copy_database, copy_or_cover, is_in_wal_mode,

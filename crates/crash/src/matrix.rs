@@ -48,6 +48,8 @@ pub struct Plan {
     pub seed: Seed,
     /// The engine.
     pub engine: Source,
+    /// Its stand-ins, a line each.
+    pub stand_ins: String,
     /// The user's script, parsed; otherwise the built-in workload.
     pub script: Option<Script>,
     /// Databases with which the script begins; by default there are none.
@@ -77,6 +79,7 @@ impl Plan {
             interruptions: 1,
             seed: Seed(1),
             engine: Source::Embedded,
+            stand_ins: String::new(),
             script: None,
             initial: None,
             threads: 1,
@@ -168,7 +171,11 @@ pub struct Progress {
 /// The engine cannot be loaded; the script is wrong; a defect of this crate.
 pub fn measure(plan: &Plan, progress: &Progress) -> Result<Matrix> {
     let begin = Instant::now();
-    let start = || Ok(Harness::new(&plan.engine)?.isolated(plan.isolation.clone()));
+    let start = || {
+        let harness = Harness::new(&plan.engine)?;
+        harness.library.stand_in(&plan.stand_ins)?;
+        Ok(harness.isolated(plan.isolation.clone()))
+    };
     let done = in_threads(plan.threads, &tasks(plan), &progress.stop, start, |harness, task| {
         run(plan, task, harness, progress)
     })?;

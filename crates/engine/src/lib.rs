@@ -46,6 +46,7 @@ mod options;
 pub mod pragma;
 pub mod schema;
 mod shared;
+mod stand_in;
 mod statement;
 mod text;
 mod value;
@@ -65,5 +66,6 @@ pub use options::{
     SCAN_STATUS_OPTIMISATION, WHERE_SUPPORTED, link_arguments,
 };
 pub use shared::SharedNumbers;
+pub use stand_in::StandIn;
 pub use statement::{ScanNode, Statement, StatementCounter, Step};
 pub use value::{Value, ValueRef};

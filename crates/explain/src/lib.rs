@@ -16,4 +16,4 @@ mod shelf;
 mod subject;
 pub mod values;
 
-pub use subject::{Query, Subject};
+pub use subject::{Needs, Query, Subject};

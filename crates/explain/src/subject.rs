@@ -32,17 +32,26 @@ pub struct Subject {
     pub schema: Schema,
 }
 
+/// Parts of its application that a database needs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Needs<'a> {
+    /// Extensions that each connection loads.
+    pub extensions: &'a [PathBuf],
+    /// Stand-ins for collations and functions of its application, a line each.
+    pub stand_ins: &'a str,
+}
+
 impl Subject {
-    /// Opens a copy, which is changed, or the changes of an original that is not. Each connection loads these extensions.
+    /// Opens a copy, which is changed, or the changes of an original that is not.
     ///
     /// # Errors
-    /// The copy is not a database, or an extension cannot be loaded.
+    /// The copy is not a database, an extension cannot be loaded, or a stand-in is invalid.
     pub fn open(
         copy: &Path,
         original: Option<Arc<Overlay>>,
-        extensions: &[PathBuf],
+        needs: Needs<'_>,
     ) -> Result<Subject, EngineError> {
-        Subject::with_engine(&Source::Explaining, copy, original, extensions)
+        Subject::with_engine(&Source::Explaining, copy, original, needs)
     }
 
     /// As [`Subject::open`], with an engine that may count less.
@@ -53,16 +62,17 @@ impl Subject {
         engine: &Source,
         copy: &Path,
         original: Option<Arc<Overlay>>,
-        extensions: &[PathBuf],
+        needs: Needs<'_>,
     ) -> Result<Subject, EngineError> {
         let library = Arc::new(Library::load(engine)?);
+        library.stand_in(needs.stand_ins)?;
         let observer = Arc::new(Pages { reads: Mutex::default(), original });
         let vfs = ObservedVfs::register(&library, None, "pragmark-pages", observer)?;
         let mut subject = Subject {
             library,
             vfs,
             path: copy.to_owned(),
-            extensions: extensions.to_owned(),
+            extensions: needs.extensions.to_owned(),
             schema: Schema::default(),
         };
         subject.schema = Schema::read(&subject.connect()?)?;

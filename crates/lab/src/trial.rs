@@ -375,6 +375,15 @@ pub struct DataTable {
     pub rows: Vec<Vec<String>>,
 }
 
+/// Title of the table with stand-ins for collations and functions that only a recorded application has.
+pub const STAND_INS: &str = "stand-ins";
+
+/// Returns the stand-ins among the tables of a trial, each as `NAME=COLLATION` or `NAME=EXPRESSION`.
+pub fn stand_ins(tables: &[DataTable]) -> Vec<String> {
+    let found = tables.iter().filter(|table| table.title == STAND_INS);
+    found.flat_map(|table| &table.rows).map(|row| row.join("=")).collect()
+}
+
 impl DataTable {
     /// Makes a table.
     pub fn new(

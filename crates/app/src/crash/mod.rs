@@ -22,6 +22,7 @@ use self::own::OwnScript;
 use crate::error::{Error, Result};
 use crate::files::work_folder;
 use crate::interface::Interface;
+use crate::measure::check_replayable;
 use crate::run::plan::folder_of;
 use crate::run::{Concluded, carry_out, conclude, trust};
 use crate::{driver, engine};
@@ -100,6 +101,8 @@ pub enum CrashWork {
         trace: PathBuf,
         /// The name of its database, if it has several.
         database: Option<PathBuf>,
+        /// Stand-ins for collations and functions of the application, a line each.
+        stand_ins: String,
     },
 }
 
@@ -128,9 +131,7 @@ pub fn crash(request: &CrashRequest, ui: &dyn Interface) -> Result<Concluded> {
                 };
                 script.check(&plan, &engines, ui)?;
             }
-            CrashWork::Trace { trace, .. } => {
-                bench::check_trace(trace)?;
-            }
+            CrashWork::Trace { trace, stand_ins, .. } => check_replayable(trace, stand_ins, ui)?,
         }
     }
     let environment = runner::survey(&plan, engines, 0.0, &interrupted, || {})?;

@@ -16,6 +16,7 @@ use super::{CrashKind, CrashRequest, CrashWork, Images};
 use crate::engine::name_in_plan;
 use crate::error::{Error, Result};
 use crate::library;
+use crate::measure::stand_in_setting;
 use crate::run::plan::{directories, request_for};
 
 /// Images under each model for a first look.
@@ -131,13 +132,15 @@ fn crashes_of(request: &CrashRequest, images: &Images, engines: &[String]) -> Re
         (false, false) => tier::IMAGES,
     };
     let none = || Level::from("");
+    let mut stand_in = None;
     let (script, trace, database) = match &images.work {
         CrashWork::BuiltIn => (none(), none(), none()),
         CrashWork::Script { files, database } => {
             (script_files(files)?.as_str().into(), none(), absolute(database.as_deref())?)
         }
         // With a trace the database is a name, not a file.
-        CrashWork::Trace { trace, database } => {
+        CrashWork::Trace { trace, database, stand_ins } => {
+            stand_in = stand_in_setting(stand_ins);
             let name = database.as_ref().map(|name| name.to_string_lossy().into_owned());
             (none(), absolute(Some(trace))?, name.unwrap_or_default().as_str().into())
         }
@@ -146,7 +149,7 @@ fn crashes_of(request: &CrashRequest, images: &Images, engines: &[String]) -> Re
     let models = if models.is_empty() { "all".to_owned() } else { models.join(",") };
     let number = |number: u32| Level::Int(number.into());
     let is_sampled = is_on_database && images.images.is_none();
-    let rest = levels([
+    let mut rest = levels([
         ("images", number(images.images.unwrap_or(usual))),
         ("image_mb", number(if is_sampled { IMAGE_MB } else { 0 })),
         ("second_crash_every", number(SECOND_CRASH_EVERY)),
@@ -158,6 +161,7 @@ fn crashes_of(request: &CrashRequest, images: &Images, engines: &[String]) -> Re
         ("schedules", number(schedules_each(request, images))),
         ("models", models.as_str().into()),
     ]);
+    rest.extend(stand_in);
     let mut variants = Vec::new();
     for engine in engines {
         let sets = match &images.experiment {

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ::explain::Subject;
+use ::explain::{Needs, Subject};
 use engine::vfs::Overlay;
 use engine::{EngineError, Source};
 use runner::workdir::WorkDir;
@@ -79,12 +79,8 @@ impl Copy {
     ///
     /// # Errors
     /// It is not a database, or an extension or the engine cannot be loaded.
-    pub(super) fn open(
-        &self,
-        engine: &Source,
-        extensions: &[PathBuf],
-    ) -> Result<Subject, EngineError> {
-        Subject::with_engine(engine, &self.path, self.original.clone(), extensions)
+    pub(super) fn open(&self, engine: &Source, needs: Needs<'_>) -> Result<Subject, EngineError> {
+        Subject::with_engine(engine, &self.path, self.original.clone(), needs)
     }
 }
 
@@ -104,7 +100,7 @@ mod tests {
         for (most, is_outdated) in [(0, true), (u64::MAX, false)] {
             let copies = Copies::new(folder.path(), most).unwrap();
             let copy = copies.of(&database).unwrap();
-            let subject = copy.open(&Source::Embedded, &[]).unwrap();
+            let subject = copy.open(&Source::Embedded, Needs::default()).unwrap();
             subject.connect().unwrap().execute("INSERT INTO t VALUES (2)").unwrap();
             let count = "SELECT count(*) FROM t WHERE a = 2";
             assert_eq!(subject.connect().unwrap().query_i64(count).unwrap(), 1);

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use ::explain::advisor::{Advice, advise};
 use ::explain::faults::{Fault, faults};
 use ::explain::observe::Observation;
-use ::explain::{Query, Subject, values};
+use ::explain::{Needs, Query, Subject, values};
 use engine::{EngineError, Source, SqliteError, Value, ffi};
-use report::document::Document;
+use report::document::{Document, Sentence};
 use rustix::time::{ClockId, clock_gettime};
 use script::{Form, Names, parse};
 
@@ -53,8 +53,16 @@ pub struct ExplainRequest {
     pub values: Vec<(String, String)>,
     /// Extensions that the database needs.
     pub extensions: Vec<PathBuf>,
+    /// Stand-ins for collations and functions of its application, a line each.
+    pub stand_ins: String,
     /// The directory for a copy of the database.
     pub directory: PathBuf,
+}
+
+impl ExplainRequest {
+    fn needs(&self) -> Needs<'_> {
+        Needs { extensions: &self.extensions, stand_ins: &self.stand_ins }
+    }
 }
 
 /// Statements.
@@ -91,12 +99,18 @@ pub struct Explanation {
 /// The database or the trace cannot be used, a statement is invalid, or a parameter has no value.
 pub fn explain(request: &ExplainRequest, ui: &dyn Interface) -> Result<Explanation, Error> {
     let copies = Copies::new(&request.directory, MOST_COPIED)?;
-    let explained = explained_on(request, &copies, ui);
-    if !copies.are_outdated()? {
-        return explained;
+    let mut explained = explained_on(request, &copies, ui);
+    if copies.are_outdated()? {
+        ui.say("another process is writing to the database, so pragmark copies all of it");
+        explained = explained_on(request, &Copies::new(&request.directory, u64::MAX)?, ui);
     }
-    ui.say("another process is writing to the database, so pragmark copies all of it");
-    explained_on(request, &Copies::new(&request.directory, u64::MAX)?, ui)
+    let mut explanation = explained?;
+    if !request.stand_ins.is_empty() {
+        let stand_ins = request.stand_ins.replace('\n', ", ");
+        let words = Sentence::from("With stand-ins, which may give other answers and plans: ");
+        explanation.document.about.push(words.and_code(&stand_ins).words("."));
+    }
+    Ok(explanation)
 }
 
 fn explained_on(
@@ -112,7 +126,7 @@ fn explained_on(
         let document = sides::compared(request, (copies, &copy), statements, is_recording, ui)?;
         return Ok(Explanation { document, indexes: Vec::new() });
     }
-    let subject = copy.open(&Source::Explaining, &request.extensions).map_err(of_engine)?;
+    let subject = copy.open(&Source::Explaining, request.needs()).map_err(of_engine)?;
     let (mut all, failed) = observe_each(&subject, statements, &request.values, is_recording)?;
     let mut advice = advice_for(&subject, &all, tried(all.len()), PATIENCE)?;
     left_out.extend(failed);
@@ -172,7 +186,8 @@ fn statements(request: &ExplainRequest, copies: &Copies) -> Result<(Vec<Statemen
     let statements = match &request.what {
         What::Trace(trace, number) => {
             let copy = copies.empty();
-            return Ok((recorded::statements(trace, *number, &copy.path)?, copy));
+            let stand_ins = &request.stand_ins;
+            return Ok((recorded::statements(trace, *number, stand_ins, &copy.path)?, copy));
         }
         What::Statements(texts) => named(texts)?,
         What::Files(files) => of_files(files)?,
@@ -214,7 +229,11 @@ fn unless_left_out<T>(
 ) -> Result<Option<T>, Error> {
     match result {
         Err(error) if is_recording => {
-            let why = error.message.trim_start_matches(&format!("{name}: ")).to_owned();
+            let mut why = error.message.trim_start_matches(&format!("{name}: ")).to_owned();
+            let missing = bench::missing_object(&why);
+            if let Some(options) = bench::options_for(missing.iter()) {
+                why = format!("{why}; {options}");
+            }
             left_out.push((name, why));
             Ok(None)
         }
@@ -380,9 +399,9 @@ fn hint(error: &SqliteError) -> Option<&'static str> {
         ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => {
             Some("`pragmark inspect FILE --quick-check` lists the damage of a database")
         }
-        _ if lacks.iter().any(|lack| error.message().starts_with(lack)) => {
-            Some("if an extension has it, name the extension with --load-extension")
-        }
+        _ if lacks.iter().any(|lack| error.message().starts_with(lack)) => Some(
+            "if an extension has it, name the extension with --load-extension; a stand-in is another way: --stand-in unicase=nocase, or --stand-in 'slugify=lower(?1)'",
+        ),
         _ => None,
     }
 }

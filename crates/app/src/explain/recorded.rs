@@ -10,7 +10,7 @@ use trace::{Trace, TraceError, Values};
 
 use super::Statement;
 use crate::error::Error;
-use crate::files::built_in_library;
+use crate::files::{built_in_library, work_folder};
 
 /// Time for repeating recorded writes.
 pub(crate) const GROWN: Duration = Duration::from_secs(5);
@@ -38,9 +38,15 @@ pub(crate) fn by_database<'a>(
 pub(super) fn statements(
     path: &Path,
     number: Option<usize>,
+    stand_ins: &str,
     copy: &Path,
 ) -> Result<Vec<Statement>, Error> {
-    let trace = Trace::open(&built_in_library()?, path)?;
+    let library = built_in_library()?;
+    if !stand_ins.is_empty() {
+        bench::missing_in_trace(path, &work_folder(&std::env::temp_dir())?.path, stand_ins)?;
+        library.stand_in(stand_ins).map_err(Error::mistake)?;
+    }
+    let trace = Trace::open(&library, path)?;
     let analysis = trace.analysed()?;
     let mut all = by_database(&trace, &analysis)?;
     if let Some(number) = number {

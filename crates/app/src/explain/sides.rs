@@ -87,7 +87,7 @@ pub(super) fn compared(
     ui: &dyn Interface,
 ) -> Result<Document, Error> {
     let mut sides = sides(request)?;
-    let subject = copy.open(&Source::Explaining, &request.extensions).map_err(of_engine)?;
+    let subject = copy.open(&Source::Explaining, request.needs()).map_err(of_engine)?;
     let mut all = Vec::new();
     for statement in statements {
         let name = statement.name.clone();
@@ -192,7 +192,7 @@ fn observe(
         BUILT_IN => Source::Explaining,
         other => crate::engine::source(other, ui)?,
     };
-    let subject = copy.open(&source, &request.extensions).map_err(of_engine)?;
+    let subject = copy.open(&source, request.needs()).map_err(of_engine)?;
     let identity = subject.library().identity();
     let has_samples = identity.compile_options.iter().any(|option| option == "ENABLE_STAT4");
     prepare(&subject, side.statistics).map_err(of_engine)?;

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use explain::Subject;
 use explain::advisor::Advice;
+use explain::{Needs, Subject};
 use report::document::{Block, Cell, Sentence};
 use report::sql::shortened;
 use trace::analysis::{Analysis, StatementUse, scans_much};
@@ -64,7 +64,7 @@ pub(super) fn tried(trace: &Trace, analysis: &Analysis) -> Result<Vec<Tried>, Er
             Ok(statement)
         });
         let statements = statements.collect::<Result<Vec<_>, TraceError>>()?;
-        let subject = Subject::open(&copy, None, &[]).map_err(Error::unusable)?;
+        let subject = Subject::open(&copy, None, Needs::default()).map_err(Error::unusable)?;
         let (statements, left_out) = observe_each(&subject, statements, &[], true)?;
         let mut advice = advice_for(&subject, &statements, TRIED, 1)?;
         advice.failed.extend(left_out.into_iter().map(|(sql, why)| (shortened(&sql, QUOTED), why)));

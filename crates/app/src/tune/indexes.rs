@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use explain::Subject;
 use explain::advisor::Advice as Indexes;
+use explain::{Needs, Subject};
 use lab::level::Level;
 use lab::metric::Unit;
 use lab::tuning_plan::Advice;
@@ -29,8 +29,13 @@ pub(super) struct Known {
 ///
 /// # Errors
 /// The copy is not a database, or the disk is full.
-pub(super) fn known(copy: &Path, statements: Vec<Statement>, time: Duration) -> Result<Known> {
-    let (indexes, round) = tried(copy, statements, time)?;
+pub(super) fn known(
+    copy: &Path,
+    stand_ins: &str,
+    statements: Vec<Statement>,
+    time: Duration,
+) -> Result<Known> {
+    let (indexes, round) = tried(copy, stand_ins, statements, time)?;
     Ok(Known { advice: advice(&indexes), round })
 }
 
@@ -64,8 +69,14 @@ fn counted(indexes: &Indexes) -> String {
     words.collect::<Vec<String>>().join(", ")
 }
 
-fn tried(copy: &Path, statements: Vec<Statement>, time: Duration) -> Result<(Indexes, Duration)> {
-    let subject = Subject::open(copy, None, &[]).map_err(Error::unusable)?;
+fn tried(
+    copy: &Path,
+    stand_ins: &str,
+    statements: Vec<Statement>,
+    time: Duration,
+) -> Result<(Indexes, Duration)> {
+    let needs = Needs { stand_ins, ..Needs::default() };
+    let subject = Subject::open(copy, None, needs).map_err(Error::unusable)?;
     // What cannot be executed here is not tried: values may be missing, or break a constraint.
     let (all, _) = observe_each(&subject, statements, &[], true)?;
     let whole = all.iter().filter(|explained| !explained.observation.is_partial);

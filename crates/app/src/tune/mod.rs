@@ -29,6 +29,8 @@ use crate::run::{self, Ended, RunRequest};
 pub struct TuneRequest {
     /// The workload: a trace, a script, an experiment, a workload's name, or one of pgbench's scripts.
     pub workload: String,
+    /// Stand-ins for collations and functions of the application of a trace, a line each.
+    pub stand_ins: String,
     /// The database of a script.
     pub database: Option<PathBuf>,
     /// The accepted loss in a crash.

@@ -19,7 +19,7 @@ use crate::explain::recorded::{by_database, statement};
 use crate::files::{absolute_level, built_in_library, work_folder};
 use crate::interface::Interface;
 use crate::library;
-use crate::measure::check_replayable;
+use crate::measure::{check_replayable, stand_in_setting};
 
 /// pgbench's scripts.
 const BUILT_IN: [&str; 3] = ["tpcb-like", "simple-update", "select-only"];
@@ -58,6 +58,11 @@ impl Subject {
         let name = request.workload.as_str();
         let path = Path::new(name);
         let is_script = path.extension().is_some_and(|extension| extension == "sql");
+        let is_file =
+            path.is_file() && path.extension().is_none_or(|extension| extension != "toml");
+        if !request.stand_ins.is_empty() && (is_script || !is_file) {
+            return Err(Error::mistake("--stand-in applies to traces"));
+        }
         if is_script || BUILT_IN.contains(&name) {
             return of_script(request, is_script.then_some(path));
         }
@@ -69,7 +74,7 @@ impl Subject {
                 "a trial of a trace replays all of it: `pragmark trace cut` makes a shorter one; of other workloads, --set gives the amount of work",
             ));
         }
-        if path.is_file() && path.extension().is_none_or(|extension| extension != "toml") {
+        if is_file {
             return of_trace(request, path, ui);
         }
         let experiment = match catalogue.workload(name) {
@@ -121,7 +126,7 @@ impl Subject {
         let limit_s = request.time_limit_s;
         let time =
             Duration::from_secs_f64((limit_s / 2.0).min(20.0).max((limit_s / 5.0).min(60.0)));
-        let known = indexes::known(copy, of, time)?;
+        let known = indexes::known(copy, &request.stand_ins, of, time)?;
         self.indexes.extend(known.advice);
         self.round = known.round;
         let others = bench::schema_advice(copy, &statements);
@@ -194,9 +199,10 @@ fn of_script(request: &TuneRequest, path: Option<&Path>) -> Result<Subject, Erro
 
 /// The recorded traffic of an application, with the settings of most of its connections.
 fn of_trace(request: &TuneRequest, path: &Path, ui: &dyn Interface) -> Result<Subject, Error> {
-    check_replayable(path, ui)?;
+    check_replayable(path, &request.stand_ins, ui)?;
     let mut experiment = ad_hoc("tune", QUESTION, "replay", "txns_per_s");
     experiment.base.insert("trace".to_owned(), absolute_level(path, "WORKLOAD")?);
+    experiment.base.extend(stand_in_setting(&request.stand_ins));
     let library = built_in_library()?;
     let trace = Trace::open(&library, path).map_err(Error::unusable)?;
     let mut subject = Subject::new(with_goal(request, experiment, Some("seconds")));

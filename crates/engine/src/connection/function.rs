@@ -14,18 +14,22 @@ use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A predicate: its arguments are texts, `None` for NULL.
-type Predicate = dyn Fn(&[Option<&str>]) -> Result<bool, String> + Send;
+/// A function: it sets the result of the context from the values of its arguments, all of which are valid during a call.
+type Body = dyn Fn(&Api, *mut ffi::sqlite3_context, &[*mut ffi::sqlite3_value]) -> Result<(), String>
+    + Send;
 
 /// The data that SQLite keeps for a function; freed by [`forget`] when the function goes.
 struct Registered {
-    predicate: Box<Predicate>,
+    body: Box<Body>,
     library: Arc<Library>,
     slot: usize,
 }
 
 /// Libraries that may have functions at the same time.
 const SLOTS: usize = 16;
+
+/// The function of SQLite that makes functions.
+const CREATE: &str = "sqlite3_create_function_v2";
 
 /// The most arguments that a predicate may have.
 const MOST_ARGUMENTS: usize = 8;
@@ -57,20 +61,41 @@ impl Connection {
         arguments: u8,
         predicate: impl Fn(&[Option<&str>]) -> Result<bool, String> + Send + 'static,
     ) -> Result<()> {
-        let unsupported = |what| unsupported(what, "sqlite3_create_function_v2");
-        let api = self.handle.api();
-        let create = api.create_function_v2.ok_or(unsupported("functions of the application"))?;
         if usize::from(arguments) > MOST_ARGUMENTS {
-            return Err(unsupported("functions of the application with so many arguments"));
+            let what = "functions of the application with so many arguments";
+            return Err(unsupported(what, CREATE));
         }
+        let body = move |api: &Api, context, values: &[*mut ffi::sqlite3_value]| {
+            let mut texts = [None; MOST_ARGUMENTS];
+            for (text, value) in texts.iter_mut().zip(values) {
+                // SAFETY: the value is valid; the text lives until the call ends.
+                *text = unsafe { text_of(api, *value) }?;
+            }
+            let answer = predicate(&texts[..values.len().min(MOST_ARGUMENTS)])?;
+            // SAFETY: the context is valid for the time of this call.
+            unsafe { (api.result_int)(context, c_int::from(answer)) };
+            Ok(())
+        };
+        self.create_function(name, c_int::from(arguments), Box::new(body))
+    }
+
+    /// Makes a deterministic function of this connection; −1 for any number of arguments.
+    ///
+    /// # Errors
+    /// As [`create_predicate`](Self::create_predicate).
+    pub(super) fn create_function(
+        &self,
+        name: &str,
+        arguments: c_int,
+        body: Box<Body>,
+    ) -> Result<()> {
+        let api = self.handle.api();
+        let unsupported = |what| unsupported(what, CREATE);
+        let create = api.create_function_v2.ok_or(unsupported("functions of the application"))?;
         let name = c_string(name, "name of the function")?;
         let slot =
             occupy(api.user_data).ok_or(unsupported("slot for functions of one more library"))?;
-        let registered = Box::new(Registered {
-            predicate: Box::new(predicate),
-            library: Arc::clone(self.library()),
-            slot,
-        });
+        let registered = Box::new(Registered { body, library: Arc::clone(self.library()), slot });
         let flags = c_int::from(ffi::SQLITE_UTF8) | ffi::SQLITE_DETERMINISTIC;
         // SAFETY: the handle is open and the name is a C string. SQLite gives the pointer to the entry
         // point of this library's slot, and exactly once to `forget`, also when it refuses.
@@ -78,7 +103,7 @@ impl Connection {
             create(
                 self.as_ptr(),
                 name.as_ptr(),
-                c_int::from(arguments),
+                arguments,
                 flags,
                 Box::into_raw(registered).cast(),
                 Some(ENTRIES[slot]),
@@ -109,7 +134,7 @@ fn occupy(user_data: UserData) -> Option<usize> {
 
 /// # Safety
 /// Called by the library in slot `SLOT` only, with a context of a function that
-/// [`Connection::create_predicate`] made and the `count` values given to it.
+/// [`Connection::create_function`] made and the `count` values given to it.
 unsafe extern "C" fn call<const SLOT: usize>(
     context: *mut ffi::sqlite3_context,
     count: c_int,
@@ -121,36 +146,18 @@ unsafe extern "C" fn call<const SLOT: usize>(
     // to `Registered`, which lives until `forget`; only shared references to it are ever made.
     let registered = unsafe { &*user_data(context).cast::<Registered>() };
     let api = registered.library.api();
-    // SAFETY: by the caller's word.
-    let answer = unsafe { decide(api, &registered.predicate, count, values) };
-    match answer {
-        // SAFETY: the context is valid for the time of this call, here and below.
-        Ok(answer) => unsafe { (api.result_int)(context, c_int::from(answer)) },
-        Err(message) => {
-            let length = c_int::try_from(message.len()).unwrap_or(c_int::MAX);
-            // SAFETY: as above; SQLite copies `length` bytes of the message.
-            unsafe { (api.result_error)(context, message.as_ptr().cast(), length) }
-        }
-    }
-}
-
-/// # Safety
-/// `values` must be `count` valid values of a function that is being called.
-unsafe fn decide(
-    api: &Api,
-    predicate: &Predicate,
-    count: c_int,
-    values: *mut *mut ffi::sqlite3_value,
-) -> Result<bool, String> {
-    let count = usize::try_from(count).unwrap_or(0).min(MOST_ARGUMENTS);
-    let mut texts = [None; MOST_ARGUMENTS];
-    for (number, text) in texts.iter_mut().enumerate().take(count) {
-        // SAFETY: `number` is below the count of values; the text lives until the call ends.
-        *text = unsafe { text_of(api, *values.add(number)) }?;
-    }
+    let values = match usize::try_from(count) {
+        // SAFETY: by the caller's word; without arguments SQLite may give no pointer.
+        Ok(count) if count > 0 => unsafe { std::slice::from_raw_parts(values, count) },
+        _ => &[],
+    };
     // A panic must not unwind into C.
-    catch_unwind(AssertUnwindSafe(|| predicate(&texts[..count])))
-        .unwrap_or_else(|_| Err("the function panicked".to_owned()))
+    let done = catch_unwind(AssertUnwindSafe(|| (registered.body)(api, context, values)));
+    if let Err(message) = done.unwrap_or_else(|_| Err("the function panicked".to_owned())) {
+        let length = c_int::try_from(message.len()).unwrap_or(c_int::MAX);
+        // SAFETY: the context is valid for the time of this call; SQLite copies `length` bytes of the message.
+        unsafe { (api.result_error)(context, message.as_ptr().cast(), length) }
+    }
 }
 
 /// # Safety

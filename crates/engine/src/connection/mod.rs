@@ -9,6 +9,7 @@ mod blob;
 mod busy;
 mod function;
 mod program;
+mod stand_in;
 mod status;
 mod terms;
 mod wal_commit;
@@ -90,12 +91,23 @@ pub struct Connection {
 impl Connection {
     /// Opens the database at `path`; `:memory:` is a database in memory, and an empty path one in a
     /// temporary file (<https://sqlite.org/c3ref/open.html>). `vfs` is the name of a VFS, SQLite's
-    /// default otherwise.
+    /// default otherwise. It has the stand-ins of the library.
     ///
     /// # Errors
     /// SQLite cannot open the file or does not know the VFS; a NUL byte in a name; a second connection
     /// to a library with `THREADSAFE=0`.
     pub fn open(
+        library: &Arc<Library>,
+        path: &Path,
+        flags: OpenFlags,
+        vfs: Option<&str>,
+    ) -> Result<Connection> {
+        let connection = Connection::without_stand_ins(library, path, flags, vfs)?;
+        library.stand_ins().iter().try_for_each(|stand_in| connection.add(stand_in))?;
+        Ok(connection)
+    }
+
+    fn without_stand_ins(
         library: &Arc<Library>,
         path: &Path,
         flags: OpenFlags,

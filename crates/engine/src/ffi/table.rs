@@ -97,6 +97,8 @@ api! {
         fn bind_null(*mut sqlite3_stmt, c_int) -> c_int;
         fn bind_parameter_count(*mut sqlite3_stmt) -> c_int;
         fn bind_parameter_name(*mut sqlite3_stmt, c_int) -> *const c_char;
+        fn create_collation(*mut sqlite3, *const c_char, c_int, *mut c_void, Option<Compare>) -> c_int;
+        fn bind_value(*mut sqlite3_stmt, c_int, *const sqlite3_value) -> c_int;
         fn column_count(*mut sqlite3_stmt) -> c_int;
         fn column_name(*mut sqlite3_stmt, c_int) -> *const c_char;
         fn column_type(*mut sqlite3_stmt, c_int) -> c_int;
@@ -105,6 +107,7 @@ api! {
         fn column_text(*mut sqlite3_stmt, c_int) -> *const c_uchar;
         fn column_blob(*mut sqlite3_stmt, c_int) -> *const c_void;
         fn column_bytes(*mut sqlite3_stmt, c_int) -> c_int;
+        fn column_value(*mut sqlite3_stmt, c_int) -> *mut sqlite3_value;
 
         fn randomness(c_int, *mut c_void);
         fn uri_boolean(*const c_char, *const c_char, c_int) -> c_int;
@@ -120,6 +123,7 @@ api! {
         fn result_int64(*mut sqlite3_context, i64);
         fn result_double(*mut sqlite3_context, c_double);
         fn result_null(*mut sqlite3_context);
+        fn result_value(*mut sqlite3_context, *mut sqlite3_value);
         fn result_text64(*mut sqlite3_context, *const c_char, u64, Destructor, c_uchar);
         fn result_blob64(*mut sqlite3_context, *const c_void, u64, Destructor);
         fn result_error(*mut sqlite3_context, *const c_char, c_int);

@@ -37,6 +37,9 @@ opaque! {
 /// plain pointer.
 pub type Destructor = *const c_void;
 
+/// Compares two texts of a collation.
+pub type Compare =
+    unsafe extern "C" fn(*mut c_void, c_int, *const c_void, c_int, *const c_void) -> c_int;
 /// The signature of an SQL scalar function.
 pub type ScalarFunction =
     unsafe extern "C" fn(*mut sqlite3_context, c_int, *mut *mut sqlite3_value);

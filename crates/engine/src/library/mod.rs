@@ -11,14 +11,15 @@ use std::any::Any;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use image::Image;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{EngineError, Result, unsupported};
 use crate::ffi::{self, Api};
+use crate::stand_in::StandIn;
 use crate::text::{SQL, c_string, copied};
 
 /// The oldest version accepted. 3.8.7 of October 2014 brought `sqlite3_bind_text64` and `sqlite3_bind_blob64`, through
@@ -43,6 +44,7 @@ pub struct Library {
     in_use: AtomicBool,
     /// Values that SQLite points into until the library is gone: the VFS shims.
     retained: Mutex<Vec<Box<dyn Any + Send>>>,
+    pub(crate) stand_ins: OnceLock<Vec<StandIn>>,
     /// Last, because fields are dropped in order: everything above may point into it.
     _image: Image,
 }
@@ -80,6 +82,7 @@ impl Library {
             identity,
             in_use: AtomicBool::new(false),
             retained: Mutex::new(Vec::new()),
+            stand_ins: OnceLock::new(),
             _image: image,
         })
     }

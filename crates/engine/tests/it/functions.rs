@@ -63,6 +63,48 @@ fn too_many_arguments_are_refused() {
 }
 
 #[test]
+fn stand_ins_compare_and_compute_on_every_connection() {
+    let library = engine();
+    let all = "uni=NOCASE\nspaces=rtrim\nplain=binary\n\nslug=replace(lower(?1), ' ', '-')\nlower=upper(?1)\nsame=?1 -- the value\n";
+    library.stand_in(all).unwrap();
+    for _ in 0..2 {
+        let connection = memory(&library);
+        let answer = |sql: &str| connection.query_text(&format!("SELECT {sql}")).expect("runs");
+        for (sql, wanted) in [
+            ("slug('A b')", "a-b"),
+            ("lower('a')", "A"),
+            ("typeof(same(NULL)) || typeof(same(1)) || typeof(same(1.5))", "nullintegerreal"),
+            ("hex(same(x'00ff'))", "00FF"),
+            ("('aB' = 'Ab' COLLATE uni) || ('a' < 'B' COLLATE uni)", "11"),
+            ("('a' = 'a  ' COLLATE spaces) || ('a' = 'a  ' COLLATE plain)", "10"),
+        ] {
+            assert_eq!(answer(sql), wanted, "{sql}");
+        }
+        connection.execute("CREATE TABLE t(a COLLATE uni); CREATE INDEX i ON t(slug(a)); INSERT INTO t VALUES ('B'), ('a'); VACUUM").unwrap();
+        assert_eq!(answer("group_concat(a, '') FROM (SELECT a FROM t ORDER BY a)"), "aB");
+        connection.close().unwrap();
+    }
+}
+
+#[test]
+fn an_invalid_stand_in_is_named() {
+    for (wrong, why) in [
+        ("slug", "neither NAME=COLLATION"),
+        ("=lower(?1)", "neither NAME=COLLATION"),
+        ("slug=lower(?1", "the stand-in slug=lower(?1: "),
+        ("uni=nocas", "no such column: nocas"),
+        ("slug=?1); DROP TABLE t; --", "the stand-in slug"),
+    ] {
+        let error = engine().stand_in(wrong).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    let library = engine();
+    library.stand_in("fails=json(?1)").unwrap();
+    let error = memory(&library).query_value("SELECT fails('{')").unwrap_err().to_string();
+    assert!(error.contains("malformed JSON"), "{error}");
+}
+
+#[test]
 fn what_is_no_extension_is_named_and_sql_may_load_none() {
     let connection = memory(&engine());
     let scratch = Scratch::new();

@@ -7,7 +7,7 @@ use engine::{Connection, Library, OpenFlags, Source};
 use pragmark_explain::advisor::{Advice, advise};
 use pragmark_explain::faults::{Cause, Fault, faults};
 use pragmark_explain::observe::Observation;
-use pragmark_explain::{Query, Subject, values};
+use pragmark_explain::{Needs, Query, Subject, values};
 
 mod advice;
 mod faulty;
@@ -23,7 +23,7 @@ fn subject(folder: &Path, schema: &str) -> Subject {
     connection.execute("PRAGMA synchronous = off; PRAGMA journal_mode = memory").unwrap();
     connection.execute(schema).unwrap();
     connection.close().unwrap();
-    Subject::open(&path, None, &[]).unwrap()
+    Subject::open(&path, None, Needs::default()).unwrap()
 }
 
 /// Returns a statement with values for its parameters.

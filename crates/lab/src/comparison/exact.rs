@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::answer::AnswerChange;
 use super::figure::{Count, Figure};
 use super::statement::{OF_STATEMENT, StatementComparison, answer_change};
-use crate::trial::{Measured, Outcome, StatementRecord};
+use crate::trial::{Measured, Outcome, StatementRecord, stand_ins};
 
 /// Families of metrics by which the whole work is compared: `syncs` and also `syncs.wal`.
 const FAMILIES: [&str; 18] = [
@@ -38,6 +38,9 @@ pub struct SideFacts {
     pub version: String,
     /// Repetitions that were measured.
     pub repetitions: usize,
+    /// Stand-ins for collations and functions that a recorded application has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stand_ins: Vec<String>,
     /// Why a repetition was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -90,6 +93,7 @@ impl ExactComparison {
             name: side.name.clone(),
             version: trials.first().map(|first| first.engine.version.clone()).unwrap_or_default(),
             repetitions: trials.len(),
+            stand_ins: trials.first().map_or(Vec::new(), |first| stand_ins(&first.tables)),
             problem: side.trials.iter().find_map(Outcome::problem),
         });
         let mut comparison = ExactComparison { base, new, ..ExactComparison::default() };

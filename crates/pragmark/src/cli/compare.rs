@@ -7,6 +7,7 @@ use app::compare::ExactRequest;
 use app::measure::{Sql, Subject, Work};
 use clap::Args;
 
+use super::stand_in::StandInArgs;
 use super::values::{settings, varied};
 use crate::commands::compare;
 use crate::exit::Exit;
@@ -47,6 +48,8 @@ pub struct CompareArgs {
     /// Your database. Every repetition works on a copy. Repeat it to compare databases [default: an empty one].
     #[arg(long = "db", value_name = "FILE")]
     pub dbs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub stand_ins: StandInArgs,
     /// SQL file to execute on each copy before the work. Use it for a schema or an index.
     #[arg(long, value_name = "FILE")]
     pub setup: Option<PathBuf>,
@@ -89,6 +92,6 @@ impl CompareArgs {
             directory: self.dir,
             seed: SEED,
         };
-        compare::execute(&self.subjects, request, &self.output)
+        compare::execute(&self.subjects, &self.stand_ins, request, &self.output)
     }
 }

@@ -11,6 +11,7 @@ use clap_complete::engine::ArgValueCompleter;
 use crash::schedule::Schedule;
 use lab::experiment::nearest;
 
+use super::stand_in::{StandInArgs, of_traces};
 use super::values::{page_size, settings, zero_or_one};
 use crate::commands::crash::{self as command, CrashFormat};
 use crate::complete;
@@ -67,6 +68,8 @@ pub struct CrashArgs {
     /// of their commits, on the database as it was when recording began.
     #[arg(long, value_name = "TRACE", conflicts_with = "experiment")]
     pub trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub stand_ins: StandInArgs,
     /// Crash the first N transactions that change something of --script with --db, or of --trace [default: 100].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub transactions: Option<u32>,
@@ -138,7 +141,7 @@ impl CrashArgs {
             (Some(kills), _) => CrashKind::Kills(kills),
             (None, Some(limit)) => CrashKind::Schedules(limit),
             (None, None) => CrashKind::Images(Images {
-                work: work(self.script, self.trace, self.db, self.transactions)?,
+                work: work(self.script, self.trace, self.db, self.transactions, &self.stand_ins)?,
                 experiment: self.experiment,
                 models: self.model,
                 images: self.images,
@@ -252,13 +255,17 @@ fn work(
     trace: Option<PathBuf>,
     database: Option<PathBuf>,
     transactions: Option<u32>,
+    stand_ins: &StandInArgs,
 ) -> Result<CrashWork> {
     if transactions.is_some() && trace.is_none() && database.is_none() {
         return Err(Error::mistake("--transactions requires --db or --trace")
             .hint("a script without a database is crashed as a whole"));
     }
     match (script, trace, database) {
-        (_, Some(trace), database) => Ok(CrashWork::Trace { trace, database }),
+        (_, Some(trace), database) => {
+            Ok(CrashWork::Trace { trace, database, stand_ins: stand_ins.lines() })
+        }
+        _ if stand_ins.are_given() => Err(of_traces()),
         (Some(files), None, database) => Ok(CrashWork::Script { files, database }),
         (None, None, None) => Ok(CrashWork::BuiltIn),
         (None, None, Some(_)) => Err(Error::mistake("--db requires --script or --trace")

@@ -6,6 +6,7 @@ use app::Error;
 use app::explain::{ExplainRequest, What, explain};
 use clap::Args;
 
+use super::stand_in::StandInArgs;
 use super::values::{settings, varied};
 use crate::exit::Exit;
 use crate::output::{self, Output};
@@ -43,6 +44,8 @@ pub struct ExplainArgs {
     #[arg(long, value_name = "FILE")]
     pub load_extension: Vec<PathBuf>,
     #[command(flatten)]
+    pub stand_ins: StandInArgs,
+    #[command(flatten)]
     pub output: Output,
 }
 
@@ -55,6 +58,7 @@ impl ExplainArgs {
             vary: varied(&self.vary)?,
             values: settings(&self.set, "--set")?,
             extensions: self.load_extension,
+            stand_ins: self.stand_ins.lines(),
             directory: std::env::temp_dir(),
         };
         output::write_answer(&self.output, &explain(&request, &Terminal::lines())?.document)

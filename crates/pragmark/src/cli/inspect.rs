@@ -50,6 +50,7 @@ impl InspectArgs {
             vary: Vec::new(),
             values: Vec::new(),
             extensions: Vec::new(),
+            stand_ins: String::new(),
             directory: self.dir.clone(),
         });
         let request = InspectRequest {

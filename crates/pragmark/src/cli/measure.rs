@@ -8,6 +8,7 @@ use app::measure::{MeasureRequest, Replay, ReplayMode, Sql, Subject, Work};
 use clap::{Args, ValueEnum};
 
 use super::record::RecordOptions;
+use super::stand_in::{StandInArgs, of_traces};
 use super::values::{seconds, settings, varied};
 use crate::commands::run;
 use crate::exit::Exit;
@@ -55,6 +56,8 @@ pub struct MeasureArgs {
     /// Order of a replay [default: ordered].
     #[arg(long, value_enum, value_name = "MODE", requires = "trace")]
     pub mode: Option<ModeArg>,
+    #[command(flatten)]
+    pub stand_ins: StandInArgs,
     /// SQL file to execute on the database of each trial before the work. Use it for a schema or an index.
     #[arg(long, value_name = "FILE")]
     pub setup: Option<PathBuf>,
@@ -106,7 +109,12 @@ impl MeasureArgs {
                 .hint("put the whole statement in quotes, such as -c 'SELECT * FROM users', or name files without -c"));
         }
         let work = match self.trace {
-            Some(trace) => Work::Replay(Replay { trace, mode: self.mode.map(ModeArg::mode) }),
+            Some(trace) => Work::Replay(Replay {
+                trace,
+                mode: self.mode.map(ModeArg::mode),
+                stand_ins: self.stand_ins.lines(),
+            }),
+            None if self.stand_ins.are_given() => return Err(of_traces()),
             None => Work::Sql(Sql {
                 files: self.files,
                 statements: self.commands,

@@ -20,6 +20,7 @@ mod record;
 mod report;
 mod run;
 mod runs;
+pub mod stand_in;
 #[cfg(test)]
 mod tests;
 mod trace;

@@ -12,6 +12,7 @@ use report::settings::Binding;
 
 use super::record::RecordOptions;
 use super::report::binding;
+use super::stand_in::StandInArgs;
 use super::values::{seconds, settings};
 use crate::commands::run;
 use crate::exit::Exit;
@@ -32,6 +33,8 @@ pub struct TuneArgs {
     /// simple-update and select-only.
     #[arg(value_name = "WORKLOAD")]
     pub workload: String,
+    #[command(flatten)]
+    pub stand_ins: StandInArgs,
     /// Your database, for scripts. Every trial works on a copy, and the file itself is never changed.
     #[arg(long, value_name = "FILE")]
     pub db: Option<PathBuf>,
@@ -84,6 +87,7 @@ impl TuneArgs {
     pub fn execute(self) -> Result<Exit> {
         run::tune(&TuneRequest {
             workload: self.workload,
+            stand_ins: self.stand_ins.lines(),
             database: self.db,
             may_lose: self.may_lose.into(),
             time_limit_s: self.time_limit,

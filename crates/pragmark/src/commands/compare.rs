@@ -7,17 +7,25 @@ use app::Result;
 use app::compare::{Compared, ExactRequest, compare_exactly, compare_runs};
 use app::measure::{Replay, Work};
 
+use crate::cli::stand_in::{StandInArgs, of_traces};
 use crate::exit::Exit;
 use crate::output::{self, Output};
 use crate::terminal::Terminal;
 
 /// Compares what the paths name.
-pub fn execute(paths: &[PathBuf], mut request: ExactRequest, output: &Output) -> Result<Exit> {
+pub fn execute(
+    paths: &[PathBuf],
+    stand_ins: &StandInArgs,
+    mut request: ExactRequest,
+    output: &Output,
+) -> Result<Exit> {
     match Compared::of(paths)? {
-        Compared::Runs(folders) => return runs(&folders, output),
         Compared::Trace(trace) => {
-            request.subject.work = Work::Replay(Replay { trace, mode: None });
+            let stand_ins = stand_ins.lines();
+            request.subject.work = Work::Replay(Replay { trace, mode: None, stand_ins });
         }
+        _ if stand_ins.are_given() => return Err(of_traces()),
+        Compared::Runs(folders) => return runs(&folders, output),
         Compared::Scripts(files) => {
             if let Work::Sql(sql) = &mut request.subject.work {
                 sql.files = files;

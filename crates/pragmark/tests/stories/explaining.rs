@@ -201,9 +201,16 @@ fn a_collation_that_is_missing_is_named_and_concerns_only_statements_that_need_i
         "ANALYZE of words was left out: no such collation sequence: german",
         "CREATE INDEX words_by_length ON words(length);",
     ]);
-    explain("SELECT length FROM words WHERE word = '3'")
-        .exits(2)
-        .complains(&["no such collation sequence: german", "--load-extension"]);
+    explain("SELECT length FROM words WHERE word = '3'").exits(2).complains(&[
+        "no such collation sequence: german",
+        "--load-extension",
+        "--stand-in",
+    ]);
+    let stand_in = ["explain", "--db", "collated.db", "--stand-in", "german=nocase"];
+    laboratory
+        .pragmark(&[&stand_in[..], &["SELECT length FROM words WHERE word = '3'"]].concat())
+        .exits(0)
+        .says(&["With stand-ins, which may give other answers and plans: german=nocase."]);
 }
 
 #[test]

@@ -116,6 +116,50 @@ fn plans_come_from_the_snapshot_and_later_changes() {
     ]);
 }
 
+/// A program with a collation and a function of its own.
+const OWN: &str = r#"
+import sqlite3
+c = sqlite3.connect("own.db", isolation_level=None)
+c.create_collation("uni", lambda a, b: (a.lower() > b.lower()) - (a.lower() < b.lower()))
+c.create_function("slug", 1, lambda text: text.lower())
+c.execute("CREATE TABLE t(name TEXT COLLATE uni, slug)")
+c.execute("CREATE INDEX by_name ON t(name)")
+for i in range(50):
+    c.execute("INSERT INTO t VALUES (?, slug(?))", ("Name%d" % i, "Name%d" % i))
+    c.execute("SELECT slug FROM t WHERE name = ?", ("nAME%d" % i,)).fetchall()
+"#;
+
+#[test]
+fn stand_ins_let_a_trace_be_replayed_and_are_named_with_the_results() {
+    let Some(laboratory) = with_program(OWN) else { return };
+    laboratory.pragmark(&RECORD).exits(0);
+    let run = |arguments: &[&str]| laboratory.pragmark(arguments);
+    let measure =
+        ["measure", "--trace", "app.trace", "--rounds", "2", "--no-tiers", "--out", "own"];
+    run(&measure).exits(3).complains(&[
+        "cannot be replayed: collation uni, 1 statement",
+        "content of table t, 101 statements",
+        "stand-ins help, but answers may differ: --stand-in 'slug=?1' --stand-in 'uni=nocase'",
+    ]);
+    let given = ["--stand-in", "uni=nocase", "--stand-in", "slug=lower(?1)"];
+    let with = |command: &[&str]| laboratory.pragmark(&[command, &given[..]].concat());
+    let words = "Replayed with stand-ins, so answers and divergences may come from them";
+    with(&[&measure[..], &["--set", "workers=processes"]].concat()).exits(0).says(&[words]);
+    run(&["report", "own", "--format", "json"]).exits(0).says(&["slug=lower(?1)"]);
+    let compare = ["compare", "app.trace", "--vary", "page_size=4096,1024", "--format", "json"];
+    with(&compare).exits(0).says(&["\"stand_ins\": [", "slug=lower(?1)"]);
+    with(&["explain", "app.trace"]).exits(0).says(&["With stand-ins", "slug=lower(?1)"]);
+    let crash = ["crash", "--trace", "app.trace", "--quick", "--images", "200", "--out", "crashed"];
+    let settings = ["--set", "journal_mode=wal", "--set", "synchronous=full", "--model", "kill"];
+    with(&[&crash[..], &settings].concat()).exits(0).says(&["stand-in:", "slug=lower(?1)"]);
+    run(&["tune", "app.trace", "--stand-in", "other=1"])
+        .exits(2)
+        .complains(&["no stand-in for other; it needs collation uni"]);
+    run(&["measure", "-c", "SELECT 1", "--stand-in", "a=1"])
+        .exits(2)
+        .complains(&["--stand-in applies to traces"]);
+}
+
 #[test]
 fn a_trace_is_cut_redacted_and_merged() {
     let Some(laboratory) = recorded() else { return };

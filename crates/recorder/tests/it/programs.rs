@@ -316,7 +316,8 @@ fn a_database_with_a_log_that_may_only_be_read_has_a_snapshot() {
     for entry in std::fs::read_dir(recording).unwrap() {
         allow(&entry.unwrap().path(), 0o777);
     }
-    [recording, workspace.temp.path()].map(|folder| allow(folder, 0o777));
+    allow(recording, 0o777);
+    allow(workspace.temp.path(), 0o777);
     let database = workspace.temp.path().join("database");
     std::fs::create_dir(&database).unwrap();
     let program = format!("import os; os.chdir('database')\n{UNWRITABLE}");

@@ -47,7 +47,15 @@ fn side(role: &str, facts: &SideFacts) -> Sentence {
     let name = facts.name.strip_prefix(&format!("{role}: "));
     super::side(role, name.unwrap_or(&facts.name)).words(match &facts.problem {
         Some(problem) => format!(" ({problem})"),
-        None => format!(" (SQLite {}, {} repetitions)", facts.version, facts.repetitions),
+        None => {
+            let stand_ins = match facts.stand_ins.as_slice() {
+                [] => String::new(),
+                some => {
+                    format!("; with stand-ins, which may give other answers: {}", some.join(", "))
+                }
+            };
+            format!(" (SQLite {}, {} repetitions{stand_ins})", facts.version, facts.repetitions)
+        }
     })
 }
 

@@ -2,7 +2,7 @@
 
 use lab::analysis::VariantAnalysis;
 use lab::measures::Measures;
-use lab::trial::DataTable;
+use lab::trial::{DataTable, stand_ins};
 
 use super::subject::Subject;
 use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table, blocks, led};
@@ -100,6 +100,11 @@ fn end_words(table: Option<&DataTable>) -> String {
 fn items(subject: &Subject<'_>, measured: &[usize]) -> Vec<Item> {
     let variants = &subject.experiment.variants;
     let mut items: Vec<Item> = Vec::new();
+    let stand_ins = stand_ins(&variants[measured[0]].tables);
+    if !stand_ins.is_empty() {
+        let words = "Replayed with stand-ins, so answers and divergences may come from them: ";
+        items.push(Item::doubt(None, Sentence::from(words).and_code(stand_ins.join(", "))));
+    }
     let missing = titled(&variants[measured[0]], "not replayed");
     for row in missing.map_or(&[][..], |table| &table.rows) {
         if let [what, statements] = row.as_slice() {

@@ -26,6 +26,7 @@ pub(super) use self::meetings::Meetings;
 use self::own::Own;
 use self::settings::Parameters;
 use super::common::{Stopwatch, set};
+use super::replay::stand_in;
 use super::{Declared, Trial};
 use crate::error::{Result, TrialError};
 
@@ -40,6 +41,7 @@ impl Declared for Crash {
     type Parameters = Parameters;
 
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
+        stand_in(&trial.library, &parameters.stand_in)?;
         let (mut variant, connections) = settings::read_back::<Parameters>(trial, parameters.psow)?;
         let own = Own::read(trial, parameters, &mut variant)?;
         let models = parameters.models()?;
@@ -53,6 +55,7 @@ impl Declared for Crash {
             interruptions: 1,
             seed: trial.seed,
             engine: source(&trial.library.identity().origin),
+            stand_ins: parameters.stand_in.clone(),
             script: own.as_ref().map(|own| own.script.clone()),
             initial: own.as_ref().and_then(|own| own.initial.clone()),
             threads: parameters.threads(),

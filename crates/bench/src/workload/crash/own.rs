@@ -36,6 +36,8 @@ pub(super) struct Own {
     is_whole: bool,
     /// How many images are sampled under each model, in words.
     images: String,
+    /// The stand-ins, a line each.
+    stand_ins: String,
     /// The options that name it.
     pub(super) options: String,
 }
@@ -117,6 +119,7 @@ impl Own {
             },
         ];
         rows.extend(self.names.first().map(|name| ("database", name.clone())));
+        rows.extend(self.stand_ins.lines().map(|one| ("stand-in", one.to_owned())));
         if self.transactions.is_some() {
             rows.push(("statements unlike the recording", differing.to_string()));
         }
@@ -197,6 +200,7 @@ fn of_script(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<
         is_whole: true,
         options,
         images: images(parameters),
+        stand_ins: parameters.stand_in.clone(),
     })
 }
 
@@ -222,10 +226,13 @@ fn of_trace(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<O
         "" => String::new(),
         name => format!(" --db {}", quoted(Path::new(name))),
     };
+    let stand_ins = parameters.stand_in.lines();
+    let stand_ins = stand_ins.map(|one| format!(" --stand-in '{}'", one.replace('\'', r"'\''")));
+    let stand_ins: String = stand_ins.collect();
     Ok(Own {
         initial: Some(begin(&files, parameters)?),
         options: format!(
-            " --trace {}{named} --transactions {}",
+            " --trace {}{named}{stand_ins} --transactions {}",
             quoted(path),
             parameters.transactions
         ),
@@ -234,6 +241,7 @@ fn of_trace(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<O
         transactions: Some(traffic.transactions),
         is_whole: traffic.is_whole,
         images: images(parameters),
+        stand_ins: parameters.stand_in.clone(),
     })
 }
 

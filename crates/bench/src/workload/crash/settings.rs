@@ -10,7 +10,7 @@ use lab::trial::{Measured, ReadBack};
 
 use super::super::common::close;
 use crate::error::{Result, TrialError};
-use crate::parameters::{DatabasePath, FilePath, Parameters as Declaration};
+use crate::parameters::{DatabasePath, FilePath, Parameters as Declaration, SqlText};
 use crate::target::sqlite;
 use crate::trial::Trial;
 
@@ -47,6 +47,8 @@ parameters! {
         database: DatabasePath = "";
         /// Trace of an application, of which the transactions that write are crashed instead of the built-in workload.
         trace: FilePath = "";
+        /// Stand-ins for collations and functions that only the application of the trace has, as for the workload replay.
+        stand_in: SqlText = "";
         /// Transactions of the script on a database, or of the trace, that are crashed: so many from the first one on.
         transactions: usize = 100, 1..=1_000_000;
         /// Threads; 0 for as many as there are processors.

@@ -1,5 +1,6 @@
-//! The statements of a recording, and the share of them that can be replayed: the statements that SQLite can prepare here,
-//! without the functions, collations and virtual tables that the application defines itself.
+//! The statements of a recording, and the share of them that can be replayed as they were: the statements that SQLite can
+//! prepare here, without the functions, collations and virtual tables that the application defines itself, and that use no table
+//! whose content depends on others.
 //!
 //! Statements are prepared on the databases as they were when recording began. Statements whose tables did not exist then are
 //! prepared on a database in memory with the tables of the whole recording.
@@ -7,8 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use engine::{Connection, EngineError, OpenFlags, Value};
-use script::effect::first_word;
+use engine::{Connection, EngineError, OpenFlags, StandIn, Value};
+use script::effect::{attached, first_word, names, written};
 use trace::{Bound, Call, Text, Values};
 
 use super::source::{Fate, LeftOut, Recording};
@@ -69,7 +70,7 @@ impl Survey {
         let executions = self.statements.entry(call.statement);
         let executions = executions
             .or_insert_with(|| Executions { connection: call.connection, ..Executions::default() });
-        executions.binds_now |= binds_now(call);
+        executions.binds_now |= has_now(call);
         match fate {
             Fate::Missing(what) => executions.lacking.entry(what).or_default().add(amount),
             _ => executions.whole.add(amount),
@@ -101,7 +102,7 @@ impl Executions {
     }
 }
 
-fn binds_now(call: &Call) -> bool {
+fn has_now(call: &Call) -> bool {
     let Values::Bound(values) = &call.values else { return false };
     let mut values = values.iter().map(Bound::value);
     values.any(|value| matches!(value, Value::Text(text) if text.eq_ignore_ascii_case("now")))
@@ -143,12 +144,70 @@ impl Coverage {
             .map(|(what, calls)| format!("{what} ({calls} statements)"))
             .collect();
         Err(TrialError::cannot_run(format!(
-            "{:.1} % of the statements and {:.1} % of their time can be replayed, below min_coverage = {least}; missing: {}",
+            "{:.1} % of the statements and {:.1} % of their time can be replayed, below min_coverage = {least}; missing: {}{}",
             self.percent(),
             self.time_percent(),
-            missing.join(", ")
+            missing.join(", "),
+            options_for(self.missing.keys())
+                .map_or(String::new(), |options| format!("; {options}"))
         )))
     }
+}
+
+/// Returns whether a stand-in can do the work of a missing object.
+pub(super) fn can_be_stood_in(what: &str) -> bool {
+    what.starts_with("collation ") || what.starts_with("function ")
+}
+
+/// Returns a stand-in for each missing object that can have one.
+pub(super) fn suggested<'a>(missing: impl Iterator<Item = &'a String>) -> BTreeSet<StandIn> {
+    let one = |what: &String| {
+        let by = if what.starts_with("collation ") { "nocase" } else { "?1" };
+        let name = what.split(' ').nth(1)?;
+        can_be_stood_in(what).then(|| StandIn { name: name.to_owned(), by: by.to_owned() })
+    };
+    missing.filter_map(one).collect()
+}
+
+/// Returns the options with stand-ins for missing objects, if any can have one.
+pub fn options_for<'a>(missing: impl Iterator<Item = &'a String>) -> Option<String> {
+    let all = suggested(missing);
+    let options: String = all.iter().map(|one| format!(" --stand-in '{one}'")).collect();
+    (!all.is_empty()).then(|| format!("stand-ins help, but answers may differ:{options}"))
+}
+
+/// Returns the stand-ins that do the work of one of these missing objects.
+///
+/// # Errors
+/// A stand-in for a collation is an expression, or one for a function a collation.
+pub(super) fn needed(
+    stand_ins: &[StandIn],
+    missing: &BTreeMap<String, u64>,
+) -> Result<Vec<StandIn>> {
+    let mut needed = Vec::new();
+    for stand_in in stand_ins {
+        let kinds = missing.keys().filter_map(|what| {
+            let (kind, name) = what.split_once(' ')?;
+            name.split(' ').next()?.eq_ignore_ascii_case(&stand_in.name).then_some(kind)
+        });
+        let kinds: Vec<&str> = kinds.collect();
+        let own = if stand_in.is_collation() { "collation" } else { "function" };
+        if kinds.contains(&own) {
+            needed.push(stand_in.clone());
+        } else if let Some(kind) =
+            kinds.iter().find(|kind| ["collation", "function"].contains(kind))
+        {
+            let other = match *kind {
+                "collation" => "binary, nocase or rtrim",
+                _ => "an expression such as lower(?1)",
+            };
+            let StandIn { name, by } = stand_in;
+            return Err(TrialError::Mistake(format!(
+                "{name} is a {kind}, for which {other} can stand in, not {by}"
+            )));
+        }
+    }
+    Ok(needed)
 }
 
 fn share(part: f64, all: f64) -> f64 {
@@ -166,14 +225,16 @@ pub(super) fn examine(
 ) -> Result<Coverage> {
     let forms = forms(recording, survey);
     let mut missing: HashMap<i64, String> = HashMap::new();
+    let mut schema = Vec::new();
     let mut files: BTreeSet<Option<&Path>> = forms.values().map(|(file, _)| *file).collect();
+    let modules = Modules::of(recording);
     while let Some(file) = files.pop_first() {
         let of_file = forms.iter().filter(|(_, (of, _))| *of == file);
         let texts: Vec<(i64, &Text)> = of_file.map(|(form, (_, text))| (*form, *text)).collect();
         let real = file.map(|file| sqlite::open(trial, file)).transpose()?;
-        let whole = with_all_tables(trial, real.as_ref(), recording)?;
+        let databases = Databases::of(trial, real, recording, &mut schema)?;
         for (form, text) in texts {
-            if let Some(what) = lacks(real.as_ref(), &whole, &text.sql) {
+            if let Some(what) = databases.lack(&text.sql, &modules) {
                 missing.insert(form, what);
             }
         }
@@ -184,7 +245,8 @@ pub(super) fn examine(
             recording.left_out.entry(text.id).or_insert(left_out);
         }
     }
-    Ok(count(recording, survey))
+    let depending = spread(recording, &schema, |_, id| lacking(recording, survey, id));
+    Ok(count(recording, survey, &depending))
 }
 
 /// Returns one text of each normalised statement, with the database on which it is executed.
@@ -203,66 +265,170 @@ fn forms<'r>(
     forms
 }
 
-/// Creates a database in memory with the tables that existed and those that the application created.
-fn with_all_tables(
-    trial: &Trial<'_>,
-    real: Option<&Connection>,
-    recording: &Recording,
-) -> Result<Connection> {
-    let memory = Path::new(":memory:");
-    let connection = Connection::open(&trial.library, memory, OpenFlags::default(), None)?;
-    let mut making: Vec<String> = Vec::new();
-    if let Some(real) = real {
-        let schema = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid";
-        let rows = real.query_all(schema)?;
-        making.extend(rows.iter().flatten().map(Value::to_string));
-    }
-    let mut texts: Vec<&Text> = recording.texts.values().collect();
-    texts.sort_by_key(|text| text.id);
-    let made = texts.iter().filter(|text| first_word(&text.sql) == "create");
-    making.extend(made.map(|text| text.sql.clone()));
-    for sql in making {
-        // An object that cannot be created shows when statements that use it are prepared.
-        let _ = connection.execute(&sql);
-    }
-    Ok(connection)
+/// Databases on which statements are prepared.
+struct Databases {
+    /// The recorded one as it was.
+    real: Option<Connection>,
+    /// One in memory with the tables that existed and those that the application created.
+    whole: Connection,
+    /// The missing object that the schema of the recorded one needs.
+    of_schema: Option<String>,
 }
 
-/// Returns the missing object that a statement needs.
-fn lacks(real: Option<&Connection>, whole: &Connection, sql: &str) -> Option<String> {
-    let prepared = |connection: &Connection| connection.prepare(sql).map(drop);
-    match real.map(prepared) {
-        Some(Ok(())) => None,
-        Some(Err(error)) if missing(&error).is_some() => missing(&error),
-        _ => prepared(whole).err().and_then(|error| missing(&error)),
+impl Databases {
+    /// Adds the schema that existed to `schema`.
+    fn of(
+        trial: &Trial<'_>,
+        real: Option<Connection>,
+        recording: &Recording,
+        schema: &mut Vec<String>,
+    ) -> Result<Databases> {
+        let memory = Path::new(":memory:");
+        let whole = Connection::open(&trial.library, memory, OpenFlags::default(), None)?;
+        let mut of_schema = None;
+        if let Some(real) = &real {
+            let sql = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid";
+            for sql in real.query_all(sql)?.iter().flatten().map(Value::to_string) {
+                let made = whole.execute(&sql);
+                of_schema = of_schema.or(made.err().and_then(|error| missing(&error)));
+                schema.push(sql);
+            }
+        }
+        let mut texts: Vec<&Text> = recording.texts.values().collect();
+        texts.sort_by_key(|text| text.id);
+        for text in texts.iter().filter(|text| first_word(&text.sql) == "create") {
+            // An object that cannot be created shows when statements that use it are prepared.
+            let _ = whole.execute(&text.sql);
+        }
+        Ok(Databases { real, whole, of_schema })
+    }
+
+    /// Returns the missing object that a statement needs.
+    fn lack(&self, sql: &str, modules: &Modules) -> Option<String> {
+        let prepared = |connection: &Connection| connection.prepare(sql).map(drop);
+        let makes_anew = |name: &String| ["vacuum", "rename", "drop"].contains(&name.as_str());
+        match (first_word(sql).as_str(), self.real.as_ref().map(prepared)) {
+            // These prepare the schema when they are executed.
+            ("vacuum" | "alter", _) if names(sql).iter().any(makes_anew) => self.of_schema.clone(),
+            ("create", _) => {
+                let executed = self.whole.execute("BEGIN").and_then(|()| self.whole.execute(sql));
+                self.whole.execute("ROLLBACK").and(executed).err().and_then(|error| missing(&error))
+            }
+            (_, Some(Ok(()))) => None,
+            (_, Some(Err(error))) if missing(&error).is_some() => missing(&error),
+            _ => {
+                let error = prepared(&self.whole).err()?;
+                missing(&error).or_else(|| modules.missing(&error))
+            }
+        }
     }
 }
 
-/// Returns the missing object that SQLite's error names.
+/// The names of tables that statements make, unless they may use further files.
+struct Modules(Option<BTreeSet<String>>);
+
+impl Modules {
+    fn of(recording: &Recording) -> Modules {
+        let texts = || recording.texts.values().map(|text| text.sql.as_str());
+        let attaches = texts().any(|sql| attached(sql).is_some());
+        Modules((!attaches).then(|| texts().flat_map(written).collect()))
+    }
+
+    /// Returns the module of the application that SQLite takes for a table that does not exist.
+    fn missing(&self, error: &EngineError) -> Option<String> {
+        let name = error.as_sqlite()?.message().strip_prefix("no such table: ")?;
+        let is_made = self.0.as_ref()?.contains(&name.to_ascii_lowercase());
+        (!is_made && !name.contains('.')).then(|| format!("virtual table module {name}"))
+    }
+}
+
+/// Returns the missing object that an error of SQLite names.
 fn missing(error: &EngineError) -> Option<String> {
-    let message = error.as_sqlite()?.message();
-    let after = |words: &str| message.strip_prefix(words).map(str::to_owned);
-    after("no such function: ")
-        .map(|name| format!("function {name}"))
-        .or_else(|| after("no such collation sequence: ").map(|name| format!("collation {name}")))
-        .or_else(|| after("no such module: ").map(|name| format!("virtual table module {name}")))
-        .or_else(|| after("no such tokenizer: ").map(|name| format!("tokenizer {name}")))
-        .or_else(|| {
-            let name = after("wrong number of arguments to function ")?;
-            Some(format!("function {name} with these arguments"))
-        })
+    missing_object(error.as_sqlite()?.message())
 }
 
-fn count(recording: &Recording, survey: &Survey) -> Coverage {
+/// Returns the missing object that a message of SQLite names.
+pub fn missing_object(message: &str) -> Option<String> {
+    const WORDS: [(&str, &str); 6] = [
+        ("no such function: ", "function"),
+        ("unknown function: ", "function"),
+        ("wrong number of arguments to function ", "function"),
+        ("no such collation sequence: ", "collation"),
+        ("no such module: ", "virtual table module"),
+        ("no such tokenizer: ", "tokenizer"),
+    ];
+    WORDS.iter().find_map(|(words, kind)| {
+        let name = message.split_once(words)?.1.trim_end_matches("()");
+        let more = if words.starts_with("wrong") { " with these arguments" } else { "" };
+        Some(format!("{kind} {name}{more}"))
+    })
+}
+
+/// Counts calls. Those that use a table whose content depends on calls that are not replayed are executed, but may do something else
+/// than in the recording.
+fn count(recording: &Recording, survey: &Survey, depending: &BTreeSet<String>) -> Coverage {
     let mut coverage = Coverage::default();
     for (statement, executions) in &survey.statements {
-        let (replayed, missing) = executions.fates(recording.left_out.get(statement));
-        coverage.replayed.add(replayed);
-        coverage.all.add(replayed);
+        let (replayed, mut missing) = executions.fates(recording.left_out.get(statement));
+        let sql = recording.texts.get(statement).map_or("", |text| &text.sql);
+        let made = if first_word(sql) == "create" { written(sql) } else { Vec::new() };
+        let depends = |name: &String| depending.contains(name) && !made.contains(name);
+        let table = names(sql).into_iter().find(depends);
+        let content = table.map(|table| format!("content of table {table}"));
+        match &content {
+            Some(content) if replayed.calls > 0 => missing.push((content, replayed)),
+            _ => {
+                coverage.replayed.add(replayed);
+                coverage.all.add(replayed);
+            }
+        }
         for (what, amount) in missing {
             *coverage.missing.entry(what.to_owned()).or_default() += amount.calls;
             coverage.all.add(amount);
         }
     }
     coverage
+}
+
+/// Returns whether calls of a statement are not replayed because something is missing.
+pub(super) fn lacking(recording: &Recording, survey: &Survey, id: i64) -> bool {
+    let executions = survey.statements.get(&id);
+    executions.is_some_and(|all| !all.fates(recording.left_out.get(&id)).1.is_empty())
+}
+
+/// Returns whether the text `now` was bound to a statement.
+pub(super) fn binds_now(survey: &Survey, id: i64) -> bool {
+    survey.statements.get(&id).is_some_and(|executions| executions.binds_now)
+}
+
+/// Returns the tables whose content depends on some statements: tables that such a statement, a default or a trigger writes, and
+/// tables that are written from them. A text of the schema has no number in the recording, which is −1.
+pub(super) fn spread(
+    recording: &Recording,
+    schema: &[String],
+    is_first: impl Fn(&str, i64) -> bool,
+) -> BTreeSet<String> {
+    let texts = recording.texts.values().map(|text| (text.sql.as_str(), text.id));
+    let all = texts.chain(schema.iter().map(|sql| (sql.as_str(), -1)));
+    let mut writers: Vec<(bool, Vec<String>, Vec<String>)> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (sql, id) in all {
+        let tables = written(sql);
+        let is_first = is_first(sql, id);
+        if !tables.is_empty() && seen.insert((trace::normalised(sql), is_first)) {
+            writers.push((is_first, tables, names(sql)));
+        }
+    }
+    let mut tables: BTreeSet<String> = BTreeSet::new();
+    loop {
+        let before = tables.len();
+        for (is_first, written, names) in &writers {
+            if *is_first || names.iter().any(|name| tables.contains(name)) {
+                tables.extend(written.iter().cloned());
+            }
+        }
+        if tables.len() == before {
+            return tables;
+        }
+    }
 }

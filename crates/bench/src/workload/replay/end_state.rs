@@ -7,7 +7,7 @@ use engine::{Connection, Library, OpenFlags, Source, Value};
 use script::effect::{depends_on_chance, first_word, names, written};
 use trace::content::{self, Content, SCHEMA, SEQUENCE, Table, is_statistics};
 
-use super::coverage::Survey;
+use super::coverage::{Survey, binds_now, lacking, spread};
 use super::source::{Database, Recording};
 use crate::error::Result;
 
@@ -134,8 +134,9 @@ impl Comparison {
         let schema: Vec<String> = schema.iter().flatten().map(Value::to_string).collect();
         let is_virtual = |sql: &&String| names(sql).get(1).is_some_and(|word| word == "virtual");
         let virtual_tables = schema.iter().filter(is_virtual);
-        let mut reasons = not_replayed(recording, survey);
-        for table in by_chance(recording, survey, &schema) {
+        let mut reasons = not_replayed(recording, survey, &schema);
+        let by_chance = |sql: &str, id| binds_now(survey, id) || depends_on_chance(sql);
+        for table in spread(recording, &schema, by_chance) {
             reasons.insert(table, "its content depends on chance or on the present time");
         }
         Ok(Comparison {
@@ -204,52 +205,21 @@ fn difference(wanted: Option<Content>, found: Option<Content>) -> String {
     }
 }
 
-/// Returns the tables written by statements that were not replayed.
-fn not_replayed(recording: &Recording, survey: &Survey) -> BTreeMap<String, &'static str> {
-    let mut reasons = BTreeMap::new();
-    for (statement, executions) in &survey.statements {
-        let (_, missing) = executions.fates(recording.left_out.get(statement));
-        let text = recording.texts.get(statement);
-        let Some(text) = text.filter(|_| !missing.is_empty()) else { continue };
-        let mut tables = written(&text.sql);
-        if !tables.is_empty() {
-            tables.push(SEQUENCE.to_owned());
-        }
-        if ["create", "drop", "alter"].contains(&first_word(&text.sql).as_str()) {
-            tables.push(SCHEMA.to_owned());
-        }
-        for table in tables {
-            reasons.insert(table, "statements that write it could not be replayed");
-        }
+/// Returns the tables whose content depends on statements that were not replayed.
+fn not_replayed(
+    recording: &Recording,
+    survey: &Survey,
+    schema: &[String],
+) -> BTreeMap<String, &'static str> {
+    let is_lacking = |id| lacking(recording, survey, id);
+    let mut tables = spread(recording, schema, |_, id| is_lacking(id));
+    if !tables.is_empty() {
+        tables.insert(SEQUENCE.to_owned());
     }
-    reasons
-}
-
-/// Returns the tables whose content depends on chance or on the present time: tables that a statement, a default or a trigger with
-/// such a function writes, and tables that are written from them.
-fn by_chance(recording: &Recording, survey: &Survey, schema: &[String]) -> BTreeSet<String> {
-    let binds_now = |id| survey.statements.get(&id).is_some_and(|executions| executions.binds_now);
-    let texts = recording.texts.values().map(|text| (text.sql.as_str(), binds_now(text.id)));
-    let all = texts.chain(schema.iter().map(|sql| (sql.as_str(), false)));
-    let mut writers: Vec<(bool, Vec<String>, Vec<String>)> = Vec::new();
-    let mut seen = BTreeSet::new();
-    for (sql, has_now) in all {
-        let tables = written(sql);
-        if !tables.is_empty() && seen.insert((trace::normalised(sql), has_now)) {
-            let by_chance = has_now || depends_on_chance(sql);
-            writers.push((by_chance, tables, names(sql)));
-        }
+    let mut lacking = recording.texts.values().filter(|text| is_lacking(text.id));
+    if lacking.any(|text| ["create", "drop", "alter"].contains(&first_word(&text.sql).as_str())) {
+        tables.insert(SCHEMA.to_owned());
     }
-    let mut tables: BTreeSet<String> = BTreeSet::new();
-    loop {
-        let before = tables.len();
-        for (by_chance, written, names) in &writers {
-            if *by_chance || names.iter().any(|name| tables.contains(name)) {
-                tables.extend(written.iter().cloned());
-            }
-        }
-        if tables.len() == before {
-            return tables;
-        }
-    }
+    let why = "statements that write it could not be replayed";
+    tables.into_iter().map(|table| (table, why)).collect()
 }

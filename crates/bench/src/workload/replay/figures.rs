@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use engine::Connection;
-use lab::trial::{DataTable, Measured, StatementRecord};
+use engine::{Connection, StandIn};
+use lab::trial::{DataTable, Measured, STAND_INS, StatementRecord};
 use serde::{Deserialize, Serialize};
 
 use super::coverage::{Amount, Coverage, Survey};
@@ -53,6 +53,11 @@ pub(super) fn end_table(ends: &EndState) -> DataTable {
     let rest = rest.map(|(name, why)| (name.clone(), format!("not compared: {why}")));
     let rows = differing.chain(apart).chain(rest).chain(equal).map(|(name, how)| vec![name, how]);
     DataTable::new("end state", &["table", "compared with the recording"], rows)
+}
+
+pub(super) fn stand_in_table(stand_ins: &[StandIn]) -> DataTable {
+    let rows = stand_ins.iter().map(|StandIn { name, by }| vec![name.clone(), by.clone()]);
+    DataTable::new(STAND_INS, &["of the application", "stand-in"], rows)
 }
 
 pub(super) fn missing_table(coverage: &Coverage) -> DataTable {

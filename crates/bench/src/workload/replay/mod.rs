@@ -20,11 +20,11 @@ mod progress;
 pub(super) mod source;
 mod spool;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::{Library, Source};
+use engine::{EngineError, Library, Source, StandIn};
 use lab::level::{Level, Settings};
 use lab::measures::{Measures, REPLAY};
 use lab::trial::Measured;
@@ -47,12 +47,13 @@ use crate::drive::parameters::{FILES_OF_OWN_SQL, Workers, open_files};
 use crate::error::{Result, TrialError};
 use crate::locks::{locked, unlocked};
 use crate::measure::peak_memory_bytes;
-use crate::parameters::{FilePath, Percent};
+use crate::parameters::{FilePath, Percent, SqlText};
 use crate::platform::allow_open_files;
 use crate::target::sqlite;
 use crate::trial::Trial;
 use crate::workload::preparation::Preparation;
 
+pub use self::coverage::{missing_object, options_for};
 pub use self::processes::work;
 
 /// The workload `replay`.
@@ -76,6 +77,7 @@ impl Declared for Replay {
 
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         let settings = with_busy_timeout(trial.settings);
+        stand_in(&trial.library, &parameters.stand_in)?;
         let trial = Trial {
             seed: trial.seed,
             counter: trial.counter.clone(),
@@ -103,7 +105,7 @@ impl Declared for Replay {
             }
         }
         figures::note_times(&totals, &mut measured)?;
-        replay.note_agreement(&totals, &end, &mut measured);
+        replay.note_agreement(&totals, &end, trial.library.stand_ins(), &mut measured);
         measured.tables.extend(figures::accepted_table(accepted));
         replay.note_statements(&trial, &totals, &mut measured)?;
         measured.sets_itself = replay.recording.set_by_statements();
@@ -294,7 +296,13 @@ impl PreparedReplay {
     }
 
     /// Notes how much was replayed, and how much of it did the same as in the recording.
-    fn note_agreement(&self, totals: &Totals, end: &EndState, measured: &mut Measured) {
+    fn note_agreement(
+        &self,
+        totals: &Totals,
+        end: &EndState,
+        stand_ins: &[StandIn],
+        measured: &mut Measured,
+    ) {
         set(measured, "coverage_percent", self.coverage.percent());
         set(measured, "coverage_time_percent", self.coverage.time_percent());
         set(measured, "agreement_percent", totals.summary.agreement());
@@ -304,6 +312,7 @@ impl PreparedReplay {
         }
         set(measured, "recorded_s", self.survey.seconds());
         let tables = [
+            figures::stand_in_table(stand_ins),
             figures::end_table(end),
             figures::missing_table(&self.coverage),
             figures::divergence_table(totals, &self.recording),
@@ -349,21 +358,78 @@ pub fn check_trace(path: &Path) -> Result<()> {
     Recording::check(path)
 }
 
-/// Returns the functions and other objects of the application that the statements of a trace need and the built-in SQLite
-/// lacks, with the number of statements that need each. The databases are restored into an empty directory.
+/// Returns the functions and other objects of the application that the statements of a trace need and that the built-in SQLite
+/// lacks even with these stand-ins, with the number of statements that need each. The databases are restored into an empty
+/// directory.
 ///
 /// # Errors
-/// As [`check_trace`]; a database cannot be restored.
-pub fn missing_in_trace(path: &Path, directory: &Path) -> Result<Vec<(String, u64)>> {
+/// As [`check_trace`]; a database cannot be restored; a stand-in is invalid or not needed.
+pub fn missing_in_trace(
+    path: &Path,
+    directory: &Path,
+    stand_ins: &str,
+) -> Result<BTreeMap<String, u64>> {
     let settings = Settings::new();
-    let library = Arc::new(Library::load(&Source::Embedded)?);
-    let trial = Trial::detached(&settings, &library, directory);
     let trace = source::open(path)?;
     let mut recording = Recording::read(&trace, path, directory)?;
-    recording.confine(trial.settings);
+    recording.confine(&settings);
     let survey = survey(&trace, &mut recording, |_| Ok(()))?;
-    let coverage = coverage::examine(&trial, &mut recording, &survey)?;
-    Ok(coverage.missing.into_iter().collect())
+    let confined = recording.left_out.clone();
+    let mut examined = |used: &str| {
+        let library = Arc::new(Library::load(&Source::Embedded)?);
+        stand_in(&library, used)?;
+        recording.left_out.clone_from(&confined);
+        let trial = Trial::detached(&settings, &library, directory);
+        Ok::<_, TrialError>(coverage::examine(&trial, &mut recording, &survey)?.missing)
+    };
+    let mut others = StandIn::parse(stand_ins).map_err(mistaken)?;
+    let mut used = String::new();
+    let mut missing = examined("")?;
+    let mut all = missing.clone();
+    // A statement may need several objects, and SQLite names one of them.
+    while let Some(StandIn { name, .. }) = others.first() {
+        let needed = coverage::needed(&others, &missing)?;
+        if needed.is_empty() {
+            return Err(TrialError::Mistake(not_needed(path, name, &all)));
+        }
+        others.retain(|other| !needed.contains(other));
+        needed.iter().for_each(|stand_in| used.push_str(&format!("{stand_in}\n")));
+        missing = examined(&used)?;
+        all.extend(missing.clone());
+    }
+    let mut found = missing.clone();
+    loop {
+        let more = coverage::suggested(missing.keys());
+        let more = more.iter().map(|stand_in| format!("{stand_in}\n"));
+        let more: String = more.filter(|line| !used.contains(line)).collect();
+        if more.is_empty() {
+            return Ok(found);
+        }
+        used.push_str(&more);
+        missing = examined(&used)?;
+        for (what, calls) in missing.iter().filter(|(what, _)| coverage::can_be_stood_in(what)) {
+            found.entry(what.clone()).or_insert(*calls);
+        }
+    }
+}
+
+fn not_needed(path: &Path, name: &str, missing: &BTreeMap<String, u64>) -> String {
+    let needed = missing.keys().filter(|what| coverage::can_be_stood_in(what));
+    let needed: Vec<&str> = needed.map(String::as_str).collect();
+    let needed = if needed.is_empty() { "none".to_owned() } else { needed.join(", ") };
+    format!("{} needs no stand-in for {name}; it needs {needed}", path.display())
+}
+
+/// Gives a library the stand-ins of a setting.
+///
+/// # Errors
+/// They are invalid.
+pub(super) fn stand_in(library: &Arc<Library>, stand_ins: &str) -> Result<()> {
+    library.stand_in(stand_ins).map_err(mistaken)
+}
+
+fn mistaken(error: EngineError) -> TrialError {
+    TrialError::Mistake(error.to_string())
 }
 
 /// Returns the process of each connection, if each process has threads of its own.
@@ -425,6 +491,9 @@ parameters! {
         /// Trace of an application, as `pragmark record` writes it.
         trace: Option<FilePath> = None;
         preparation: Preparation;
+        /// Stand-ins for collations and functions that only the application has, a line each: NAME=COLLATION (binary, nocase or
+        /// rtrim) or NAME=EXPRESSION, in which ?1, ?2 and so on are the arguments.
+        stand_in: SqlText = "";
         /// In which order statements are replayed.
         mode: Mode = Mode::Ordered;
         /// Whether connections are threads of one process, or belong to as many processes as in the recording.

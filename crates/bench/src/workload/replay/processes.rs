@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use engine::vfs::CountingVfs;
 use engine::{Library, Source};
-use lab::level::Settings;
+use lab::level::{Level, Settings};
 use lab::trial::Measured;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,7 @@ use super::plan::{Plan, PlanIndex};
 use super::progress::Progress;
 use super::source::{self, LeftOut, Recording};
 use super::spool::SpoolIndex;
+use super::stand_in;
 use crate::drive::gate::Gate;
 use crate::drive::messages::{Channel, ChildWorker, follow_parent, read_message};
 use crate::error::{Result, TrialError};
@@ -224,6 +225,7 @@ fn execute_spec(
     channel: &mut Channel<impl BufRead, impl Write>,
 ) -> Result<ProcessReport> {
     let library = Arc::new(Library::load(&Source::from_str(&spec.engine)?)?);
+    stand_in(&library, spec.settings.get("stand_in").and_then(Level::as_text).unwrap_or(""))?;
     let counter =
         spec.counting.then(|| CountingVfs::register(&library, None).map(Arc::new)).transpose()?;
     let trial = Trial { counter, ..Trial::detached(&spec.settings, &library, &spec.directory) };

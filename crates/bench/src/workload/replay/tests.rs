@@ -202,6 +202,117 @@ fn a_missing_function_is_named_and_refused_unless_less_is_wanted() {
 }
 
 #[test]
+fn a_table_that_statements_without_their_function_write_is_not_covered() {
+    let more = "c.create_function('own', 1, lambda x: x + 1)\nc.execute('INSERT INTO u VALUES (own(1))')\nfor i in range(30): c.execute('SELECT a FROM u').fetchall()\nc.execute('CREATE TABLE w(a)')\nc.execute('INSERT INTO w SELECT a FROM u')\nfor i in range(30): c.execute('SELECT count(*) FROM t').fetchall()";
+    let Some(recorded) = Recorded::python(&program(more)) else { return };
+    let problem = recorded.problem(&[]);
+    assert!(problem.contains("content of table u (30 statements)"), "{problem}");
+    assert!(problem.contains("--stand-in 'own=?1'"), "{problem}");
+    let measured = recorded.replay(&[("min_coverage", 10.into())]).unwrap();
+    assert!(measured.metrics["coverage_percent"] < measured.metrics["agreement_percent"]);
+    let end = rows(&measured, "end state");
+    for table in ["u", "w"] {
+        let left_out =
+            format!("{table} not compared: statements that write it could not be replayed");
+        assert!(end.contains(&left_out), "{end:?}");
+    }
+}
+
+/// A database with a collation and a function of the application, which existed before the recording.
+const COLLATED: &str = r#"
+import sqlite3, subprocess, sys
+MAKE = """
+import sqlite3
+def opened():
+    c = sqlite3.connect("a.db", isolation_level=None)
+    c.create_collation("uni", lambda a, b: (a.lower() > b.lower()) - (a.lower() < b.lower()))
+    c.create_function("slug", 1, lambda text: text.lower(), deterministic=True)
+    return c
+"""
+subprocess.run(["env", "-u", "LD_PRELOAD", "python3", "-c", MAKE + """
+c = opened()
+c.execute("CREATE TABLE t(k INTEGER PRIMARY KEY, name TEXT COLLATE uni, CHECK (slug(name) <> ''))")
+c.execute("CREATE INDEX by_name ON t(name)")
+c.execute("CREATE INDEX by_slug ON t(slug(name))")
+c.executemany("INSERT INTO t(name) VALUES (?)", [("Name%d" % (i * 7 % 50),) for i in range(200)])
+"""], check=True)
+exec(MAKE)
+c = opened()
+for i in range(40):
+    c.execute("SELECT count(*) FROM t WHERE name = ?", ("nAME%d" % i,)).fetchall()
+    c.execute("SELECT k FROM t WHERE slug(name) = ?", ("name%d" % i,)).fetchall()
+    c.execute("INSERT INTO t(name) VALUES (?)", ("nAme%d" % i,))
+c.execute("VACUUM")
+c.execute("REINDEX")
+c.execute("ALTER TABLE t RENAME COLUMN k TO id")
+c.close()
+"#;
+
+#[test]
+fn stand_ins_replay_what_needs_the_application_in_every_variant() {
+    let Some(recorded) = Recorded::python(COLLATED) else { return };
+    let measured = recorded.replay(&[("min_coverage", 0.into())]).unwrap();
+    assert_eq!(measured.metrics["coverage_percent"], 0.0, "{:?}", rows(&measured, "not replayed"));
+    let stand_in = ("stand_in", Level::from("uni=nocase\nslug=lower(?1)"));
+    for over in [
+        vec![("journal_mode", "wal".into())],
+        vec![("page_size", Level::Int(8192)), ("vacuum", true.into()), ("analyze", true.into())],
+    ] {
+        let over = [std::slice::from_ref(&stand_in), &over[..]].concat();
+        let measured = recorded.replay(&over).unwrap();
+        assert_eq!(measured.metrics["coverage_percent"], 100.0);
+        assert_eq!(measured.metrics["agreement_percent"], 100.0);
+        assert!(rows(&measured, "end state").contains(&"t equal".to_owned()));
+        assert_eq!(rows(&measured, "stand-ins"), ["uni nocase", "slug lower(?1)"]);
+    }
+}
+
+#[test]
+fn stand_ins_that_a_trace_does_not_need_are_refused_with_those_that_it_does() {
+    let Some(recorded) = Recorded::python(COLLATED) else { return };
+    let missing = |stand_ins: &str| {
+        let directory = tempfile::tempdir().unwrap();
+        let trace = recorded.file("app.trace");
+        crate::missing_in_trace(&trace, directory.path(), stand_ins).map_err(|it| it.to_string())
+    };
+    assert!(missing("UNI=nocase\nSlug=lower(?1)").unwrap().is_empty());
+    let named = missing("").unwrap();
+    assert!(
+        named.contains_key("collation uni") && named.contains_key("function slug"),
+        "{named:?}"
+    );
+    for (stand_ins, why) in [
+        (
+            "uni=nocase\nslug=lower(?1)\nother=1",
+            "no stand-in for other; it needs collation uni, function slug",
+        ),
+        ("uni=lower(?1)", "uni is a collation"),
+        ("uni=nocase\nslug=binary", "slug is a function"),
+    ] {
+        let problem = missing(stand_ins).unwrap_err();
+        assert!(problem.contains(why), "{problem}");
+    }
+}
+
+#[test]
+fn a_module_of_the_application_is_missing_whether_a_table_or_a_statement_names_it() {
+    let more = "for i in range(5): c.execute('SELECT * FROM series').fetchall()";
+    let Some(recorded) =
+        Recorded::python(&program(&format!("c.execute('CREATE TABLE series(x)')\n{more}")))
+    else {
+        return;
+    };
+    recorded.change("UPDATE statement SET sql = replace(sql, 'CREATE TABLE series(x)', 'CREATE VIRTUAL TABLE series2 USING own(x)')");
+    let problem = recorded.problem(&[]);
+    for missing in
+        ["virtual table module own (1 statements)", "virtual table module series (5 statements)"]
+    {
+        assert!(problem.contains(missing), "{problem}");
+    }
+    assert!(!problem.contains("--stand-in"), "{problem}");
+}
+
+#[test]
 fn tables_that_chance_or_the_time_has_written_are_not_compared() {
     let more = "c.execute('INSERT INTO u VALUES (random())')\nc.execute('CREATE TABLE w(a, at DEFAULT CURRENT_TIMESTAMP)')\nc.execute('INSERT INTO w(a) VALUES (1)')";
     let Some(recorded) = Recorded::python(&program(more)) else { return };
