@@ -93,7 +93,7 @@ impl Library {
     }
 
     /// Returns whether it encrypts databases, as SQLCipher does.
-    pub(crate) fn encrypts(&self) -> bool {
+    pub fn encrypts(&self) -> bool {
         self.identity.compile_options.iter().any(|option| option == "HAS_CODEC")
     }
 
