@@ -81,6 +81,11 @@ def run_script(application, folder, work, record):
         return sum(map(float, times.read().split())), 0
 
 
+def stand_ins(application):
+    """Replacements for functions and collations that only the application has."""
+    return getattr(application, "STAND_INS", [])
+
+
 def environment(application):
     return {**os.environ, **getattr(application, "ENVIRONMENT", {})}
 
@@ -123,7 +128,7 @@ def ends_equal(application, folder, pragmark):
     directory = os.path.join(folder, "replay")
     shutil.rmtree(directory, ignore_errors=True)
     os.mkdir(directory)
-    settings = {"trace": os.path.join(folder, "app.trace")}
+    settings = {"trace": os.path.join(folder, "app.trace"), "stand_in": "\n".join(stand_ins(application))}
     spec = {"protocol": 1, "workload": "replay", "settings": settings, "directory": directory, "seed": 1}
     spec["engine"] = getattr(application, "ENGINE", "default")
     subprocess.run([pragmark, "trial"], input=json.dumps(spec), capture_output=True, text=True, check=True)
@@ -137,11 +142,13 @@ def measured(application, folder, pragmark):
     shutil.rmtree(run, ignore_errors=True)
     engine = ["--engine", application.ENGINE] if hasattr(application, "ENGINE") else []
     command = [pragmark, "measure", "--trace", "app.trace", "--vary", "journal_mode=delete,wal", "--out", run, *engine]
+    for stand_in in stand_ins(application):
+        command += ["--stand-in", stand_in]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     with open(os.path.join(run, "outcomes.jsonl")) as outcomes:
         lines = [json.loads(line) for line in outcomes]
     trials = [line["outcome"]["measured"]["metrics"] for line in lines if line.get("variant") == "journal_mode=delete" and "measured" in line["outcome"]]
-    out = subprocess.run([pragmark, "export", run, "--format", "variants-csv"], check=True, capture_output=True, text=True).stdout
+    out = subprocess.run([pragmark, "report", run, "--format", "variants-csv"], check=True, capture_output=True, text=True).stdout
     return trials, next(row for row in csv.DictReader(io.StringIO(out)) if row["variant"] == "journal_mode=wal")
 
 
