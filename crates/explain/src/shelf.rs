@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::schema::{Part, Schema};
+use engine::schema::{Part, PartOf, Schema};
 use engine::{Connection, EngineError, Value};
 use script::effect::{literal, quoted};
 
@@ -95,7 +95,7 @@ impl<'s> Shelf<'s> {
     }
 
     /// Puts a candidate on the shelf, if it is not there, with statistics. Returns its place, or nothing if SQLite refuses such an index,
-    /// as it does with one on a function that may differ each time.
+    /// as it does with one on a function that may differ each time, or that fails for a row.
     ///
     /// # Errors
     /// SQLite's.
@@ -109,7 +109,8 @@ impl<'s> Shelf<'s> {
         let place = self.indexes.len();
         let name = format!("{PREFIX}{place}");
         let sql = candidate.create(self.schema, &name);
-        if let Err(error) = self.connection.prepare(&sql) {
+        let prepared = self.connection.prepare(&sql).map(drop);
+        if let Err(error) = prepared.and_then(|()| self.evaluate(candidate)) {
             return if error.is_not_understood() { Ok(None) } else { Err(error) };
         }
         let table = candidate.table.clone();
@@ -124,6 +125,17 @@ impl<'s> Shelf<'s> {
             self.make(place)?;
         }
         Ok(Some(place))
+    }
+
+    /// Evaluates the expressions of a candidate for all rows.
+    fn evaluate(&self, candidate: &Candidate) -> Result<(), EngineError> {
+        for part in &candidate.parts {
+            if let PartOf::Expression(text) = &part.of {
+                let table = quoted(&candidate.table);
+                self.connection.query_i64(&format!("SELECT count({text}) FROM {table}"))?;
+            }
+        }
+        Ok(())
     }
 
     /// Makes those of these indexes that do not exist. Returns whether there were any.
