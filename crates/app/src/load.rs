@@ -134,10 +134,10 @@ fn row_hint(fault: &Fault) -> String {
             "correct the row, or fill short rows with --lenient; if the last lines are not rows, drop them with --skip-lines 0,LINES"
         }
         Fault::Fields { found, expected, .. } if *found == expected + 1 => {
-            "correct the row, name the quote with --quote, skip a header that lacks a name with --skip-lines 1 --header 0, load its further value with --lenient"
+            "correct the row, name the quote with --quote, skip a header that lacks a name with --skip-lines 1 --header 0, or load its further value with --lenient"
         }
         Fault::Fields { .. } => {
-            "correct the row, name the quote with --quote, load its further values with --lenient"
+            "correct the row, name the quote with --quote, or load its further values with --lenient"
         }
         Fault::Quote { is_tab: true, .. } => {
             let remedy =

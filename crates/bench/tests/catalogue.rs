@@ -54,8 +54,9 @@ fn a_record_tells_from_its_name_what_a_workload_measures() {
 const TEXTS: &[&str] = &[
     "database Database", "engine Engine", "engine_options Plain", "extension Extension",
     "models Plain", "prefix Plain", "query Sql", "schema_change Sql", "script File",
-    "scripts WeightedFiles", "setup File", "sql Sql", "text_columns Plain", "text_encoding Plain",
-    "text_file File", "text_queries Sql", "text_table Plain", "tokenizer Plain", "trace File",
+    "scripts WeightedFiles", "setup File", "sql Sql", "stand_in Sql", "text_columns Plain",
+    "text_encoding Plain", "text_file File", "text_queries Sql", "text_table Plain",
+    "tokenizer Plain", "trace File",
 ];
 
 #[test]

@@ -188,7 +188,7 @@ impl<'s> Planner<'s> {
     }
 
     /// Returns the conditions in the text that hold for few rows of a table, which a partial index could have, with their columns.
-    /// SQLite does not use such an index if a parameter stands for the value.
+    /// With a parameter for the value, SQLite uses such an index only if the value is bound when it plans.
     fn conditions(&self, query: &Query, table: &Table) -> Vec<(usize, String)> {
         let all: Vec<Token<'_>> = tokens(&query.sql).filter(Token::counts).collect();
         let compared = (0..all.len()).filter_map(|place| {
@@ -301,10 +301,12 @@ impl<'s> Planner<'s> {
         leading.iter().chain(others).cloned().collect()
     }
 
-    /// Returns indexes on functions of a single column that the text compares or sorts by.
+    /// Returns indexes on functions and operations of a single column that the text compares or sorts by.
     fn expressions(&self, query: &Query) -> Vec<Candidate> {
         let all: Vec<Token<'_>> = tokens(&query.sql).filter(Token::counts).collect();
-        let calls = (0..all.len()).filter_map(|place| call(&query.sql, &all, place));
+        let calls = (0..all.len()).filter_map(|place| {
+            call(&query.sql, &all, place).or_else(|| operation(&query.sql, &all, place))
+        });
         let calls: Vec<Call> = calls.filter(|call| call.is_compared).collect();
         let named: Vec<&Table> = script::effect::names(&query.sql)
             .iter()
@@ -328,7 +330,7 @@ impl<'s> Planner<'s> {
     }
 }
 
-/// A call of a function on a column.
+/// A call of a function on a column, or an operation of a column and a literal.
 struct Call {
     /// Its text, without the name of a table before the column.
     text: String,
@@ -367,18 +369,45 @@ fn call(sql: &str, all: &[Token<'_>], place: usize) -> Option<Call> {
     if column.start != first.start {
         text = text.replacen(&sql[first.start..column.start], "", 1);
     }
-    let after = all.get(end + 1).is_some_and(|token| {
-        matches!(token.text, "=" | "<" | ">" | "!")
-            || ["in", "between", "like", "glob", "is"].iter().any(|word| token.is(word))
-    });
-    let before = place
-        .checked_sub(1)
-        .is_some_and(|before| matches!(all[before].text, "=" | "<" | ">") || all[before].is("by"));
     is_fixed.then(|| Call {
         text,
         column: column.name().unwrap_or_default(),
-        is_compared: after || before,
+        is_compared: is_compared(all, place, end),
     })
+}
+
+/// Returns the operation that begins with the token at this place, the name of a column, and ends with a literal, such as
+/// `data ->> '$.city'` and `at / 86400`. Others are rarely more than a way to keep an index from being used.
+fn operation(sql: &str, all: &[Token<'_>], place: usize) -> Option<Call> {
+    let column = all[place].name().filter(|_| !is_number(&all[place]))?;
+    let is_qualified = place > 1 && all[place - 1].text == ".";
+    let first = if is_qualified { place - 2 } else { place };
+    let is_operator = |token: &Token<'_>| "->/%*+|&".contains(token.text);
+    let operator: String = all[place + 1..]
+        .iter()
+        .take_while(|token| is_operator(token))
+        .map(|one| one.text)
+        .collect();
+    let end = place + 1 + operator.len();
+    let literal = all.get(end).filter(|token| is_literal(token))?;
+    let is_part = first > 0 && is_operator(&all[first - 1]) && all[first - 1].text != ">";
+    (["->", "->>", "/", "%", "*"].contains(&&*operator) && !is_part).then(|| Call {
+        text: sql[all[place].start..literal.start + literal.text.len()].to_owned(),
+        column,
+        is_compared: is_compared(all, first, end),
+    })
+}
+
+/// Returns whether what is between these tokens is compared with something or sorted by.
+fn is_compared(all: &[Token<'_>], first: usize, last: usize) -> bool {
+    let after = all.get(last + 1).is_some_and(|token| {
+        matches!(token.text, "=" | "<" | ">" | "!")
+            || ["in", "between", "like", "glob", "is"].iter().any(|word| token.is(word))
+    });
+    let before = first
+        .checked_sub(1)
+        .is_some_and(|before| matches!(all[before].text, "=" | "<" | ">") || all[before].is("by"));
+    after || before
 }
 
 /// Returns whether a text of the statement or a value begins with a wildcard, so that no index finds what it matches.

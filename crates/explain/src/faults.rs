@@ -56,6 +56,11 @@ pub enum Cause {
         /// The column.
         column: String,
     },
+    /// The index begins with the column, but has only the rows that its WHERE clause selects.
+    Partial {
+        /// The index.
+        index: String,
+    },
     /// The index has the columns of the order, but with other directions.
     Direction {
         /// The index.
@@ -241,10 +246,12 @@ impl Seen<'_> {
             };
             columns(&index.parts) == columns(&made.index.parts)
         };
-        if let Some(index) = table.indexes.iter().find(same) {
+        let is_sorted = self.tokens.iter().any(|token| token.is("order"));
+        let mut whole = table.indexes.iter().filter(|index| !index.is_partial && is_sorted);
+        if let Some(index) = whole.find(same) {
             return Some(Cause::Direction { index: index.name.clone() });
         }
-        if let Some(index) = self.looked_up(table, first) {
+        if let Some(index) = self.looked_up(table, first, made) {
             return Some(Cause::NotCovering { index });
         }
         let behind = |index: &&Index| index.parts.iter().skip(1).any(|part| part.of == first.of);
@@ -254,9 +261,15 @@ impl Seen<'_> {
             let (index, column) = (index.name.clone(), column.name.clone());
             return Some(Cause::Position { index, column });
         }
-        let leads = |index: &Index| index.parts.first().is_some_and(|part| part.of == first.of);
-        if self.is_in_or(&column.name) && !table.indexes.iter().any(leads) {
+        let leads = |index: &&Index| index.parts.first().is_some_and(|part| part.of == first.of);
+        let mut leading = table.indexes.iter().filter(leads);
+        if self.is_in_or(&column.name) && leading.clone().next().is_none() {
             return Some(Cause::Or);
+        }
+        if made.index.condition.is_none()
+            && let Some(index) = leading.find(|index| index.is_partial)
+        {
+            return Some(Cause::Partial { index: index.name.clone() });
         }
         let filter = self.filter(table);
         match &filter {
@@ -267,8 +280,14 @@ impl Seen<'_> {
         }
     }
 
-    /// Returns the index that begins with this term, if all rows found by it are wanted and looked up in the table.
-    fn looked_up(&self, table: &Table, first: &Part) -> Option<String> {
+    /// Returns the index that begins with this term, if all rows found by it are wanted and looked up in the table, which takes much of
+    /// what is saved.
+    fn looked_up(&self, table: &Table, first: &Part, made: &MadeIndex) -> Option<String> {
+        /// The most work that a look-up saves, as steps: those of a deep tree.
+        const MOST: i64 = 50;
+        let mut changes = made.changes.iter();
+        let change = changes.find(|change| change.name == self.query.name)?;
+        let saved = change.before.total() - change.after.total();
         let begins = |index: &&Index| index.parts.first() == Some(first);
         let mut indexes = table.indexes.iter().filter(begins);
         let is_used = |name: &str| {
@@ -278,6 +297,7 @@ impl Seen<'_> {
                 !node.detail.contains("COVERING")
                     && node.kept.is_some()
                     && node.kept == node.visited
+                    && node.visited.unwrap_or(0) * MOST >= saved
             })
         };
         let index = indexes.find(|index| is_used(&index.name))?;
@@ -520,7 +540,13 @@ impl Seen<'_> {
         let is_pattern = |token: &Token<'_>| token.is("like") || token.is("glob");
         let place = self.tokens.iter().position(is_pattern)?;
         let Value::Text(pattern) = self.value(place + 1)? else { return None };
-        let visited = self.observation.nodes.iter().filter_map(|node| node.visited).max()?;
+        let is_negated = self.tokens.get(place.checked_sub(1)?)?.is("not");
+        let column = self.tokens.get(place.checked_sub(if is_negated { 2 } else { 1 })?)?.name()?;
+        let tables = script::effect::names(&self.query.sql);
+        let tables = tables.iter().filter_map(|table| self.schema().table(table));
+        let mut having = tables.filter(|table| table.column(&column).is_some());
+        let (Some(table), None) = (having.next(), having.next()) else { return None };
+        let Cause::Filter { visited, .. } = self.filter(table) else { return None };
         let is_open = pattern.starts_with(['%', '*']);
         (is_open && visited >= MANY).then_some(Cause::Wildcard { pattern, visited })
     }

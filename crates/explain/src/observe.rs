@@ -99,10 +99,10 @@ impl Node {
         self.detail.starts_with("USE TEMP B-TREE") && self.detail.ends_with("ORDER BY")
     }
 
-    /// Returns the number of rows in each of its loops.
+    /// Returns the number of rows that each of its loops keeps, or else visits.
     pub fn actual(&self) -> Option<f64> {
-        let (loops, visited) = (self.loops?, self.visited?);
-        (loops > 0).then(|| visited as f64 / loops as f64)
+        let (loops, rows) = (self.loops?, self.kept.or(self.visited)?);
+        (loops > 0).then(|| rows as f64 / loops as f64)
     }
 }
 

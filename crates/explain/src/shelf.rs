@@ -132,7 +132,9 @@ impl<'s> Shelf<'s> {
         for part in &candidate.parts {
             if let PartOf::Expression(text) = &part.of {
                 let table = quoted(&candidate.table);
-                self.connection.query_i64(&format!("SELECT count({text}) FROM {table}"))?;
+                let rows = candidate.condition.as_deref().unwrap_or("true");
+                let sql = format!("SELECT count({text}) FROM {table} WHERE {rows}");
+                self.connection.query_i64(&sql)?;
             }
         }
         Ok(())

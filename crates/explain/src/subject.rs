@@ -86,6 +86,10 @@ impl Subject {
     pub fn connect(&self) -> Result<Connection, EngineError> {
         let flags = OpenFlags::default();
         let connection = Connection::open(&self.library, &self.path, flags, Some(self.vfs.name()))?;
+        if self.vfs.observer().original.is_some() {
+            // Pages of the original have no place in memory here.
+            connection.execute("PRAGMA mmap_size = 0")?;
+        }
         for extension in &self.extensions {
             connection.load_extension(extension)?;
         }

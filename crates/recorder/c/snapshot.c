@@ -135,15 +135,26 @@ static int copy(struct connection *it, const char *file, const char *target) {
   return result;
 }
 
+/* Whether there is a journal or a log beside a database, which a copy without locks would pass over. */
+static bool has_journal(const char *file) {
+  const char *ends[] = {"-journal", "-wal"};
+  char name[PATH_MAX + 16];
+  for (size_t i = 0; i < 2; i++) {
+    snprintf(name, sizeof name, "%s%s", file, ends[i]);
+    if (access(name, F_OK) == 0) return true;
+  }
+  return false;
+}
+
 /* Copies a database in WAL mode in a directory where nobody may write, as programs read it with immutable=1: without locks
-** and without a log. */
+** and without a log. Without success, returns the first result. */
 static int copy_immutable(struct connection *it, const char *file, const char *target, int result) {
   char uri[PATH_MAX + 32];
-  int primary = result & 0xff;
-  bool is_refused = primary == SQLITE_READONLY || primary == SQLITE_CANTOPEN;
-  if (!is_refused || strlen(file) >= PATH_MAX || strpbrk(file, "?#%")) return result;
+  /* SQLITE_READONLY_CANTINIT and SQLITE_READONLY_DIRECTORY, which are younger than some libraries. */
+  bool is_refused = (result & 0xff) == SQLITE_CANTOPEN || result == (SQLITE_READONLY | 5 << 8) || result == (SQLITE_READONLY | 6 << 8);
+  if (!is_refused || strlen(file) >= PATH_MAX || strpbrk(file, "?#%") || has_journal(file)) return result;
   snprintf(uri, sizeof uri, "file:%s?immutable=1", file);
-  return copy(it, uri, target);
+  return copy(it, uri, target) == SQLITE_OK ? SQLITE_OK : result;
 }
 
 static void take(struct connection *it, const char *file) {

@@ -55,7 +55,8 @@ impl Compared {
             ([], scripts) => Ok(Compared::Scripts(scripts.to_vec())),
             ([trace], [_]) => Ok(Compared::Trace((*trace).clone())),
             ([_, _, ..], _) if traces.len() == paths.len() => Err(several(&traces)),
-            _ => Err(Error::mistake("a trace and files of SQL exclude one another")),
+            _ => Err(Error::mistake("a database or trace and other files exclude one another")
+                .hint("name statements, and each database with --db: `pragmark compare queries.sql --db old.db --db new.db`")),
         }
     }
 }

@@ -55,8 +55,23 @@ impl Copies {
     /// # Errors
     /// It cannot be read, or the disk is full.
     pub(super) fn of(&self, database: &Path) -> Result<Copy, Error> {
+        self.made(database, self.most)
+    }
+
+    /// Copies a copy of a database once more, as it was: not what others have written since.
+    ///
+    /// # Errors
+    /// As for [`Copies::of`].
+    pub(super) fn again(&self, copy: &Copy, database: Option<&PathBuf>) -> Result<Copy, Error> {
+        match (&copy.original, database) {
+            (Some(_), Some(database)) => self.of(database),
+            _ => self.made(&copy.path, u64::MAX),
+        }
+    }
+
+    fn made(&self, database: &Path, most: u64) -> Result<Copy, Error> {
         let mut copy = self.empty();
-        let original = bench::copy_or_cover(&built_in_library()?, database, &copy.path, self.most);
+        let original = bench::copy_or_cover(&built_in_library()?, database, &copy.path, most);
         copy.original = original.map_err(Error::unusable)?.map(Arc::new);
         self.originals.borrow_mut().extend(copy.original.clone());
         Ok(copy)

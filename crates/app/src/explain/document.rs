@@ -205,7 +205,7 @@ fn nothing(it: &Explained) -> &'static str {
     if it.observation.is_partial {
         "It was stopped before its end, and no index that was tried lets it come there."
     } else {
-        "Nothing is wrong: no index that was tried makes it cheaper."
+        "No fault was found, and no index that was tried saves three tenths of its work."
     }
 }
 
@@ -293,6 +293,10 @@ pub(super) fn remarks(seen: &Observation) -> Vec<String> {
         remarks
             .push(format!("Pages read from the file with an empty cache: {}.", pages.join(", ")));
     }
+    if seen.auto_index_rows > 0 {
+        let rows = grouped(seen.auto_index_rows.unsigned_abs());
+        remarks.push(format!("SQLite builds an index of {rows} rows for each execution."));
+    }
     if seen.spilled > 0 {
         remarks.push(format!("Sorting wrote {} to temporary files.", size(seen.spilled as i64)));
     }
@@ -324,10 +328,11 @@ fn cause(cause: &Cause) -> Sentence {
         Cause::Position { index, column } => {
             format!("`{index}` has `{column}` behind columns that the statement does not compare.")
         }
+        Cause::Partial { index } => format!("`{index}` has only the rows of its WHERE clause."),
         Cause::Direction { index } => {
             format!("`{index}` has these columns, but not in the directions of the ORDER BY.")
         }
-        Cause::Or => "One side of the OR has no index, so all rows are read.".to_owned(),
+        Cause::Or => "A side of the OR has no index, so all rows are read.".to_owned(),
         Cause::AutomaticIndex { rows } => {
             format!("SQLite builds an index of {} rows for each execution.", count(rows))
         }
@@ -337,7 +342,7 @@ fn cause(cause: &Cause) -> Sentence {
             "Each row that `{index}` finds is looked up in the table for columns that the index lacks."
         ),
         Cause::Offset { rows } => format!(
-            "OFFSET reads {} rows to skip them. Go on after the last row seen instead: `WHERE key > :last ORDER BY key LIMIT n`.",
+            "OFFSET reads {} rows to skip them. Go on after the last row seen instead: `WHERE (key, id) > (:key, :id) ORDER BY key, id LIMIT n`, or `<` with DESC.",
             count(rows)
         ),
         Cause::CountForExists => {
@@ -382,7 +387,7 @@ fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
             // Neither this copy nor SQLite's planner knows which values a program binds.
             let is_partial = made.iter().any(|made| made.index.condition.is_some());
             let only = if is_partial {
-                " SQLite uses a partial index only if the condition is in the text of the statement, without a parameter."
+                " SQLite uses a partial index only if the statement implies its condition; with a parameter, the value that is bound when it plans decides."
             } else {
                 ""
             };

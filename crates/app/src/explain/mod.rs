@@ -6,6 +6,7 @@ pub(crate) mod document;
 pub(crate) mod recorded;
 mod sides;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -128,6 +129,7 @@ fn explained_on(
     }
     let subject = copy.open(&Source::Explaining, request.needs()).map_err(of_engine)?;
     let (mut all, failed) = observe_each(&subject, statements, &request.values, is_recording)?;
+    refuse_unknown(&request.values, all.iter().flat_map(|explained| &explained.parameters))?;
     let mut advice = advice_for(&subject, &all, tried(all.len()), PATIENCE)?;
     left_out.extend(failed);
     advice.failed.extend(left_out);
@@ -282,6 +284,23 @@ fn observed(
         query.values.truncate(1);
     }
     Ok(Explained { query, parameters, observation, faults: Vec::new() })
+}
+
+/// Refuses values of parameters that no statement has.
+fn refuse_unknown<'p>(
+    given: &[(String, String)],
+    parameters: impl Iterator<Item = &'p String>,
+) -> Result<(), Error> {
+    let known: BTreeSet<&str> =
+        parameters.map(|name| name.trim_start_matches([':', '@', '$', '?'])).collect();
+    let Some((name, _)) = given.iter().find(|(name, _)| !known.contains(&**name)) else {
+        return Ok(());
+    };
+    let error = Error::mistake(format!("--set {name}=…: no statement has a parameter {name}"));
+    Err(match known.is_empty() {
+        true => error.hint("settings are compared by `pragmark measure --vary`"),
+        false => error.hint(format!("they have {}", Vec::from_iter(known).join(", "))),
+    })
 }
 
 /// A statement with its recorded values, if there are any.

@@ -14,7 +14,7 @@ use super::copies::{Copies, Copy};
 use super::difference::{changes, pairs, sentence};
 use super::document::{remarks, values};
 use super::{
-    ExplainRequest, LeftOut, Statement, What, heading, in_statement, of_engine, title,
+    ExplainRequest, LeftOut, Statement, heading, in_statement, of_engine, refuse_unknown, title,
     unless_left_out, with_values,
 };
 use crate::engine::BUILT_IN;
@@ -100,11 +100,11 @@ pub(super) fn compared(
         }));
     }
     drop(subject);
+    refuse_unknown(&request.values, all.iter().flat_map(|compared| &compared.parameters))?;
     for side in &mut sides {
         let own = match (side.database, side.statistics) {
             (0, Statistics::Found) => copy.clone(),
-            // The copy is of a trace, which has one database.
-            (0, _) if matches!(request.what, What::Trace(..)) => copies.of(&copy.path)?,
+            (0, _) => copies.again(copy, request.databases.first())?,
             (database, _) => copies.of(&request.databases[database])?,
         };
         for (name, error) in observe(request, side, &own, &mut all, ui)? {

@@ -76,10 +76,10 @@ impl Connection {
             unsafe { (api.result_int)(context, c_int::from(answer)) };
             Ok(())
         };
-        self.create_function(name, c_int::from(arguments), Box::new(body))
+        self.create_function(name, c_int::from(arguments), true, Box::new(body))
     }
 
-    /// Makes a deterministic function of this connection; −1 for any number of arguments.
+    /// Makes a function of this connection, which may always give the same for the same arguments; −1 for any number of arguments.
     ///
     /// # Errors
     /// As [`create_predicate`](Self::create_predicate).
@@ -87,6 +87,7 @@ impl Connection {
         &self,
         name: &str,
         arguments: c_int,
+        is_fixed: bool,
         body: Box<Body>,
     ) -> Result<()> {
         let api = self.handle.api();
@@ -96,7 +97,8 @@ impl Connection {
         let slot =
             occupy(api.user_data).ok_or(unsupported("slot for functions of one more library"))?;
         let registered = Box::new(Registered { body, library: Arc::clone(self.library()), slot });
-        let flags = c_int::from(ffi::SQLITE_UTF8) | ffi::SQLITE_DETERMINISTIC;
+        let fixed = if is_fixed { ffi::SQLITE_DETERMINISTIC } else { 0 };
+        let flags = c_int::from(ffi::SQLITE_UTF8) | fixed;
         // SAFETY: the handle is open and the name is a C string. SQLite gives the pointer to the entry
         // point of this library's slot, and exactly once to `forget`, also when it refuses.
         let code = unsafe {

@@ -52,7 +52,8 @@ impl Connection {
                 };
                 evaluator.evaluate(api, context, values).map_err(|error| error.message())
             };
-            return self.create_function(&stand_in.name, -1, Box::new(evaluate));
+            let is_fixed = Evaluator::is_fixed(self.library(), &stand_in.by)?;
+            return self.create_function(&stand_in.name, -1, is_fixed, Box::new(evaluate));
         };
         let name = c_string(stand_in.name.as_str(), "name of the collation")?;
         let utf8 = c_int::from(ffi::SQLITE_UTF8);
@@ -94,7 +95,7 @@ unsafe extern "C" fn compare(
 struct Evaluator {
     /// Before its connection, because fields are dropped in order.
     statement: Statement<'static, 'static>,
-    _connection: Box<Connection>,
+    connection: Box<Connection>,
 }
 
 // SAFETY: the statement moves with its connection, which may move, and only the thread of the connection that calls uses them.
@@ -110,7 +111,24 @@ impl Evaluator {
         let statement = unsafe {
             std::mem::transmute::<Statement<'_, '_>, Statement<'static, 'static>>(statement)
         };
-        Ok(Evaluator { statement, _connection: connection })
+        Ok(Evaluator { statement, connection })
+    }
+
+    /// Returns whether SQLite takes an expression for one with the same value each time, which an index may have.
+    fn is_fixed(library: &Arc<Library>, expression: &str) -> Result<bool> {
+        let (memory, flags) = (Path::new(":memory:"), OpenFlags::default());
+        let connection = Connection::without_stand_ins(library, memory, flags, None)?;
+        let mut parts = expression.split('?');
+        let mut of_column = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            of_column += "a";
+            of_column += part.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        }
+        // Dates are found to depend on the present time only when they are computed.
+        let index = format!(
+            "CREATE TABLE t(a); CREATE INDEX i ON t(({of_column}\n)); INSERT INTO t VALUES (NULL)"
+        );
+        Ok(connection.execute(&index).is_ok())
     }
 
     /// Sets the result of a call to the value of the expression.
@@ -120,9 +138,18 @@ impl Evaluator {
         context: *mut ffi::sqlite3_context,
         values: &[*mut ffi::sqlite3_value],
     ) -> Result<()> {
-        for (index, value) in (1..=self.statement.parameter_count()).zip(values) {
-            // SAFETY: the statement is alive and reset, and SQLite copies the value, which is valid during the call.
-            unsafe { (api.bind_value)(self.statement.as_ptr(), index, *value) };
+        let statement = self.statement.as_ptr();
+        let mut values = values.iter();
+        for index in 1..=self.statement.parameter_count() {
+            // SAFETY: the statement is alive and reset, and SQLite copies the value, which is valid during the call. Arguments that
+            // a call leaves out are NULL.
+            let code = unsafe {
+                match values.next() {
+                    Some(value) => (api.bind_value)(statement, index, *value),
+                    None => (api.bind_null)(statement, index),
+                }
+            };
+            self.connection.handle.check(code, "binding an argument")?;
         }
         let stepped = self.statement.step();
         if stepped.as_ref().is_ok_and(|step| *step == Step::Row) {

@@ -65,7 +65,7 @@ fn too_many_arguments_are_refused() {
 #[test]
 fn stand_ins_compare_and_compute_on_every_connection() {
     let library = engine();
-    let all = "uni=NOCASE\nspaces=rtrim\nplain=binary\n\nslug=replace(lower(?1), ' ', '-')\nlower=upper(?1)\nsame=?1 -- the value\n";
+    let all = "uni=NOCASE\nspaces=rtrim\nplain=binary\n\nslug=replace(lower(?1), ' ', '-')\nlower=upper(?1)\nsame=?1 -- the value\nboth=ifnull(?1, 'x') || ifnull(?2, 'y')\nchance=hex(randomblob(9))\n";
     library.stand_in(all).unwrap();
     for _ in 0..2 {
         let connection = memory(&library);
@@ -73,6 +73,8 @@ fn stand_ins_compare_and_compute_on_every_connection() {
         for (sql, wanted) in [
             ("slug('A b')", "a-b"),
             ("lower('a')", "A"),
+            ("both('a', 'b') || both('a')", "abay"),
+            ("count(DISTINCT chance()) FROM (VALUES (1), (2), (3))", "3"),
             ("typeof(same(NULL)) || typeof(same(1)) || typeof(same(1.5))", "nullintegerreal"),
             ("hex(same(x'00ff'))", "00FF"),
             ("('aB' = 'Ab' COLLATE uni) || ('a' < 'B' COLLATE uni)", "11"),

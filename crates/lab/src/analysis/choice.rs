@@ -164,7 +164,7 @@ pub(super) fn rank_by_class<C: Copy + PartialEq>(
 }
 
 /// Returns whether two variants are not distinguishable.
-pub(super) fn shares_a_group(one: &VariantAnalysis, other: &VariantAnalysis) -> bool {
+pub fn shares_a_group(one: &VariantAnalysis, other: &VariantAnalysis) -> bool {
     shares_a_label(&one.groups, &other.groups)
 }
 

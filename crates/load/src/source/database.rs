@@ -177,11 +177,19 @@ pub(crate) fn query(
 /// They fail, or make another number of tables than one.
 pub fn table_of_sql(library: &Arc<Library>, path: &Path, sql: &str) -> Result<String> {
     let opened = Connection::open(library, Path::new(":memory:"), OpenFlags::default(), None);
-    opened
-        .and_then(|connection| connection.execute(sql).map(|()| connection))
-        .map_err(LoadError::from)
-        .and_then(|connection| only_table(&connection, &path.display().to_string()))
-        .map_err(|error| error.in_database(path))
+    let name = || {
+        let connection = opened?;
+        // As the load will do.
+        connection.execute("BEGIN")?;
+        connection.execute(sql)?;
+        let input = path.display().to_string();
+        let name = only_table(&connection, &input)?;
+        match connection.query_i64(&format!("SELECT count(*) FROM {}", quoted(&name)))? {
+            0 => Ok(name),
+            _ => Err(LoadError::form(&input, "it inserts rows; keep only its CREATE statements")),
+        }
+    };
+    name().map_err(|error: LoadError| error.in_database(path))
 }
 
 /// Returns the name of the only table of a database.

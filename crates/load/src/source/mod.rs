@@ -210,7 +210,9 @@ pub fn table_name(inputs: &[PathBuf], opening: &Opening) -> Result<Option<String
     }
     let is_compressed = path.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
     let path = if is_compressed { path.with_extension("") } else { path.clone() };
-    Ok(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()))
+    let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    // SQLite keeps such names for itself.
+    Ok(name.filter(|name| !name.to_ascii_lowercase().starts_with("sqlite_")))
 }
 
 fn open_one(path: &Path, opening: &Opening) -> Result<Box<dyn Source>> {

@@ -63,6 +63,10 @@ impl<'u> Files<'u> {
             return Err(LoadError::Definition(reason.to_owned()));
         }
         request.schema.iter().try_for_each(|path| check_free(path, request))?;
+        if request.output.is_some() && request.output == request.schema {
+            let reason = "rows and statements need a file each";
+            return Err(LoadError::Definition(reason.to_owned()));
+        }
         let input = request.database.display().to_string();
         let is_columnar = request.form.is_columnar();
         let schema = is_columnar.then(|| columnar::schema(connection, &input, query, &columns));

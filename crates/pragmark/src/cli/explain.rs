@@ -80,6 +80,9 @@ fn what(arguments: Vec<String>, has_database: bool) -> Result<What, Error> {
             })?;
             Ok(What::Trace(trace.into(), Some(number)))
         }
+        (false, [trace, ..]) if file(trace) && trace.ends_with(".trace") => {
+            Err(Error::mistake("after a trace, there is one number of a statement"))
+        }
         _ => match arguments.iter().find(|argument| looks_like_file(argument) && !file(argument)) {
             Some(file) => Err(Error::mistake(format!("{file}: no such file"))),
             None => Ok(What::Statements(arguments)),

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use app::Result;
 use app::explain::{ExplainRequest, What};
 use app::inspect::InspectRequest;
+use app::{Error, Result};
 use clap::Args;
 
 use crate::commands::inspect;
@@ -44,6 +44,9 @@ pub struct InspectArgs {
 impl InspectArgs {
     /// Examines the database.
     pub fn execute(self) -> Result<Exit> {
+        if let Some(missing) = self.queries.iter().find(|file| !file.is_file()) {
+            return Err(Error::mistake(format!("{}: no such file", missing.display())));
+        }
         let explained = (!self.queries.is_empty()).then(|| ExplainRequest {
             what: What::Files(self.queries),
             databases: vec![self.database.clone()],

@@ -334,7 +334,10 @@ impl LoadArgs {
         };
         let mut request = request(&self, &name)?;
         if let Some(made) = made {
-            if self.append || request.table != Table::new(&made.name) {
+            if self.append
+                || self.replace == Some(ReplaceArg::KeepIndexes)
+                || request.table != Table::new(&made.name)
+            {
                 let reason = "a file of SQL makes the table: omit --append, --table, and the options for types, keys and indexes";
                 return Err(Error::mistake(reason));
             }

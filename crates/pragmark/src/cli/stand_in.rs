@@ -8,7 +8,8 @@ use clap::Args;
 pub struct StandInArgs {
     /// Stand-in for a collation or function that only the application has: unicase=nocase (or binary, rtrim), or an SQL expression
     /// over its arguments, such as 'slugify=lower(?1)'. Answers may differ. Repeat it for several.
-    #[arg(long = "stand-in", value_name = "NAME=…")]
+    // Few applications need it, and errors name it with what it has to stand in for.
+    #[arg(long = "stand-in", value_name = "NAME=…", hide = true)]
     stand_ins: Vec<String>,
 }
 

@@ -251,6 +251,15 @@ fn a_mistake_names_what_is_wrong_and_what_to_do() {
     explain("SELCT 1").exits(2).complains(&["near \"SELCT\": syntax error"]);
     assert!(!laboratory.path().join("other.db").exists());
     explain("queries.sql").exits(2).complains(&["no such file"]);
+    let by_id = "SELECT * FROM orders WHERE id = :id";
+    laboratory
+        .pragmark(&["explain", "--db", "app.db", by_id, "--set", "idd=5"])
+        .exits(2)
+        .complains(&["no statement has a parameter idd", "they have id"]);
+    laboratory
+        .pragmark(&["inspect", "app.db", "--queries", "gone.sql"])
+        .exits(2)
+        .complains(&["gone.sql: no such file"]);
     laboratory
         .pragmark(&["explain", "gone.trace"])
         .exits(2)

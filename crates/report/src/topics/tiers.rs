@@ -1,6 +1,6 @@
 //! Price of safety: speed against safety tier, and the best variant at each tier.
 
-use lab::analysis::{BestAtTier, ExperimentAnalysis, Tiered, VariantAnalysis};
+use lab::analysis::{BestAtTier, ExperimentAnalysis, Tiered, VariantAnalysis, shares_a_group};
 use lab::measures::Measures;
 use lab::tier::{Accident, Class, Loss, Losses, Tier};
 
@@ -39,7 +39,7 @@ fn chart(subject: &Subject<'_>) -> Chart {
     let best = &experiment.best_at_tiers;
     let remarks = best.iter().filter_map(|best| {
         let name = subject.names.sentence(best.variant);
-        Some(name.words(format!(": {}.", remark(best, subject.experiment.preliminary)?)))
+        Some(name.words(format!(": {}.", remark(subject.experiment, best)?)))
     });
     let classes = experiment.classes().into_iter();
     let bands: Vec<Band> = classes.filter_map(|class| band(subject, class)).collect();
@@ -131,10 +131,18 @@ fn table(subject: &Subject<'_>) -> Table {
 }
 
 /// Returns a remark on the best variant at a tier.
-fn remark(best: &BestAtTier, too_few: bool) -> Option<String> {
-    let beaten = (!best.pareto).then(|| match too_few {
-        true => "too few rounds to say whether it is faster than a safer one".to_owned(),
-        false => "a safer variant is better or not distinguishable".to_owned(),
+fn remark(experiment: &ExperimentAnalysis, best: &BestAtTier) -> Option<String> {
+    let too_few = experiment.preliminary;
+    let own = &experiment.variants[best.variant];
+    let is_tied = experiment.best_at_tiers.iter().any(|other| {
+        other.class != best.class
+            && other.class.is_at_least_as_safe_as(best.class) == Some(true)
+            && shares_a_group(own, &experiment.variants[other.variant])
+    });
+    let beaten = (!best.pareto).then(|| match (is_tied, too_few) {
+        (true, true) => "too few rounds to say whether it is faster than a safer one".to_owned(),
+        (true, false) => "a safer variant is not distinguishable".to_owned(),
+        (false, _) => "a safer variant is better".to_owned(),
     });
     let tied = best.tied.len();
     let tied = (tied > 0).then(|| {

@@ -34,6 +34,10 @@ impl Declared for Meetings {
     type Parameters = Parameters;
 
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
+        if trial.library.encrypts() {
+            let why = "schedules cannot read the pages of an engine that encrypts them";
+            return Err(TrialError::CannotRun(why.to_owned()));
+        }
         let (variant, connections) = settings::read_back::<Parameters>(trial, true)?;
         let extent = Extent {
             all_up_to: parameters.schedules as u64,

@@ -42,6 +42,10 @@ impl Declared for Crash {
 
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         stand_in(&trial.library, &parameters.stand_in)?;
+        if trial.library.encrypts() {
+            let why = "storage models cannot read the pages of an engine that encrypts them";
+            return Err(TrialError::CannotRun(why.to_owned()));
+        }
         let (mut variant, connections) = settings::read_back::<Parameters>(trial, parameters.psow)?;
         let own = Own::read(trial, parameters, &mut variant)?;
         let models = parameters.models()?;

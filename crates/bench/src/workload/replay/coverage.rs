@@ -163,8 +163,11 @@ pub(super) fn can_be_stood_in(what: &str) -> bool {
 pub(super) fn suggested<'a>(missing: impl Iterator<Item = &'a String>) -> BTreeSet<StandIn> {
     let one = |what: &String| {
         let by = if what.starts_with("collation ") { "nocase" } else { "?1" };
-        let name = what.split(' ').nth(1)?;
-        can_be_stood_in(what).then(|| StandIn { name: name.to_owned(), by: by.to_owned() })
+        let (_, name) = what.split_once(' ')?;
+        // The application replaces a function of SQLite's.
+        let is_known = name.ends_with(OTHER_ARGUMENTS);
+        (can_be_stood_in(what) && !is_known)
+            .then(|| StandIn { name: name.to_owned(), by: by.to_owned() })
     };
     missing.filter_map(one).collect()
 }
@@ -172,7 +175,9 @@ pub(super) fn suggested<'a>(missing: impl Iterator<Item = &'a String>) -> BTreeS
 /// Returns the options with stand-ins for missing objects, if any can have one.
 pub fn options_for<'a>(missing: impl Iterator<Item = &'a String>) -> Option<String> {
     let all = suggested(missing);
-    let options: String = all.iter().map(|one| format!(" --stand-in '{one}'")).collect();
+    let option =
+        |one: &StandIn| format!(" --stand-in '{}'", one.to_string().replace('\'', "'\\''"));
+    let options: String = all.iter().map(option).collect();
     (!all.is_empty()).then(|| format!("stand-ins help, but answers may differ:{options}"))
 }
 
@@ -331,14 +336,16 @@ impl Modules {
     fn of(recording: &Recording) -> Modules {
         let texts = || recording.texts.values().map(|text| text.sql.as_str());
         let attaches = texts().any(|sql| attached(sql).is_some());
-        Modules((!attaches).then(|| texts().flat_map(written).collect()))
+        let renamed = texts().filter(|sql| first_word(sql) == "alter").flat_map(names);
+        Modules((!attaches).then(|| texts().flat_map(written).chain(renamed).collect()))
     }
 
     /// Returns the module of the application that SQLite takes for a table that does not exist.
     fn missing(&self, error: &EngineError) -> Option<String> {
         let name = error.as_sqlite()?.message().strip_prefix("no such table: ")?;
         let is_made = self.0.as_ref()?.contains(&name.to_ascii_lowercase());
-        (!is_made && !name.contains('.')).then(|| format!("virtual table module {name}"))
+        let is_own = name.contains('.') || name.starts_with("sqlite_");
+        (!is_made && !is_own).then(|| format!("virtual table module {name}"))
     }
 }
 
@@ -346,6 +353,9 @@ impl Modules {
 fn missing(error: &EngineError) -> Option<String> {
     missing_object(error.as_sqlite()?.message())
 }
+
+/// The words behind a function that SQLite has, with other arguments.
+const OTHER_ARGUMENTS: &str = " with these arguments";
 
 /// Returns the missing object that a message of SQLite names.
 pub fn missing_object(message: &str) -> Option<String> {
@@ -359,7 +369,7 @@ pub fn missing_object(message: &str) -> Option<String> {
     ];
     WORDS.iter().find_map(|(words, kind)| {
         let name = message.split_once(words)?.1.trim_end_matches("()");
-        let more = if words.starts_with("wrong") { " with these arguments" } else { "" };
+        let more = if words.starts_with("wrong") { OTHER_ARGUMENTS } else { "" };
         Some(format!("{kind} {name}{more}"))
     })
 }

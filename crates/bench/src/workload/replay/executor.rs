@@ -459,7 +459,8 @@ fn open_memory(
     }
 }
 
-/// Returns the connection waits as long as one to a file, because an open read keeps commits waiting that the application's did not.
+/// Opens a shared database in memory. The connection waits as long as one to a file, because an open read keeps commits waiting that the
+/// application's did not.
 fn open_shared_memory(opening: &Opening, name: &Path) -> Result<Connection, EngineError> {
     let connection =
         Connection::open(&opening.library, name, OpenFlags::default(), Some(MEMORY_VFS))?;

@@ -401,7 +401,8 @@ pub fn missing_in_trace(
     loop {
         let more = coverage::suggested(missing.keys());
         let more = more.iter().map(|stand_in| format!("{stand_in}\n"));
-        let more: String = more.filter(|line| !used.contains(line)).collect();
+        let is_new = |line: &String| !used.lines().any(|known| known == line.trim_end());
+        let more: String = more.filter(is_new).collect();
         if more.is_empty() {
             return Ok(found);
         }

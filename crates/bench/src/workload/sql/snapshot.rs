@@ -217,6 +217,7 @@ impl Copying<'_> {
 
     /// Copies the database first, then its other files.
     fn copy_parts(&mut self) -> Result<(), TrialError> {
+        self.original = None;
         let failed = |error| cannot("copy", self.database, error);
         let target = File::create(self.copy).map_err(failed)?;
         let length = self.file.metadata().map_err(failed)?.len();
@@ -228,9 +229,10 @@ impl Copying<'_> {
             copy_file(&self.file, self.database, &target)?;
         }
         for part in &PARTS[1..] {
-            let from = part_of(self.database, part);
+            let (from, to) = (part_of(self.database, part), part_of(self.copy, part));
+            // Left by an attempt before, it would belong to another state.
+            let _ = std::fs::remove_file(&to);
             if from.exists() {
-                let to = part_of(self.copy, part);
                 let target = File::create(&to).map_err(|error| cannot("write", &to, error))?;
                 copy_file(&open(&from)?, &from, &target)?;
             }

@@ -178,8 +178,9 @@ impl Reader {
             let hides = is_numeric && others.iter().all(|text| is_missing(text));
             if hides || others.contains(&&b"\\N"[..]) {
                 names.push(name.clone());
+                let is_empty_null = self.options.null.iter().any(String::is_empty);
                 let word = |text: &&[u8]| match *text {
-                    b"" => QUOTED_EMPTY.to_owned(),
+                    b"" if is_empty_null => QUOTED_EMPTY.to_owned(),
                     text => lossy_text(text),
                 };
                 words.extend(others.iter().filter(|text| is_missing(text)).map(word));

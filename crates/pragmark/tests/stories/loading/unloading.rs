@@ -73,7 +73,13 @@ fn a_file_of_sql_keeps_types_keys_and_indexes() {
         assert_eq!(dump(&laboratory, "again.db", sql), dump(&laboratory, "typed.db", sql));
     }
     load(&[]).exits(3).complains(&["t already exists"]);
-    for more in [&["--append"][..], &["--table", "u"], &["--type", "id=TEXT"]] {
+    laboratory
+        .write("rows.sql", "CREATE TABLE t(id, name, people); INSERT INTO t VALUES (1, 'a', 2)");
+    let rows = laboratory.pragmark(&["load", "t.csv", "rows.sql", "rows.db"]);
+    rows.exits(3).complains(&["rows.sql: it inserts rows"]);
+    for more in
+        [&["--append"][..], &["--replace=keep-indexes"], &["--table", "u"], &["--type", "id=TEXT"]]
+    {
         load(more).exits(2).complains(&["a file of SQL makes the table"]);
     }
     let alone = laboratory.pragmark(&["load", "t.sql", "new.db"]);
