@@ -18,7 +18,8 @@ use crate::terminal::Terminal;
 Examples:
   pragmark explain --db app.db 'SELECT * FROM orders WHERE customer_id = 7'
   pragmark explain --db app.db queries.sql            each query, and indexes for all of them together
-  pragmark explain --db app.db queries.sql --set id=5 choose the value of a parameter
+  pragmark explain --db app.db queries.sql --set email=a@b.org
+                                                      choose the value of a parameter
   pragmark explain app.trace 3                        a recorded statement with its values
   pragmark explain --db app.db queries.sql --vary engine=default,system
                                                       plans of two engines side by side
