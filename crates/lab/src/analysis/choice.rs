@@ -128,23 +128,18 @@ pub(super) struct Ranked<C> {
     pub(super) tied: Vec<usize>,
     /// The rest, from the best on.
     pub(super) worse: Vec<usize>,
-    /// Whether the best is better than in every class that is at least as strong.
-    pub(super) is_better: bool,
 }
 
-/// Returns the measured alternatives of each class that occurs, in the order of `classes`: of two that compare,
-/// the one that `is_as_strong` as the other comes first.
+/// Returns the measured alternatives of each class that occurs, in the order of `classes`.
 pub(super) fn rank_by_class<C: Copy + PartialEq>(
     experiment: &ExperimentAnalysis,
     classes: &[C],
-    is_as_strong: impl Fn(C, C) -> bool,
     class_of: impl Fn(&VariantAnalysis) -> Option<C>,
 ) -> Vec<Ranked<C>> {
     let variants = &experiment.variants;
     let is_ranked = |variant: &VariantAnalysis| {
         experiment.is_alternative(variant) && variant.summaries.contains_key(&experiment.metric)
     };
-    let rank = |wanted: usize| experiment.ranking.iter().position(|index| *index == wanted);
     let is_tied = |one: usize, other: usize| shares_a_group(&variants[one], &variants[other]);
     let mut ranked: Vec<Ranked<C>> = Vec::new();
     for class in classes.iter().copied() {
@@ -154,17 +149,13 @@ pub(super) fn rank_by_class<C: Copy + PartialEq>(
         });
         let Some(best) = of_class.next() else { continue };
         let (tied, worse) = of_class.partition(|other| is_tied(best, *other));
-        let beats = |rival: &Ranked<C>| {
-            !is_as_strong(rival.class, class)
-                || (rank(best) < rank(rival.best) && !is_tied(best, rival.best))
-        };
-        ranked.push(Ranked { class, best, tied, worse, is_better: ranked.iter().all(beats) });
+        ranked.push(Ranked { class, best, tied, worse });
     }
     ranked
 }
 
 /// Returns whether two variants are not distinguishable.
-pub fn shares_a_group(one: &VariantAnalysis, other: &VariantAnalysis) -> bool {
+pub(super) fn shares_a_group(one: &VariantAnalysis, other: &VariantAnalysis) -> bool {
     shares_a_label(&one.groups, &other.groups)
 }
 

@@ -36,7 +36,6 @@ use crate::trial::{Artifact, BindingMark, DataTable, EngineMark, ReadBack, State
 
 pub use answer::{Answer, Compared};
 pub use bindings::{BindingCosts, Bindings, Cost, Over};
-pub use choice::shares_a_group;
 pub use collect::{Collector, SideBySide};
 pub use compared::{ComparisonResult, Unsteady};
 pub use curve::Curve;

@@ -193,6 +193,9 @@ pub struct BestAtTier {
     pub tied: Vec<usize>,
     /// Whether no safer variant is as good: whether it belongs to the Pareto set of speed and safety.
     pub pareto: bool,
+    /// How it compares with the best variants of safer tiers; `None` if there are none.
+    #[serde(skip)]
+    pub against_safer: Option<AgainstStronger>,
 }
 
 /// Whether the variants of an experiment differ in their safety tiers.
@@ -238,14 +241,20 @@ pub(super) fn best_at_tiers(experiment: &ExperimentAnalysis) -> Vec<BestAtTier> 
     }
     let classes = experiment.classes().into_iter();
     let measured: Vec<Class> = classes.filter(|class| *class != Class::default()).collect();
-    let is_as_safe = |one: Class, other: Class| one.is_at_least_as_safe_as(other) == Some(true);
-    let of_variant = |variant: &VariantAnalysis| Some(variant.class());
-    let ranked = rank_by_class(experiment, &measured, is_as_safe, of_variant);
-    let best = ranked.into_iter().map(|ranked| BestAtTier {
-        class: ranked.class,
-        variant: ranked.best,
-        tied: ranked.tied,
-        pareto: ranked.is_better,
+    let ranked = rank_by_class(experiment, &measured, |variant| Some(variant.class()));
+    let bests: Vec<(Class, usize)> = ranked.iter().map(|one| (one.class, one.best)).collect();
+    let best = ranked.into_iter().enumerate().map(|(index, ranked)| {
+        let is_safer =
+            |other: &&(Class, usize)| other.0.is_at_least_as_safe_as(ranked.class) == Some(true);
+        let safer = bests[..index].iter().filter(is_safer).map(|(_, best)| *best);
+        let against_safer = against(experiment, ranked.best, &safer.collect::<Vec<usize>>());
+        BestAtTier {
+            class: ranked.class,
+            variant: ranked.best,
+            tied: ranked.tied,
+            pareto: against_safer.is_none_or(|against| against == AgainstStronger::Better),
+            against_safer,
+        }
     });
     best.collect()
 }
@@ -339,9 +348,7 @@ pub(super) fn by_durability(experiment: &ExperimentAnalysis) -> Vec<AtDurability
     let median = |variant: &usize| {
         experiment.variants[*variant].median(&experiment.metric).unwrap_or(f64::NAN)
     };
-    let is_as_strong = |one: Durability, other: Durability| one >= other;
-    let ranked =
-        rank_by_class(experiment, &Durability::ALL, is_as_strong, |variant| variant.durability);
+    let ranked = rank_by_class(experiment, &Durability::ALL, |variant| variant.durability);
     let bests: Vec<usize> = ranked.iter().map(|ranked| ranked.best).collect();
     let class = |(index, ranked): (usize, Ranked<Durability>)| {
         let variants = [vec![ranked.best], ranked.tied.clone(), ranked.worse].concat();

@@ -1,6 +1,6 @@
 //! Price of safety: speed against safety tier, and the best variant at each tier.
 
-use lab::analysis::{BestAtTier, ExperimentAnalysis, Tiered, VariantAnalysis, shares_a_group};
+use lab::analysis::{AgainstStronger, BestAtTier, ExperimentAnalysis, Tiered, VariantAnalysis};
 use lab::measures::Measures;
 use lab::tier::{Accident, Class, Loss, Losses, Tier};
 
@@ -133,17 +133,14 @@ fn table(subject: &Subject<'_>) -> Table {
 /// Returns a remark on the best variant at a tier.
 fn remark(experiment: &ExperimentAnalysis, best: &BestAtTier) -> Option<String> {
     let too_few = experiment.preliminary;
-    let own = &experiment.variants[best.variant];
-    let is_tied = experiment.best_at_tiers.iter().any(|other| {
-        other.class != best.class
-            && other.class.is_at_least_as_safe_as(best.class) == Some(true)
-            && shares_a_group(own, &experiment.variants[other.variant])
-    });
-    let beaten = (!best.pareto).then(|| match (is_tied, too_few) {
-        (true, true) => "too few rounds to say whether it is faster than a safer one".to_owned(),
-        (true, false) => "a safer variant is not distinguishable".to_owned(),
-        (false, _) => "a safer variant is better".to_owned(),
-    });
+    let beaten = match best.against_safer {
+        None | Some(AgainstStronger::Better) => None,
+        Some(AgainstStronger::Same(_)) if too_few => {
+            Some("too few rounds to say whether it is faster than a safer one".to_owned())
+        }
+        Some(AgainstStronger::Same(_)) => Some("a safer variant is not distinguishable".to_owned()),
+        Some(AgainstStronger::Worse(_)) => Some("a safer variant is better".to_owned()),
+    };
     let tied = best.tied.len();
     let tied = (tied > 0).then(|| {
         let others = plural(tied, "other variant", "other variants");
