@@ -17,13 +17,13 @@ use crate::subject::{Query, Subject};
 const MOST: usize = 10;
 
 /// The least part of the cost of a statement that an index has to save.
-const LEAST: f64 = 0.3;
+pub const LEAST: f64 = 0.3;
 
 /// A part of a cost that counts as a change of it.
 const CHANGE: f64 = 0.1;
 
-/// A cost below which a statement needs no index.
-const SMALL: f64 = 1000.0;
+/// A cost below which a statement needs no index, and none is tried for it alone.
+pub const SMALL: f64 = 1000.0;
 
 /// The cost of an execution besides its steps, such as binding its values and committing. So a few instructions more or less do not make a
 /// small statement count as much as a large one.

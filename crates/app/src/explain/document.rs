@@ -1,7 +1,7 @@
 //! Explanations as a document.
 
 use ::explain::Query;
-use ::explain::advisor::{Advice, Change};
+use ::explain::advisor::{Advice, Change, LEAST, SMALL};
 use ::explain::faults::{Cause, Fault, Remedy};
 use ::explain::observe::{Cost, Node, Observation};
 use engine::Value;
@@ -201,11 +201,14 @@ fn untried(advice: &Advice) -> Option<Block> {
     })
 }
 
-fn nothing(it: &Explained) -> &'static str {
+fn nothing(it: &Explained) -> String {
     if it.observation.is_partial {
-        "It was stopped before its end, and no index that was tried lets it come there."
+        "It was stopped before its end, and no index that was tried lets it come there.".to_owned()
+    } else if it.observation.cost.total() as f64 <= SMALL {
+        "No fault was found. It costs too little for an index to be tried.".to_owned()
     } else {
-        "No fault was found, and no index that was tried saves three tenths of its work."
+        let least = percent(LEAST);
+        format!("No fault was found, and no index that was tried saves {least} of its work.")
     }
 }
 

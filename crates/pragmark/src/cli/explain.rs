@@ -74,15 +74,19 @@ fn what(arguments: Vec<String>, has_database: bool) -> Result<What, Error> {
     match (has_database, &arguments[..]) {
         (true, _) if are_files => Ok(What::Files(files())),
         (false, [trace]) if are_files => Ok(What::Trace(trace.into(), None)),
-        (false, [trace, number]) if file(trace) => {
-            let number = number.parse().map_err(|_| {
-                Error::mistake(format!("{number} is not the number of a statement"))
-                    .hint("name the database with --db to explain SQL")
-            })?;
-            Ok(What::Trace(trace.into(), Some(number)))
-        }
-        (false, [trace, ..]) if file(trace) && trace.ends_with(".trace") => {
-            Err(Error::mistake("after a trace, there is one number of a statement"))
+        (false, [trace, rest @ ..]) if file(trace) => {
+            let number = match rest {
+                [number] => number.parse().ok(),
+                _ => None,
+            };
+            let wrong = || {
+                let rest = rest.join(" ");
+                Error::mistake(format!(
+                    "{rest}: a trace is followed by the number of one statement"
+                ))
+                .hint("name the database with --db to explain SQL")
+            };
+            Ok(What::Trace(trace.into(), Some(number.ok_or_else(wrong)?)))
         }
         _ => match arguments.iter().find(|argument| looks_like_file(argument) && !file(argument)) {
             Some(file) => Err(Error::mistake(format!("{file}: no such file"))),

@@ -28,19 +28,13 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
     }
     let items: Vec<Item> =
         analysis.findings.iter().filter_map(|finding| item(analysis, finding)).collect();
-    let blocks = match (items.is_empty(), without_findings(experiments)) {
+    // Indexes are counted before any setting is timed.
+    let subjects = (0..experiments.len()).map(|index| Subject::of(analysis, index));
+    let changes: Vec<String> =
+        subjects.filter_map(|subject| tuning::to_change(subject.tuning()?)).collect();
+    let blocks = match (items.is_empty(), without_findings(experiments, !changes.is_empty())) {
         (true, None) => return Vec::new(),
         (true, Some(words)) => {
-            // Indexes are counted before any setting is timed.
-            let subjects = (0..experiments.len()).map(|index| Subject::of(analysis, index));
-            let changes = subjects.filter_map(|subject| tuning::to_change(subject.tuning()?));
-            let changes: Vec<String> = changes.collect();
-            let words = match words {
-                NO_ANSWER if !changes.is_empty() => {
-                    "Too little was measured to recommend a setting."
-                }
-                words => words,
-            };
             changes.into_iter().chain([words.to_owned()]).map(Block::paragraph).collect()
         }
         (false, _) => vec![Block::List(List { numbered: true, items })],
@@ -48,10 +42,8 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
     vec![Section::new("findings", Kind::Highlights, "What matters on this machine", blocks)]
 }
 
-const NO_ANSWER: &str = "No answer yet: too little was measured.";
-
-/// Returns the words for no finding; none if no experiment has anything to compare.
-fn without_findings(experiments: &[ExperimentAnalysis]) -> Option<&'static str> {
+/// Returns the words for no finding, also beside changes of the application; none if no experiment has anything to compare.
+fn without_findings(experiments: &[ExperimentAnalysis], has_changes: bool) -> Option<&'static str> {
     let answers = experiments.iter().map(|experiment| experiment.answer(None));
     let answers: Vec<Answer<'_>> = answers.collect();
     let is_open =
@@ -59,7 +51,10 @@ fn without_findings(experiments: &[ExperimentAnalysis]) -> Option<&'static str> 
     if answers.iter().all(|answer| matches!(answer, Answer::OnlyBaseline)) {
         None
     } else if answers.iter().all(is_open) {
-        Some(NO_ANSWER)
+        Some(match has_changes {
+            true => "Too little was measured to recommend a setting.",
+            false => "No answer yet: too little was measured.",
+        })
     } else {
         Some("No variant was found to be better than the baseline of its experiment.")
     }
