@@ -22,7 +22,7 @@ pub const LEAST: f64 = 0.3;
 /// A part of a cost that counts as a change of it.
 const CHANGE: f64 = 0.1;
 
-/// A cost below which a statement needs no index, and none is tried for it alone.
+/// A cost below which a statement needs no index.
 pub const SMALL: f64 = 1000.0;
 
 /// The cost of an execution besides its steps, such as binding its values and committing. So a few instructions more or less do not make a

@@ -205,7 +205,7 @@ fn nothing(it: &Explained) -> String {
     if it.observation.is_partial {
         "It was stopped before its end, and no index that was tried lets it come there.".to_owned()
     } else if it.observation.cost.total() as f64 <= SMALL {
-        "No fault was found. It costs too little for an index to be tried.".to_owned()
+        "No fault was found. It costs too little to need an index.".to_owned()
     } else {
         let least = percent(LEAST);
         format!("No fault was found, and no index that was tried saves {least} of its work.")

@@ -128,8 +128,8 @@ fn explained_on(
         return Ok(Explanation { document, indexes: Vec::new() });
     }
     let subject = copy.open(&Source::Explaining, request.needs()).map_err(of_engine)?;
+    refuse_unknown(&request.values, &subject, &statements)?;
     let (mut all, failed) = observe_each(&subject, statements, &request.values, is_recording)?;
-    refuse_unknown(&request.values, all.iter().flat_map(|explained| &explained.parameters))?;
     let mut advice = advice_for(&subject, &all, tried(all.len()), PATIENCE)?;
     left_out.extend(failed);
     advice.failed.extend(left_out);
@@ -286,14 +286,23 @@ fn observed(
     Ok(Explained { query, parameters, observation, faults: Vec::new() })
 }
 
-/// Refuses values of parameters that no statement has.
-fn refuse_unknown<'p>(
+/// Refuses values of parameters that no statement has, before any is executed.
+fn refuse_unknown(
     given: &[(String, String)],
-    parameters: impl Iterator<Item = &'p String>,
+    subject: &Subject,
+    statements: &[Statement],
 ) -> Result<(), Error> {
-    let known: BTreeSet<&str> =
-        parameters.map(|name| name.trim_start_matches([':', '@', '$', '?'])).collect();
-    let Some((name, _)) = given.iter().find(|(name, _)| !known.contains(&**name)) else {
+    if given.is_empty() {
+        return Ok(());
+    }
+    let connection = subject.connect().map_err(of_engine)?;
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    // A statement that SQLite refuses is reported with its error later.
+    for prepared in statements.iter().flat_map(|statement| connection.prepare(&statement.sql)) {
+        let names = (1..=prepared.parameter_count()).map(|index| parameter(&prepared, index));
+        known.extend(names.map(|name| name.trim_start_matches([':', '@', '$', '?']).to_owned()));
+    }
+    let Some((name, _)) = given.iter().find(|(name, _)| !known.contains(name)) else {
         return Ok(());
     };
     let error = Error::mistake(format!("--set {name}=…: no statement has a parameter {name}"));
@@ -368,6 +377,11 @@ fn of_text(file: &str, title: &str, text: &str) -> Result<Vec<Statement>, Error>
     Ok(statements)
 }
 
+/// Returns the name of a parameter with the sign before it; its number if it has no name.
+fn parameter(prepared: &engine::Statement<'_, '_>, index: i32) -> String {
+    prepared.parameter_name(index).unwrap_or(format!("?{index}"))
+}
+
 fn with_values(
     subject: &Subject,
     statement: Statement,
@@ -376,8 +390,8 @@ fn with_values(
     let connection = subject.connect().map_err(of_engine)?;
     let Statement { name, sql, weight, values } = statement;
     let prepared = connection.prepare(&sql).map_err(|error| in_statement(&name, error))?;
-    let parameter = |index: i32| prepared.parameter_name(index).unwrap_or(format!("?{index}"));
-    let parameters = (1..=prepared.parameter_count()).map(parameter).collect();
+    let parameters = (1..=prepared.parameter_count()).map(|index| parameter(&prepared, index));
+    let parameters = parameters.collect();
     let given: Vec<(String, Value)> =
         given.iter().map(|(name, value)| (name.clone(), value_of(value))).collect();
     let values = match values {

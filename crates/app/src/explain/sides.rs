@@ -88,6 +88,7 @@ pub(super) fn compared(
 ) -> Result<Document, Error> {
     let mut sides = sides(request)?;
     let subject = copy.open(&Source::Explaining, request.needs()).map_err(of_engine)?;
+    refuse_unknown(&request.values, &subject, &statements)?;
     let mut all = Vec::new();
     for statement in statements {
         let name = statement.name.clone();
@@ -100,7 +101,6 @@ pub(super) fn compared(
         }));
     }
     drop(subject);
-    refuse_unknown(&request.values, all.iter().flat_map(|compared| &compared.parameters))?;
     for side in &mut sides {
         let own = match (side.database, side.statistics) {
             (0, Statistics::Found) => copy.clone(),
