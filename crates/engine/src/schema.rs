@@ -26,7 +26,7 @@ pub struct Table {
     pub is_without_rowid: bool,
     /// Its columns.
     pub columns: Vec<Column>,
-    /// Its indexes, also those of constraints.
+    /// Its indexes, including those that constraints need.
     pub indexes: Vec<Index>,
     /// Its foreign keys.
     pub foreign_keys: Vec<ForeignKey>,

@@ -96,7 +96,7 @@ pub struct Planner<'s> {
     connection: &'s Connection,
     questions: Questions,
     selectivity: Vec<(String, Vec<f64>)>,
-    /// What was asked about all rows of tables, with the answers.
+    /// Answers to questions about all rows of a table, each counted once.
     asked: RefCell<BTreeMap<String, bool>>,
 }
 

@@ -283,7 +283,7 @@ impl Seen<'_> {
     /// Returns the index that begins with this term, if all rows found by it are wanted and looked up in the table, which takes much of
     /// what is saved.
     fn looked_up(&self, table: &Table, first: &Part, made: &MadeIndex) -> Option<String> {
-        /// The most work that a look-up saves, as steps: those of a deep tree.
+        /// The most that a look-up in a table costs, in steps: a path through a deep tree.
         const MOST: i64 = 50;
         let mut changes = made.changes.iter();
         let change = changes.find(|change| change.name == self.query.name)?;

@@ -57,7 +57,7 @@ fn analysis(made: Made) -> Analysis {
     analysis_of(made, u32::MAX)
 }
 
-/// Returns the analysis of a run that ends after so many rounds.
+/// Returns the analysis of a run that ends after `rounds` rounds.
 fn analysis_of(made: Made, rounds: u32) -> Analysis {
     let plan = run_of(EXPERIMENT, Seed(made.run));
     let mut environment = EnvironmentFile {

@@ -12,7 +12,7 @@ use crate::target::sqlite;
 /// File handles of a connection that executes the user's SQL at most: database, log or journal, shared memory, and temporary files.
 pub(crate) const FILES_OF_OWN_SQL: u64 = 6;
 
-/// Files that a process has open besides those of its connections.
+/// Files that a process has open in addition to its connections' files.
 const OTHER_FILES: u64 = 64;
 
 /// Returns the most files that a process with this number of connections has open, if each has this many.

@@ -102,7 +102,8 @@ fn is_indexed(table: &Table, key: &ForeignKey) -> bool {
     }
     table.indexes.iter().filter(|index| !index.is_partial).any(|index| {
         let first = index.parts.iter().take(count);
-        let all = first.filter(|part| column(table, part).is_some_and(|it| is_in(&it.name)));
+        let all =
+            first.filter(|part| column(table, part).is_some_and(|column| is_in(&column.name)));
         all.count() == count
     })
 }

@@ -14,7 +14,7 @@ use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A function: it sets the result of the context from the values of its arguments, all of which are valid during a call.
+/// Computes a function: sets the context's result from the values of the arguments, which are valid during the call.
 type Body = dyn Fn(&Api, *mut ffi::sqlite3_context, &[*mut ffi::sqlite3_value]) -> Result<(), String>
     + Send;
 
@@ -62,8 +62,7 @@ impl Connection {
         predicate: impl Fn(&[Option<&str>]) -> Result<bool, String> + Send + 'static,
     ) -> Result<()> {
         if usize::from(arguments) > MOST_ARGUMENTS {
-            let what = "functions of the application with so many arguments";
-            return Err(unsupported(what, CREATE));
+            return Err(unsupported("functions of the application with so many arguments", CREATE));
         }
         let body = move |api: &Api, context, values: &[*mut ffi::sqlite3_value]| {
             let mut texts = [None; MOST_ARGUMENTS];

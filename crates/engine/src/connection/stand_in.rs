@@ -84,7 +84,7 @@ unsafe extern "C" fn compare(
     // SAFETY: it is a constant of this type.
     let by = unsafe { *by.cast::<Compare>() };
     let text = |length: c_int, start: *const c_void| match usize::try_from(length) {
-        // SAFETY: the text has so many bytes and lives until the call ends; an empty one may have no pointer.
+        // SAFETY: the text has `length` bytes and lives until the call ends; only an empty one may have no pointer.
         Ok(length) if length > 0 => unsafe { std::slice::from_raw_parts(start.cast(), length) },
         _ => &[],
     };

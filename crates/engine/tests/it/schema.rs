@@ -23,13 +23,16 @@ fn a_table_is_described_with_its_form_its_keys_and_what_its_indexes_are_for() {
     assert_eq!(schema.others, ["CREATE VIEW v AS SELECT 1 AS x, 2 AS y"]);
 
     let (p, w) = (schema.table("P").expect("there"), schema.table("w").expect("there"));
-    let columns: Vec<(&str, &str, bool)> =
-        p.columns.iter().map(|it| (&*it.name, &*it.collation, it.is_rowid)).collect();
+    let columns: Vec<(&str, &str, bool)> = p
+        .columns
+        .iter()
+        .map(|column| (&*column.name, &*column.collation, column.is_rowid))
+        .collect();
     assert_eq!(columns, [("id", "BINARY", true), ("g", "BINARY", false), ("n", "NOCASE", false)]);
     let kinds = |table: &pragmark_engine::schema::Table| {
         let kinds = table.indexes.iter();
         kinds
-            .map(|it| (it.is_unique, it.is_partial, it.is_of_constraint, it.is_key))
+            .map(|index| (index.is_unique, index.is_partial, index.is_of_constraint, index.is_key))
             .collect::<Vec<_>>()
     };
     assert_eq!(kinds(p), [(true, false, true, false), (false, true, false, false)]);

@@ -55,7 +55,7 @@ impl Storing {
 pub struct ReadOptions {
     /// How its columns will be stored.
     pub columns: Vec<Storing>,
-    /// How blobs of each column are written as texts, of which the load makes blobs again; empty if nowhere.
+    /// The form in which each column's blobs are written as texts, to turn them back into blobs; empty if no column has any.
     pub(crate) blobs: Vec<Option<Blobs>>,
     /// Whether the rows can be read again, with types and keys of all rows.
     pub is_reopenable: bool,

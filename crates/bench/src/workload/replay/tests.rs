@@ -273,7 +273,8 @@ fn stand_ins_that_a_trace_does_not_need_are_refused_with_those_that_it_does() {
     let missing = |stand_ins: &str| {
         let directory = tempfile::tempdir().unwrap();
         let trace = recorded.file("app.trace");
-        crate::missing_in_trace(&trace, directory.path(), stand_ins).map_err(|it| it.to_string())
+        crate::missing_in_trace(&trace, directory.path(), stand_ins)
+            .map_err(|error| error.to_string())
     };
     assert!(missing("UNI=nocase\nSlug=lower(?1)").unwrap().is_empty());
     let named = missing("").unwrap();
