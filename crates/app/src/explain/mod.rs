@@ -23,7 +23,7 @@ use self::copies::{Copies, Copy};
 use crate::error::Error;
 use crate::files::read_text;
 use crate::interface::Interface;
-use crate::measure::Vary;
+use crate::measure::{Vary, check_replayable};
 
 /// The largest file of statements.
 const MOST_TEXT: u64 = 16 << 20;
@@ -129,7 +129,13 @@ fn explained_on(
     }
     let subject = copy.open(&Source::Explaining, request.needs()).map_err(of_engine)?;
     refuse_unknown(&request.values, &subject, &statements)?;
-    let (mut all, failed) = observe_each(&subject, statements, &request.values, is_recording)?;
+    let observed = observe_each(&subject, statements, &request.values, is_recording);
+    let is_whole = matches!(&observed, Ok((_, failed)) if failed.is_empty());
+    if let (false, What::Trace(trace, _)) = (is_whole, &request.what) {
+        // What only the application has is the cause of errors such as a table that could not be made.
+        check_replayable(trace, &request.stand_ins, ui)?;
+    }
+    let (mut all, failed) = observed?;
     let mut advice = advice_for(&subject, &all, tried(all.len()), PATIENCE)?;
     left_out.extend(failed);
     advice.failed.extend(left_out);

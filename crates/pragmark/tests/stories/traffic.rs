@@ -148,6 +148,9 @@ fn stand_ins_let_a_trace_be_replayed_and_are_named_with_the_results() {
     run(&["report", "own", "--format", "json"]).exits(0).says(&["slug=lower(?1)"]);
     let compare = ["compare", "app.trace", "--vary", "page_size=4096,1024", "--format", "json"];
     with(&compare).exits(0).says(&["\"stand_ins\": [", "slug=lower(?1)"]);
+    run(&["explain", "app.trace"])
+        .exits(0)
+        .complains(&["--stand-in 'slug=?1' --stand-in 'uni=nocase'"]);
     with(&["explain", "app.trace"]).exits(0).says(&["With stand-ins", "slug=lower(?1)"]);
     let crash = ["crash", "--trace", "app.trace", "--quick", "--images", "200", "--out", "crashed"];
     let settings = ["--set", "journal_mode=wal", "--set", "synchronous=full", "--model", "kill"];
