@@ -37,7 +37,7 @@ pub(super) fn document(of: &str, all: &[Explained], advice: &Advice) -> Document
                 let heading = Block::Heading(explained.query.name.clone());
                 [vec![heading, summary(&explained.observation)], work(explained)].concat()
             });
-            let title = "Statements that have what they need";
+            let title = "Statements without a known fault";
             let sound = section("sound", title, Kind::Folded, sound.collect());
             [vec![together(several, advice)], each.collect(), vec![sound]].concat()
         }
