@@ -20,6 +20,9 @@ pub const PROTOCOL: u32 = 1;
 /// The environment variable with the directory to which the SQL of a trial and of the processes that it starts is confined.
 pub const CONFINED_TO: &str = "PRAGMARK_CONFINED_TO";
 
+/// The directory in that of a trial whose files the next trial of the run finds again: copies of databases.
+pub const COPIES: &str = "copies";
+
 /// A request to a driver.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialSpec {
@@ -31,7 +34,7 @@ pub struct TrialSpec {
     pub settings: Settings,
     /// The engine to load: `default`, `system` or the path of a library.
     pub engine: String,
-    /// An empty directory of this trial's own, on the file system to be measured.
+    /// A directory of this trial's own, on the file system to be measured; empty but for [`COPIES`].
     pub directory: PathBuf,
     /// Seed of everything random in the trial.
     pub seed: u64,

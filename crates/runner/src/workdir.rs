@@ -8,6 +8,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use lab::trial::COPIES;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::error::{Context, Result};
@@ -41,7 +42,7 @@ impl WorkDir {
         Ok(WorkDir { path, _lock: lock })
     }
 
-    /// Returns an empty directory for one trial, which is removed when dropped.
+    /// Returns a directory for one trial, which is removed when dropped. Only the copies of the trial before are in it.
     ///
     /// # Errors
     /// When it cannot be made, for example on a full disk.
@@ -49,6 +50,8 @@ impl WorkDir {
         let path = self.path.join("trial");
         remove(&path).context("remove", &path)?;
         fs::create_dir(&path).context("create", &path)?;
+        // Without them the trial makes its own.
+        let _ = fs::rename(self.path.join(COPIES), path.join(COPIES));
         Ok(TrialDir { path })
     }
 
@@ -75,6 +78,7 @@ pub struct TrialDir {
 
 impl Drop for TrialDir {
     fn drop(&mut self) {
+        let _ = fs::rename(self.path.join(COPIES), self.path.with_file_name(COPIES));
         // What cannot be removed now is removed with the run's directory, or swept up later.
         let _ = remove(&self.path);
     }
@@ -141,6 +145,22 @@ mod tests {
         assert_eq!(work.trial().unwrap().path.read_dir().unwrap().count(), 0);
         drop(work);
         assert_eq!(parent.path().read_dir().unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_trial_finds_the_copies_of_the_one_before_and_nothing_else() {
+        let parent = tempfile::tempdir().unwrap();
+        let work = WorkDir::create(parent.path(), "x").unwrap();
+        let first = work.trial().unwrap();
+        fs::create_dir(first.path.join(COPIES)).unwrap();
+        for name in ["copies/a.db", "test.db"] {
+            fs::write(first.path.join(name), "").unwrap();
+        }
+        drop(first);
+        let second = work.trial().unwrap();
+        assert!(second.path.join("copies/a.db").exists() && !second.path.join("test.db").exists());
+        drop((second, work));
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -277,7 +277,16 @@ pub(super) mod tests {
 
     /// Runs a workload with its defaults and these settings on top.
     pub(in crate::workload) fn run(workload: &str, over: &[(&str, Level)]) -> Result<Measured> {
-        run_with(workload, over, |_| None)
+        run_in(tempfile::tempdir().unwrap().path(), workload, over)
+    }
+
+    /// As [`run`], in this directory.
+    pub(in crate::workload) fn run_in(
+        directory: &Path,
+        workload: &str,
+        over: &[(&str, Level)],
+    ) -> Result<Measured> {
+        run_with(directory, workload, over, |_| None)
     }
 
     /// As [`run`], seen through the counters of a counting trial.
@@ -285,17 +294,17 @@ pub(super) mod tests {
         workload: &str,
         over: &[(&str, Level)],
     ) -> Result<Measured> {
-        run_with(workload, over, |library| {
+        run_with(tempfile::tempdir().unwrap().path(), workload, over, |library| {
             Some(Arc::new(CountingVfs::register(library, None).unwrap()))
         })
     }
 
     fn run_with(
+        directory: &Path,
         workload: &str,
         over: &[(&str, Level)],
         counter: impl Fn(&Arc<Library>) -> Option<Arc<CountingVfs>>,
     ) -> Result<Measured> {
-        let directory = tempfile::tempdir().unwrap();
         let catalogue = catalogue();
         let mut settings = catalogue.defaults(catalogue.workload(workload).unwrap());
         for (name, level) in over {
@@ -306,7 +315,7 @@ pub(super) mod tests {
             settings: &settings,
             counter: counter(&library),
             library,
-            directory: directory.path(),
+            directory,
             seed: Seed(11),
             postgres: None,
             artifacts: None,

@@ -21,6 +21,7 @@ pub(super) mod source;
 mod spool;
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -143,6 +144,11 @@ impl PreparedReplay {
             further: recording.further_commits.clone(),
             waiting: recording.waiting(),
         };
+        for database in recording.databases.iter().filter(|database| database.path.exists()) {
+            // The first commit of the work does not wait for the snapshot to be written.
+            let synced = File::open(&database.path).and_then(|file| file.sync_all());
+            synced.map_err(TrialError::io("sync", &database.path))?;
+        }
         let processes = processes_of(&recording, parameters.workers);
         Ok(PreparedReplay {
             plan: plan::plan(&call_spool, &commits, &processes, trial.directory)?,

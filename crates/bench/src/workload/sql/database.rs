@@ -1,10 +1,12 @@
 //! The database of a trial: a copy of the user's database, pgbench's tables, or the result of the set-up.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Read, sink};
 use std::path::{Path, PathBuf};
 
 use engine::{Connection, EngineError};
+use lab::seed::Seed;
+use lab::trial::COPIES;
 
 use super::parameters::{Caching, Parameters};
 use super::suite::{read_text, refuse_other_files};
@@ -23,22 +25,27 @@ pub(super) struct TrialDatabase {
     pub(super) origin: String,
 }
 
-/// Creates the database in a directory.
+/// Creates the database, or makes it again after the work.
 ///
 /// # Errors
 /// The user's database cannot be copied, the set-up fails, or a setting has no effect on this database.
 pub(super) fn create(
     trial: &Trial<'_>,
     parameters: &Parameters,
-    directory: &Path,
 ) -> Result<TrialDatabase, TrialError> {
-    let path = directory.join(DATABASE);
+    let path = trial.directory.join(DATABASE);
     let mut origin = String::new();
     if let Some(database) = &parameters.database {
+        if !path.exists() {
+            // Where an earlier trial left no copy, one is made.
+            let _ = fs::rename(kept_copy(trial.directory, database), &path);
+        }
         let state = snapshot::take(&trial.library, Path::new(database), &path)?;
         origin = format!("{database} {}", state.text());
         apply_file_settings(&trial.library, trial.settings, &path)
             .map_err(|error| in_database(error, parameters))?;
+    } else {
+        snapshot::remove(&path);
     }
     let connection = open(trial, &path).map_err(|error| in_database(error, parameters))?;
     if parameters.pgbench().is_some() {
@@ -61,6 +68,28 @@ pub(super) fn create(
     Ok(TrialDatabase { path, origin })
 }
 
+impl TrialDatabase {
+    /// Leaves the copy of the user's database to the next trial, which writes only what this one changed.
+    pub(super) fn leave(self, trial: &Trial<'_>, parameters: &Parameters) {
+        /// Copies of several databases that are kept: of the two sides of a comparison.
+        const MOST: usize = 2;
+        let Some(database) = &parameters.database else { return };
+        let copies = trial.directory.join(COPIES);
+        let _ = fs::create_dir(&copies);
+        let others = fs::read_dir(&copies).into_iter().flatten().flatten().skip(MOST - 1);
+        for other in others {
+            let _ = fs::remove_file(other.path());
+        }
+        // A copy that cannot be kept is made again.
+        let _ = fs::rename(&self.path, kept_copy(trial.directory, database));
+    }
+}
+
+/// Returns where an earlier trial may have left its copy of a database.
+fn kept_copy(directory: &Path, database: &str) -> PathBuf {
+    directory.join(COPIES).join(format!("{:016x}.db", Seed(0).child(database).0))
+}
+
 /// Opens a database and reads its schema, which fails if the file is not a database.
 fn open(trial: &Trial<'_>, path: &Path) -> Result<Connection, TrialError> {
     let connection = sqlite::open(trial, path)?;
@@ -78,13 +107,15 @@ fn in_database(error: TrialError, parameters: &Parameters) -> TrialError {
     }
 }
 
-/// Brings the file into the page cache of the system, or out of it.
+/// Writes the file to the disk, so that the first commit of the work does not do it, and brings it into the page cache of the
+/// system, or out of it.
 ///
 /// # Errors
-/// The file cannot be read.
+/// The file cannot be read or synced.
 pub(super) fn prepare_cache(path: &Path, caching: Caching) -> Result<(), TrialError> {
     let failed = TrialError::io("read", path);
     let mut file = File::open(path).map_err(&failed)?;
+    file.sync_all().map_err(TrialError::io("sync", path))?;
     match caching {
         Caching::AsIs => Ok(()),
         Caching::Warm => std::io::copy(&mut file.by_ref(), &mut sink()).map(drop).map_err(failed),

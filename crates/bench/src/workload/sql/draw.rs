@@ -222,7 +222,10 @@ impl Columns<'_> {
         let table_sql = quoted(table);
         // With its table, because SQLite takes a quoted name alone for a text unless such a column exists.
         let column_sql = format!("{table_sql}.{}", quoted(column));
-        let bounds = format!("SELECT min(rowid), max(rowid) FROM {table_sql}");
+        // Two look-ups: SQLite scans the table for both at once.
+        let bounds = format!(
+            "SELECT (SELECT min(rowid) FROM {table_sql}), (SELECT max(rowid) FROM {table_sql})"
+        );
         let bounds = self.connection.query_all(&bounds).unwrap_or_default();
         if let Some([Value::Integer(min), Value::Integer(max)]) = bounds.first().map(Vec::as_slice)
             && max.saturating_sub(*min) >= MOST_VALUES as i64

@@ -75,7 +75,7 @@ impl Declared for Sql {
             refuse_single_threaded(trial)?;
         }
         (trial.phase)("load");
-        let database = database::create(trial, parameters, trial.directory)?;
+        let database = database::create(trial, parameters)?;
         let (suite, statements) = prepare(trial, parameters, &database)?;
         database::prepare_cache(&database.path, parameters.page_cache)?;
         let before = sqlite::size(&database.path)?;
@@ -107,6 +107,7 @@ impl Declared for Sql {
             let asked = trial.seed.child(&database.origin).child("in turns").nth(suite.checksum);
             measured.asked = Some(format!("{:016x}", asked.0));
         }
+        database.leave(trial, parameters);
         Ok(measured)
     }
 }

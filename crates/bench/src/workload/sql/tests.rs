@@ -10,7 +10,7 @@ use lab::trial::{Measured, StatementRecord};
 use tempfile::TempDir;
 
 use super::snapshot;
-use crate::workload::common::tests::{problem, run, run_counting};
+use crate::workload::common::tests::{problem, run, run_counting, run_in};
 
 /// A folder with a database of users and their orders.
 struct Shop {
@@ -229,6 +229,47 @@ fn the_log_that_a_killed_application_left_is_copied() {
     let users = open(&copy).query_i64("SELECT count(*) FROM users").unwrap();
     assert_eq!(users, 5);
     assert!(!left.path().join("shop.db-shm").exists());
+}
+
+#[test]
+fn a_copy_that_a_trial_changed_becomes_the_database_again() {
+    let shop = Shop::new();
+    let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+    let read = |path: &Path| std::fs::read(path).unwrap();
+    let copy = shop.directory.path().join("copy.db");
+    for change in [
+        "DELETE FROM users WHERE id > 5; VACUUM",
+        "CREATE TABLE more AS SELECT zeroblob(300000)",
+        "PRAGMA page_size = 512; VACUUM",
+        "PRAGMA journal_mode = wal",
+        "SELECT 1",
+    ] {
+        snapshot::take(&library, &shop.database, &copy).unwrap();
+        open(&copy).execute(change).unwrap();
+        std::fs::write(copy.with_file_name("copy.db-journal"), "of another state").unwrap();
+        snapshot::take(&library, &shop.database, &copy).unwrap();
+        assert!(read(&copy) == read(&shop.database), "{change}");
+        assert!(!copy.with_file_name("copy.db-journal").exists());
+    }
+}
+
+#[test]
+fn the_next_trial_gets_the_copy_of_the_one_before() {
+    let shop = Shop::new();
+    let settings = shop.settings(&[("sql", text("DELETE FROM users"))]);
+    let directory = tempfile::tempdir().unwrap();
+    let kept = || -> Vec<_> {
+        let copies = std::fs::read_dir(directory.path().join(lab::trial::COPIES)).unwrap();
+        copies.map(|copy| copy.unwrap().path()).collect()
+    };
+    let first = run_in(directory.path(), "sql", &settings).unwrap();
+    let [copy] = &kept()[..] else { panic!("{:?}", kept()) };
+    let inode = |path: &Path| std::os::unix::fs::MetadataExt::ino(&path.metadata().unwrap());
+    let before = inode(copy);
+    let second = run_in(directory.path(), "sql", &settings).unwrap();
+    assert_eq!([inode(copy), kept().len() as u64], [before, 1]);
+    let users = |measured: &Measured| measured.written[0].answers().cloned().collect::<Vec<_>>();
+    assert_eq!(users(&first), users(&second));
 }
 
 #[test]

@@ -64,7 +64,7 @@ pub(in crate::workload) fn unroll(
     let parameters = Parameters::read(&overlaid(&Parameters::defaults(), &settings))?;
     // A mistake in a script shows before the database is copied.
     let mut suite = Suite::read(&parameters)?;
-    let database = database::create(&trial, &parameters, directory)?;
+    let database = database::create(&trial, &parameters)?;
     let connection = sqlite::open(&trial, &database.path)?;
     let mut client = first_client(&trial, &parameters, &connection, &mut suite)?;
     client.keep_journal();
