@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use lab::catalogue::{Accepts, Catalogue, Contents, Parameter, Scope, WorkloadInfo};
 use lab::experiment::{Step, line_of, nearest, offset_of};
 use lab::level::{Level, label, picked};
-use lab::measures::Measures;
 use lab::metric::DeclaredMetric;
 use lab::metric::{Better, METRICS, Unit};
 use lab::target;
@@ -129,8 +128,8 @@ impl WorkloadFile {
             phases: self.phases,
             counts: false,
             metrics: metrics.collect::<Result<_, _>>()?,
-            measures: Measures::Speed,
             by_driver: true,
+            ..WorkloadInfo::default()
         })
     }
 }

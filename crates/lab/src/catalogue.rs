@@ -145,6 +145,8 @@ pub struct Parameter {
 pub struct WorkloadInfo {
     /// Its name in experiment files.
     pub name: String,
+    /// The metric by which its variants are compared, unless an experiment names another.
+    pub metric: String,
     /// Its task.
     pub about: String,
     /// Its parameters.
@@ -214,6 +216,12 @@ impl Catalogue {
     /// Returns the workload of this name.
     pub fn workload(&self, name: &str) -> Option<&WorkloadInfo> {
         self.workloads.iter().find(|workload| workload.name == name)
+    }
+
+    /// Returns the metric by which variants of a workload are compared, unless an experiment names another.
+    pub fn metric_of(&self, workload: &str) -> String {
+        let declared = self.workload(workload).map(|workload| workload.metric.clone());
+        declared.filter(|metric| !metric.is_empty()).unwrap_or_else(|| "rows_per_s".to_owned())
     }
 
     /// Returns every setting that this workload understands: its own parameters, then the shared ones.

@@ -78,7 +78,7 @@ impl Subject {
             return of_trace(request, path, ui);
         }
         let experiment = match catalogue.workload(name) {
-            Some(workload) => ad_hoc("tune", QUESTION, &workload.name, "rows_per_s"),
+            Some(_) => ad_hoc("tune", QUESTION, name, &catalogue.metric_of(name)),
             None => of_experiment(name, catalogue)?,
         };
         Ok(Subject::new(with_goal(request, experiment, None)))

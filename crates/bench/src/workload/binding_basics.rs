@@ -62,6 +62,7 @@ fn refuse_another_begin(settings: &Settings) -> Result<()> {
 
 impl Declared for BindingBasics {
     const NAME: &'static str = "binding-basics";
+    const METRIC: &'static str = "seconds";
     const ABOUT: &'static str = "Inserts, point reads, range scans and task life cycles, done the same way through every binding.";
     const PHASES: &'static [&'static str] = &PARTS;
     const COUNTS: bool = false;

@@ -45,6 +45,8 @@ pub trait Workload: Sync {
 pub(crate) trait Declared: Sync {
     /// Its name in experiment files.
     const NAME: &'static str;
+    /// The metric by which variants are compared, unless an experiment names another.
+    const METRIC: &'static str = "rows_per_s";
     /// Description of the work.
     const ABOUT: &'static str;
     /// The phases that it times separately.
@@ -99,6 +101,7 @@ impl<W: Declared> Workload for W {
     fn info(&self) -> WorkloadInfo {
         WorkloadInfo {
             name: W::NAME.to_owned(),
+            metric: W::METRIC.to_owned(),
             about: W::ABOUT.to_owned(),
             parameters: W::Parameters::declared(),
             phases: W::phases(),

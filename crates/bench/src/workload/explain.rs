@@ -39,6 +39,7 @@ parameters! {
 
 impl Declared for Explain {
     const NAME: &'static str = "explain";
+    const METRIC: &'static str = "opcodes";
     const ABOUT: &'static str =
         "Shows the bytecode (EXPLAIN) and the plan (EXPLAIN QUERY PLAN) of a statement.";
     const COUNTS: bool = false;

@@ -28,6 +28,7 @@ pub(super) struct SetQuery;
 
 impl Declared for SetQuery {
     const NAME: &'static str = "set-query";
+    const METRIC: &'static str = "queries_per_s";
     const ABOUT: &'static str = "Counts and sums the rows whose key is in a set held by the program, half of which is in the table.";
     type Parameters = Parameters;
 

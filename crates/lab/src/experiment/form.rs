@@ -32,8 +32,8 @@ pub struct Experiment {
     pub note: Option<String>,
     /// The workload to run.
     pub workload: String,
-    /// The metric by which variants are compared; `rows_per_s` by default.
-    #[serde(default = "default_metric")]
+    /// The metric by which variants are compared; the rate or time of the workload by default.
+    #[serde(default)]
     pub metric: String,
     /// Further metrics that the report lists for each variant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -113,10 +113,6 @@ impl Experiment {
                 .all(|(factor, kept)| levels.get(factor).is_none_or(|level| kept.contains(level)))
         })
     }
-}
-
-fn default_metric() -> String {
-    "rows_per_s".to_owned()
 }
 
 /// Settings that override the base for variants with certain levels.

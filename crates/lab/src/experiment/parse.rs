@@ -29,7 +29,10 @@ pub fn parse(file: &str, text: &str, catalogue: &Catalogue) -> Result<Experiment
     let schema = form::Form::of_experiment();
     walk_table(&mut findings, &schema, document.get_ref(), &mut Vec::new());
     if findings.problems.is_empty() {
-        let experiment: Experiment = toml::from_str(text).map_err(syntax)?;
+        let mut experiment: Experiment = toml::from_str(text).map_err(syntax)?;
+        if experiment.metric.is_empty() {
+            experiment.metric = catalogue.metric_of(&experiment.workload);
+        }
         validate::check(&experiment, catalogue, &mut findings);
         if findings.problems.is_empty() {
             return Ok(experiment);

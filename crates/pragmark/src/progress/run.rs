@@ -17,6 +17,8 @@ const LARGE: f64 = 0.1;
 pub struct Trials {
     task: Task,
     experiment: String,
+    /// Whether the run has no other experiment.
+    is_alone: bool,
     /// The problems that were displayed: what is wrong with the work is so with every variant, in every round.
     problems: HashSet<String>,
 }
@@ -24,11 +26,16 @@ pub struct Trials {
 impl Trials {
     /// Makes a display with a bar, or with a line now and then.
     pub fn new(bar: bool) -> Trials {
-        Trials { task: Task::new(bar), experiment: String::new(), problems: HashSet::new() }
+        let (experiment, problems) = (String::new(), HashSet::new());
+        Trials { task: Task::new(bar), experiment, is_alone: false, problems }
     }
 
     fn trial_ended(&mut self, record: &TrialRecord) {
         let Some(problem) = record.outcome.problem() else { return };
+        // The command itself ends with the mistake that keeps everything from being measured.
+        if self.is_alone && record.outcome.is_mistake() {
+            return;
+        }
         let (experiment, variant) = (&record.experiment, &record.variant);
         if self.is_new(format!("{experiment}: {problem}")) {
             let round = record.round + 1;
@@ -62,6 +69,7 @@ impl Observer for Trials {
         match event {
             Event::ExperimentBegins { planned, number, of, purpose } => {
                 self.experiment = planned.key.clone();
+                self.is_alone = of == 1;
                 let question = match purpose {
                     Purpose::Search => "the search for the fastest settings",
                     Purpose::Ablation => "what each setting contributes (ablation)",

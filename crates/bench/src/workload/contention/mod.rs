@@ -44,6 +44,7 @@ const CREATE_TABLES: &str = "CREATE TABLE item(id INTEGER PRIMARY KEY, first INT
 
 impl Declared for Contention {
     const NAME: &'static str = "contention";
+    const METRIC: &'static str = "txns_per_s";
     const ABOUT: &'static str = "Writers and readers, each with its own connection, contend for one database. A write transaction increments both columns of a random row of item(id INTEGER PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL), one in its first and one in its last statement, and logs itself in log(writer INTEGER NOT NULL, op INTEGER NOT NULL) between them. A read sums both columns of consecutive rows; the sums must be equal.";
     const PHASES: &'static [&'static str] = &["write", "read", "capacity"];
     type Parameters = Parameters;

@@ -35,6 +35,7 @@ pub(super) struct Crash;
 
 impl Declared for Crash {
     const NAME: &'static str = WORKLOAD;
+    const METRIC: &'static str = "images_per_s";
     const ABOUT: &'static str = "tries what crashes can destroy: a workload is recorded, storage models say what of it a crash leaves, the engine recovers that (docs/crash.md)";
     const MEASURES: Measures = Measures::CrashImages;
     const COUNTS: bool = false;

@@ -48,6 +48,7 @@ parameters! {
 
 impl Declared for FtsInsert {
     const NAME: &'static str = "fts-insert";
+    const METRIC: &'static str = "rows_per_s.insert";
     const ABOUT: &'static str =
         "Inserts documents like those of Hacker News into a full-text table.";
     const PHASES: &'static [&'static str] = &["insert", "optimize", "checkpoint", "query"];

@@ -63,6 +63,7 @@ struct Setup<'p> {
 
 impl Declared for FtsQuery {
     const NAME: &'static str = "fts-query";
+    const METRIC: &'static str = "seconds";
     const ABOUT: &'static str = "Runs the published queries on a full-text table, or a plain one, and measures precision and recall.";
     const COUNTS: bool = false;
     type Parameters = Parameters;

@@ -117,6 +117,7 @@ fn parts() -> Vec<String> {
 
 impl Declared for Orm {
     const NAME: &'static str = "orm";
+    const METRIC: &'static str = "seconds";
     const ABOUT: &'static str = "Thirty-eight operations of an object-relational mapper: objects created, found, saved and removed, with associations, JSON and threads.";
     const COUNTS: bool = false;
     type Parameters = Parameters;

@@ -42,6 +42,7 @@ const FILES: &str = "tasks";
 
 impl Declared for Queue {
     const NAME: &'static str = "queue";
+    const METRIC: &'static str = "ops_per_s";
     const ABOUT: &'static str = "A task queue in SQLite, in files, on a PostgreSQL server or in memory: workers insert tasks, take them through their life cycle (insert, status, ten outputs, delete), claim those that are due, or read them. Every task must be stored exactly once as it was left, or be gone.";
     const CHECKED_FIRST: bool = true;
     type Parameters = Parameters;

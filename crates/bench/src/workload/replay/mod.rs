@@ -62,6 +62,7 @@ pub(super) struct Replay;
 
 impl Declared for Replay {
     const NAME: &'static str = REPLAY;
+    const METRIC: &'static str = "txns_per_s";
     const MEASURES: Measures = Measures::Replay;
     const ABOUT: &'static str = "Recorded traffic of an application, replayed on copies of its databases: a trace of `pragmark record`. Statements have their recorded values and are compared with the recording.";
     const CHECKED_FIRST: bool = true;

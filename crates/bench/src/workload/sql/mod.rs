@@ -55,6 +55,7 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Declared for Sql {
     const NAME: &'static str = "sql";
+    const METRIC: &'static str = "txns_per_s";
     const ABOUT: &'static str = "Your own SQL on a copy of your own database: scripts in the language of pgbench, lists of named queries, or plain statements. Parameters without a value are drawn from the columns that they are compared with. Without scripts, it is the workload of pgbench.";
     const CHECKED_FIRST: bool = true;
     type Parameters = Parameters;

@@ -273,6 +273,22 @@ fn the_next_trial_gets_the_copy_of_the_one_before() {
 }
 
 #[test]
+fn workloads_report_the_metric_by_which_they_are_compared_if_an_experiment_names_none() {
+    let catalogue = crate::catalogue();
+    for (workload, over) in [
+        ("sql", &[("sql", text("SELECT 1")), ("transactions", 3.into())][..]),
+        ("queue", &[("tasks", 3.into())]),
+        ("contention", &[("stop_after_ms", 20.into())]),
+        ("set-query", &[("rows", 100.into()), ("queries", 2.into()), ("set_size", 2.into())]),
+        ("bulk-insert", &[("rows", 100.into())]),
+    ] {
+        let metric = catalogue.metric_of(workload);
+        let measured = run(workload, over).unwrap();
+        assert!(measured.metrics.contains_key(&metric), "{workload}: {metric}");
+    }
+}
+
+#[test]
 fn files_that_are_no_usable_database_are_refused_with_the_reason() {
     let shop = Shop::new();
     let sql = [("sql", text("SELECT 1"))];
