@@ -10,9 +10,12 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 use engine::vfs::Overlay;
@@ -28,6 +31,9 @@ const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// Time to wait for the lock of a writer.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Bytes of two files that are compared at once: both parts stay in the processor's cache.
+const PART: u64 = 128 << 10;
 
 /// Files that belong to a database, by what follows its name: itself, its write-ahead log and its journal.
 const PARTS: [&str; 3] = ["", "-wal", "-journal"];
@@ -266,21 +272,37 @@ fn copy_file(file: &File, from: &Path, target: &File) -> Result<(), TrialError> 
 
 /// Writes what differs: reading both takes no longer than writing one, and leaves the disk in peace, on which trials wait.
 fn write_differences(mut file: &File, mut target: &File, length: u64) -> io::Result<()> {
-    /// Bytes that are compared at once: both parts stay in the processor's cache.
-    const PART: u64 = 128 << 10;
     let held = target.metadata()?.len().min(length);
+    let threads = std::thread::available_parallelism().map_or(1, |number| number.get() as u64);
+    let share = held.div_ceil(threads).next_multiple_of(PART);
+    std::thread::scope(|scope| {
+        let shares = (0..held).step_by(share.max(PART) as usize);
+        let writing = shares.map(|start| {
+            let end = held.min(start + share);
+            scope.spawn(move || write_differences_in(file, target, start..end))
+        });
+        let writing: Vec<_> = writing.collect();
+        let join = |thread: ScopedJoinHandle<'_, io::Result<()>>| {
+            thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+        };
+        writing.into_iter().try_for_each(join)
+    })?;
+    file.seek(SeekFrom::Start(held))?;
+    target.seek(SeekFrom::Start(held))?;
+    io::copy(&mut file, &mut target).map(drop)
+}
+
+fn write_differences_in(file: &File, target: &File, range: Range<u64>) -> io::Result<()> {
     let (mut wanted, mut found) = (vec![0; PART as usize], vec![0; PART as usize]);
-    for start in (0..held).step_by(PART as usize) {
-        let size = PART.min(held - start) as usize;
+    for start in range.clone().step_by(PART as usize) {
+        let size = PART.min(range.end - start) as usize;
         file.read_exact_at(&mut wanted[..size], start)?;
         target.read_exact_at(&mut found[..size], start)?;
         if wanted[..size] != found[..size] {
             target.write_all_at(&wanted[..size], start)?;
         }
     }
-    file.seek(SeekFrom::Start(held))?;
-    target.seek(SeekFrom::Start(held))?;
-    io::copy(&mut file, &mut target).map(drop)
+    Ok(())
 }
 
 /// Copies through the backup interface.
