@@ -121,12 +121,15 @@ fn read_options(source: &dyn Source, request: &Request, target: &Target) -> Read
     let is_reopenable = source.reopen().is_some();
     let columns = source.columns().iter().zip(&source.info().seen).zip(&target.columns);
     let of = |((column, seen), stored): ((&Column, &Seen), &TargetColumn)| {
-        let types = &request.table.types;
-        let is_declared = types.iter().any(|known| same(&known.name, &column.name));
+        let mut types = request.table.types.iter();
+        let declared = types.find(|known| same(&known.name, &column.name));
+        let is_boolean = |known: &Column| known.declared.to_ascii_uppercase().contains("BOOL");
         let is_fixed = request.has_types() && !target.added.contains(&column.name);
         let typing = if stored.written == Some(AsText::Reals) {
             Typing::Written
-        } else if is_fixed || is_declared {
+        } else if declared.is_some_and(is_boolean) {
+            Typing::Booleans
+        } else if is_fixed || declared.is_some() {
             Typing::Declared
         } else if seen.is_typed {
             Typing::Sampled

@@ -23,6 +23,7 @@ mod number_form;
 mod paths;
 mod several;
 mod text;
+mod truth;
 mod view;
 
 pub use arrow::BatchSource;

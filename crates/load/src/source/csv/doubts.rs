@@ -9,6 +9,7 @@ use crate::source::infer::{ColumnKind, Kind};
 use crate::source::notes::Note;
 use crate::source::number::has_leading_zero;
 use crate::source::number_form::NumberForm;
+use crate::source::truth::are_truth_values;
 
 /// Rows that are looked at.
 const ROWS: usize = 1_000;
@@ -27,7 +28,7 @@ fn lossy_text(text: &[u8]) -> String {
 
 impl Reader {
     /// Warns of doubts that the first rows raise.
-    pub(super) fn doubt(&self, bytes: &[u8], kinds: &[ColumnKind]) {
+    pub(super) fn doubt(&mut self, bytes: &[u8], kinds: &[ColumnKind]) {
         if self.has_blanks {
             return;
         }
@@ -41,6 +42,8 @@ impl Reader {
         }
         for ((name, column), values) in self.names.iter().zip(kinds).zip(&columns) {
             self.doubt_numbers(name, column, values);
+            let texts = values.iter().flatten().copied().filter(|text| !is_missing(text));
+            self.truth_values.push(are_truth_values(texts));
         }
         self.doubt_missing(kinds, &columns);
         let quotes = |text: &[u8]| text.len() > 1 && text.starts_with(b"'") && text.ends_with(b"'");

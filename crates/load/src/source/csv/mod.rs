@@ -92,7 +92,7 @@ impl TextSource<Reader> {
     /// options contradict one another.
     pub fn open(input: Result<Input>, options: CsvOptions) -> Result<CsvSource> {
         let header = options.header;
-        let (mut text, reader) = read_header(input?, options)?;
+        let (mut text, mut reader) = read_header(input?, options)?;
         let whole = text.whole(&reader)?;
         let mut kinds = vec![ColumnKind::UNKNOWN; reader.names.len()];
         reader.sample(&text.bytes[..whole], 1..=SAMPLE_ROWS, &mut kinds);
@@ -153,6 +153,7 @@ fn read_header(input: Input, options: CsvOptions) -> Result<(Text, Reader)> {
         further: 0,
         header_line: Vec::new(),
         has_blanks: false,
+        truth_values: Vec::new(),
         columns: Vec::new(),
         encoding: input.encoding(),
         notes,

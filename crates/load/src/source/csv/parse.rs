@@ -24,6 +24,7 @@ use crate::source::number::{
     has_leading_zero, integer, is_number_to_sqlite, kept_decimal, nearest_real, real, short_decimal,
 };
 use crate::source::text::{Parsed, TextFormat};
+use crate::source::truth::truth;
 use crate::source::{ReadOptions, Storing, Typing, Unit};
 
 /// How to read a CSV text whose columns are known.
@@ -42,6 +43,8 @@ pub struct Reader {
     pub(super) header_line: Vec<u8>,
     /// Whether blanks stand next to every delimiter.
     pub(super) has_blanks: bool,
+    /// Which columns have words for true and false in the first rows; empty if that was not looked at.
+    pub(super) truth_values: Vec<bool>,
     /// How the columns will be stored; empty where that is not known.
     pub(super) columns: Vec<Storing>,
     /// The name of the encoding that the text was in.
@@ -52,6 +55,16 @@ pub struct Reader {
 impl TextFormat for Reader {
     fn begin(&mut self, options: &ReadOptions) {
         self.columns.clone_from(&options.columns);
+        let names = self.names.iter().zip(&self.truth_values).enumerate();
+        let is_text = |column: usize| self.storing(column).typing == Typing::Sampled;
+        let texts = names.filter(|(column, (_, are))| **are && is_text(*column));
+        let names: Vec<&str> = texts.map(|(_, (name, _))| name.as_str()).collect();
+        if !names.is_empty() {
+            self.notes.fact(format!(
+                "texts: the words for true and false in {}; --type COLUMN=BOOLEAN makes them 1 and 0",
+                names.join(", ")
+            ));
+        }
     }
 
     fn unit(&self) -> Unit {
@@ -264,6 +277,8 @@ impl<'r> Block<'r> {
         let Storing { affinity, typing } = self.storing(column);
         let number = self.reader.options.number;
         let parsed = match (affinity, typing, number) {
+            (Affinity::Integer | Affinity::Numeric, Typing::Booleans, _) => self
+                .numbers::<Int64Type>(column, rows, |text| truth(text).or_else(|| integer(text))),
             (Affinity::Integer | Affinity::Numeric, _, Some(form)) => {
                 self.numbers::<Int64Type>(column, rows, |text| kept(&form.plain(text)?, integer))
             }
@@ -295,7 +310,7 @@ impl<'r> Block<'r> {
     }
 
     fn storing(&self, column: usize) -> Storing {
-        Storing::of(&self.reader.columns, column)
+        self.reader.storing(column)
     }
 
     /// Returns the first value of a column of texts that does not fit the column's type, where that was chosen
@@ -319,7 +334,7 @@ impl<'r> Block<'r> {
                     values.find(|(_, field)| is_changed_by(affinity, &text(*field)))?;
                 (row, Fault::changed(affinity, &text(field)))
             }
-            (Typing::Sampled | Typing::Declared | Typing::Written, _) => return None,
+            _ => return None,
         };
         Some(TypeMismatch { row, column, fault })
     }
@@ -379,7 +394,10 @@ impl<'r> Block<'r> {
                 values.push_null();
                 continue;
             }
-            let plain = self.reader.options.number.and_then(|form| form.plain(&text));
+            let plain = match self.storing(column).typing {
+                Typing::Booleans => truth(&text).map(|value| value.to_string().into_bytes()),
+                _ => self.reader.options.number.and_then(|form| form.plain(&text)),
+            };
             if plain.is_none() && !is_number_to_sqlite(&text) {
                 others += 1;
                 first.get_or_insert_with(|| first_characters(&text));
@@ -395,6 +413,10 @@ impl<'r> Block<'r> {
 }
 
 impl Reader {
+    fn storing(&self, column: usize) -> Storing {
+        Storing::of(&self.columns, column)
+    }
+
     /// Warns of a row that is the header once more.
     #[cold]
     fn compare_with_header(&self, row: &[u8]) {

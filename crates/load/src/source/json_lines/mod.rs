@@ -346,7 +346,7 @@ impl Lines {
             Typing::Sampled if is_number && loses_digits(affinity, raw.as_bytes()) => {
                 Some(Fault::changed(affinity, raw.as_bytes()))
             }
-            Typing::Sampled | Typing::Declared | Typing::Written => None,
+            _ => None,
         }
     }
 }

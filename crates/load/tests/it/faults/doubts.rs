@@ -1,6 +1,6 @@
 //! Files that can be read in two ways: the one that was chosen is said, with the option for the other one.
 
-use pragmark_load::{CsvOptions, LoadError, Note, Opening, Selection};
+use pragmark_load::{Column, CsvOptions, LoadError, Note, Opening, Selection};
 
 use crate::faults::layouts::{has, loaded};
 use crate::faults::{Workspace, library, refused, run_as};
@@ -36,6 +36,7 @@ fn every_doubt_names_the_option_that_reads_the_file_otherwise() {
         ("id,x\n1,5\n2,\u{a0}\n3,—\n", "--null '\u{a0}' --null '—' reads"),
         ("# by x, y\nid,v\n1,2\n3,4\n", "--comment '#'"),
         ("id,x\n1,1.5\n2,-inf\n3,NaN\n", "such as `-inf`, which --number 1,234.5"),
+        ("id,paid,ok\n1,TRUE,Y\n2,,N\n3,false,Y\n", "in paid, ok; --type COLUMN=BOOLEAN makes"),
     ] {
         let notes = notes("a.csv", text);
         assert!(has(&notes, words), "{text}: {notes:?}");
@@ -57,6 +58,26 @@ fn empty_texts_in_quotes_and_infinities_are_read_as_they_are_said_to_be() {
         workspace.rows("SELECT i, x, t, typeof(i) || typeof(x) FROM t"),
         ["1|-inf|NULL|integerreal", "NULL|inf|a|nullreal", "2|NULL|b|integernull"]
     );
+}
+
+#[test]
+fn words_for_true_and_false_become_1_and_0_where_the_type_is_declared() {
+    let workspace = Workspace::new();
+    let mut request = workspace.request();
+    request.table.types = ["a", "b"].map(|name| Column::new(name, "BOOLEAN")).to_vec();
+    let text = "a,b,c\ntrue,Y,true\nFALSE,\"n\",false\n,1,true\nt,maybe,false\n";
+    let loaded = run_as(&workspace.write("a.csv", text), &request, &opening()).unwrap();
+    let rows = workspace.rows("SELECT a, b, c, typeof(a) || typeof(b) FROM t");
+    let expected = [
+        "1|1|true|integerinteger",
+        "0|0|false|integerinteger",
+        "NULL|1|true|nullinteger",
+        "1|maybe|false|integertext",
+    ];
+    assert_eq!(rows, expected);
+    let notes: Vec<String> = loaded.notes.iter().map(ToString::to_string).collect();
+    assert!(notes.iter().any(|note| note.contains("false in c;")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.contains("column b, `maybe`, is no number")), "{notes:?}");
 }
 
 #[test]
