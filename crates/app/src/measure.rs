@@ -89,7 +89,7 @@ pub struct Sql {
     /// Statements instead of files.
     pub statements: Vec<String>,
     /// One of pgbench's scripts instead.
-    pub builtin: Option<&'static str>,
+    pub builtin: Option<String>,
     /// Clients that execute at the same time.
     pub clients: Option<i64>,
 }
@@ -297,8 +297,8 @@ fn of_sql(sql: &Sql, setup: Option<&Path>) -> Result<Experiment, Error> {
         return Err(Error::mistake("nothing to measure")
             .hint("name a file of SQL, give a statement with -c, or use --builtin tpcb-like"));
     }
-    if let Some(builtin) = sql.builtin {
-        set("builtin", builtin.into());
+    if let Some(builtin) = &sql.builtin {
+        set("builtin", builtin.as_str().into());
     }
     if let Some(setup) = setup {
         set("setup", absolute_level(setup, "--setup")?);

@@ -6,10 +6,10 @@ use ::fleet::{Access, Trusted};
 use app::agent::AgentRequest;
 use app::fleet::server::ServerRequest;
 use app::{Error, Result};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use lab::fleet::{Expression, Per};
 
-use super::values::{bytes, label, seconds};
+use super::values::{bytes, label, seconds, values_of};
 use crate::commands::fleet;
 use crate::exit::Exit;
 
@@ -135,25 +135,17 @@ impl FleetRunArgs {
     }
 }
 
-/// For what each full answer is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum PerArg {
-    /// Each class of machines: the same processor, kind of disk and file system, or the same label `class`.
-    #[default]
-    Class,
-    /// Each machine.
-    Host,
-    /// All machines together: they are alike and share the work.
-    Any,
-}
-
-impl From<PerArg> for Per {
-    fn from(per: PerArg) -> Per {
-        match per {
-            PerArg::Class => Per::Class,
-            PerArg::Host => Per::Host,
-            PerArg::Any => Per::Any,
-        }
+values_of! {
+    /// For what each full answer is.
+    #[derive(Default)]
+    enum PerArg of Per {
+        /// Each class of machines: the same processor, kind of disk and file system, or the same label `class`.
+        #[default]
+        Class,
+        /// Each machine.
+        Host,
+        /// All machines together: they are alike and share the work.
+        Any,
     }
 }
 

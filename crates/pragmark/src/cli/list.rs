@@ -1,9 +1,10 @@
 //! Options of `list` and `show`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 use lab::experiment::Scale;
 
+use super::values::values_of;
 use crate::commands::list::List;
 use crate::complete;
 
@@ -35,23 +36,14 @@ pub struct ShowArgs {
     pub scale: ScaleArg,
 }
 
-/// Data size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ScaleArg {
-    /// Less than a second per trial, for a first impression.
-    Quick,
-    /// A few seconds per trial, for reliable figures.
-    Default,
-    /// The published sizes: takes hours and much disk space.
-    Paper,
-}
-
-impl From<ScaleArg> for Scale {
-    fn from(scale: ScaleArg) -> Self {
-        match scale {
-            ScaleArg::Quick => Scale::Quick,
-            ScaleArg::Default => Scale::Default,
-            ScaleArg::Paper => Scale::Paper,
-        }
+values_of! {
+    /// Data size.
+    enum ScaleArg of Scale {
+        /// Less than a second per trial, for a first impression.
+        Quick,
+        /// A few seconds per trial, for reliable figures.
+        Default,
+        /// The published sizes: takes hours and much disk space.
+        Paper,
     }
 }

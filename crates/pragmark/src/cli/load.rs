@@ -10,7 +10,7 @@ use load::{
     LoadStrategy, Mode, OnError, Opening, Request, Selection, Table,
 };
 
-use super::values::{Names, Quote, column_type, names, new_name, one_byte, quote};
+use super::values::{Names, Quote, column_type, names, new_name, one_byte, quote, values_of};
 use crate::commands;
 use crate::exit::Exit;
 
@@ -25,17 +25,18 @@ pub enum StrategyArg {
     Arrays,
 }
 
-/// Formats of inputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FormatArg {
-    /// CSV, TSV and similar.
-    Csv,
-    /// One JSON object per line, or an array of objects.
-    JsonLines,
-    /// Parquet or Arrow IPC.
-    Columnar,
-    /// A SQLite database.
-    Database,
+values_of! {
+    /// Formats of inputs.
+    enum FormatArg of Format {
+        /// CSV, TSV and similar.
+        Csv,
+        /// One JSON object per line, or an array of objects.
+        JsonLines,
+        /// Parquet or Arrow IPC.
+        Columnar,
+        /// A SQLite database.
+        Database,
+    }
 }
 
 /// Objects dropped when a table is replaced.
@@ -90,28 +91,30 @@ fn skipped_lines(text: &str) -> Result<(u64, usize), String> {
     })
 }
 
-/// How to store decimals of Parquet and Arrow files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DecimalsArg {
-    /// Numbers that keep every digit: integers, or floating point numbers of up to 15 digits; others are errors.
-    Numbers,
-    /// Text with every digit; compares as text.
-    Text,
-    /// The nearest floating point number.
-    Real,
-    /// The integer without the decimal point: 12.30 becomes 1230.
-    ScaledInteger,
+values_of! {
+    /// How to store decimals of Parquet and Arrow files.
+    enum DecimalsArg of Decimals {
+        /// Numbers that keep every digit: integers, or floating point numbers of up to 15 digits; others are errors.
+        Numbers,
+        /// Text with every digit; compares as text.
+        Text,
+        /// The nearest floating point number.
+        Real,
+        /// The integer without the decimal point: 12.30 becomes 1230.
+        ScaledInteger,
+    }
 }
 
-/// The beginning of dates that end with the year.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DatesArg {
-    /// As the values of each column show.
-    Auto,
-    /// 31/12/2024.
-    DayFirst,
-    /// 12/31/2024.
-    MonthFirst,
+values_of! {
+    /// The beginning of dates that end with the year.
+    enum DatesArg of DateOrder {
+        /// As the values of each column show.
+        Auto,
+        /// 31/12/2024.
+        DayFirst,
+        /// 12/31/2024.
+        MonthFirst,
+    }
 }
 
 /// Options of `load`.
@@ -377,15 +380,10 @@ fn opening(args: &LoadArgs) -> Result<Opening> {
     opening.file_column.clone_from(&args.filename_column);
     opening.adds_columns = args.adds_columns();
     opening.long = all(&args.long);
-    opening.decimals = decimals(args.decimals);
+    opening.decimals = args.decimals.into();
     opening.dates = args.dates.map(|order| dates(args, order));
     opening.selection = args.rows.as_deref().map_or(Selection::OnlyTable, Selection::of);
-    opening.format = args.format.map(|format| match format {
-        FormatArg::Csv => Format::Csv,
-        FormatArg::JsonLines => Format::JsonLines,
-        FormatArg::Columnar => Format::Columnar,
-        FormatArg::Database => Format::Database,
-    });
+    opening.format = args.format.map(Into::into);
     Ok(opening)
 }
 
@@ -394,25 +392,9 @@ fn name_in_input(args: &LoadArgs, name: &str) -> String {
     args.rename.iter().find(|(_, new)| new == name).map_or(name, |(old, _)| old).to_owned()
 }
 
-fn decimals(argument: DecimalsArg) -> Decimals {
-    match argument {
-        DecimalsArg::Numbers => Decimals::Numbers,
-        DecimalsArg::Text => Decimals::Text,
-        DecimalsArg::Real => Decimals::Real,
-        DecimalsArg::ScaledInteger => Decimals::ScaledInteger,
-    }
-}
-
 /// Returns the dates to look for: a column with a type of its own stays as it is.
 fn dates(args: &LoadArgs, order: DatesArg) -> Dates {
-    Dates {
-        order: match order {
-            DatesArg::Auto => DateOrder::Auto,
-            DatesArg::DayFirst => DateOrder::DayFirst,
-            DatesArg::MonthFirst => DateOrder::MonthFirst,
-        },
-        except: args.types.iter().map(|(name, _)| name.clone()).collect(),
-    }
+    Dates { order: order.into(), except: args.types.iter().map(|(name, _)| name.clone()).collect() }
 }
 
 fn request(args: &LoadArgs, name: &str) -> Result<Request> {

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 
 use super::record::RecordOptions;
 use super::stand_in::{StandInArgs, of_traces};
-use super::values::{seconds, settings, varied};
+use super::values::{seconds, settings, values_of, varied};
 use crate::commands::run;
 use crate::exit::Exit;
 
@@ -111,14 +111,14 @@ impl MeasureArgs {
         let work = match self.trace {
             Some(trace) => Work::Replay(Replay {
                 trace,
-                mode: self.mode.map(ModeArg::mode),
+                mode: self.mode.map(Into::into),
                 stand_ins: self.stand_ins.lines(),
             }),
             None if self.stand_ins.are_given() => return Err(of_traces()),
             None => Work::Sql(Sql {
                 files: self.files,
                 statements: self.commands,
-                builtin: self.builtin.map(BuiltinArg::level),
+                builtin: self.builtin.and_then(name),
                 clients: self.clients,
             }),
         };
@@ -147,24 +147,15 @@ impl MeasureArgs {
     }
 }
 
-/// Orders of a replay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ModeArg {
-    /// Writing transactions in the recorded order, without pauses: the database ends as in the recording.
-    Ordered,
-    /// The same with the recorded pauses; `--set speed_percent=200` halves them.
-    Paced,
-    /// In the order of each connection alone.
-    Free,
-}
-
-impl ModeArg {
-    fn mode(self) -> ReplayMode {
-        match self {
-            ModeArg::Ordered => ReplayMode::Ordered,
-            ModeArg::Paced => ReplayMode::Paced,
-            ModeArg::Free => ReplayMode::Free,
-        }
+values_of! {
+    /// Orders of a replay.
+    enum ModeArg of ReplayMode {
+        /// Writing transactions in the recorded order, without pauses: the database ends as in the recording.
+        Ordered,
+        /// The same with the recorded pauses; `--set speed_percent=200` halves them.
+        Paced,
+        /// In the order of each connection alone.
+        Free,
     }
 }
 
@@ -179,13 +170,7 @@ pub enum BuiltinArg {
     SelectOnly,
 }
 
-impl BuiltinArg {
-    /// Returns the level of the setting `builtin`.
-    fn level(self) -> &'static str {
-        match self {
-            BuiltinArg::TpcbLike => "tpcb-like",
-            BuiltinArg::SimpleUpdate => "simple-update",
-            BuiltinArg::SelectOnly => "select-only",
-        }
-    }
+/// Returns the script's name, which is the level of the setting `builtin`.
+fn name(script: BuiltinArg) -> Option<String> {
+    Some(script.to_possible_value()?.get_name().to_owned())
 }

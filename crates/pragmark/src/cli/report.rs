@@ -12,6 +12,7 @@ use report::SettingsQuery;
 use report::export::{Columns, Direction};
 use report::settings::Binding;
 
+use super::values::values_of;
 use crate::commands::{report as command, settings};
 use crate::complete;
 use crate::exit::Exit;
@@ -176,23 +177,14 @@ pub fn binding(name: &str) -> Result<Binding, String> {
     })
 }
 
-/// Accepted loss in a power cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum LossArg {
-    /// No acknowledged transaction.
-    Nothing,
-    /// Recent transactions; no corruption was seen in ordinary commits.
-    Recent,
-    /// Anything: the fastest settings of all. Use it only for data that you can afford to lose.
-    Anything,
-}
-
-impl From<LossArg> for MayLose {
-    fn from(loss: LossArg) -> MayLose {
-        match loss {
-            LossArg::Nothing => MayLose::Nothing,
-            LossArg::Recent => MayLose::Recent,
-            LossArg::Anything => MayLose::Anything,
-        }
+values_of! {
+    /// Accepted loss in a power cut.
+    enum LossArg of MayLose {
+        /// No acknowledged transaction.
+        Nothing,
+        /// Recent transactions; no corruption was seen in ordinary commits.
+        Recent,
+        /// Anything: the fastest settings of all. Use it only for data that you can afford to lose.
+        Anything,
     }
 }

@@ -10,24 +10,25 @@ use recorder::{Door, Options, Values};
 use trace::edit::Part;
 use trace::export::Form;
 
-use super::values::seconds;
+use super::values::{seconds, values_of};
 use crate::commands::{record, trace as command};
 use crate::exit::Exit;
 use crate::output::{Format, Output};
 
-/// Ways into a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DoorArg {
-    /// Through the table of functions that SQLite has for its extensions.
-    Table,
-    /// Through SQLite's exported functions.
-    Symbol,
-    /// By functions in place of those that open connections, in programs that load SQLite as a shared library. SQLite is
-    /// not started before the program starts it.
-    Interpose,
-    /// By an extension that the program loads: its path is printed, and programs that load it are recorded until Ctrl-C
-    /// or the end of the command. Use it where LD_PRELOAD has no effect.
-    Extension,
+values_of! {
+    /// Ways into a program.
+    enum DoorArg of Door {
+        /// Through the table of functions that SQLite has for its extensions.
+        Table,
+        /// Through SQLite's exported functions.
+        Symbol,
+        /// By functions in place of those that open connections, in programs that load SQLite as a shared library. SQLite is
+        /// not started before the program starts it.
+        Interpose,
+        /// By an extension that the program loads: its path is printed, and programs that load it are recorded until Ctrl-C
+        /// or the end of the command. Use it where LD_PRELOAD has no effect.
+        Extension,
+    }
 }
 
 /// Options of `record`.
@@ -64,13 +65,7 @@ impl RecordArgs {
         if let Some(folder) = self.seal {
             return record::seal(&folder, self.out);
         }
-        let door = match self.door {
-            Some(DoorArg::Extension) => Door::Extension,
-            Some(DoorArg::Table) => Door::Table,
-            Some(DoorArg::Symbol) => Door::Symbol,
-            Some(DoorArg::Interpose) => Door::Interpose,
-            None => Door::Any,
-        };
+        let door = self.door.map_or(Door::Any, Into::into);
         let program = self.command.first().map(Path::new).and_then(Path::file_name);
         let out = self.out.unwrap_or_else(|| {
             let mut name = program.unwrap_or("sqlite".as_ref()).to_owned();

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use app::Result;
 use app::tune::{Goal, TuneRequest};
+use clap::Args;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, ValueEnum};
 use lab::tier::MayLose;
 use lab::tuning_plan::Constraint;
 use report::settings::Binding;
@@ -13,7 +13,7 @@ use report::settings::Binding;
 use super::record::RecordOptions;
 use super::report::binding;
 use super::stand_in::StandInArgs;
-use super::values::{seconds, settings};
+use super::values::{seconds, settings, values_of};
 use crate::commands::run;
 use crate::exit::Exit;
 
@@ -91,7 +91,7 @@ impl TuneArgs {
             database: self.db,
             may_lose: self.may_lose.into(),
             time_limit_s: self.time_limit,
-            goal: self.goal.goal(),
+            goal: self.goal.into(),
             limits: self.limit,
             current: settings(&self.current, "--current")?,
             current_of: self.current_of,
@@ -107,44 +107,26 @@ impl TuneArgs {
     }
 }
 
-/// Accepted loss in a power cut. A search never tries settings that can corrupt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum AcceptedLoss {
-    /// No acknowledged transaction.
-    Nothing,
-    /// Recent transactions; no corruption was seen in ordinary commits.
-    Recent,
-}
-
-impl From<AcceptedLoss> for MayLose {
-    fn from(loss: AcceptedLoss) -> MayLose {
-        match loss {
-            AcceptedLoss::Nothing => MayLose::Nothing,
-            AcceptedLoss::Recent => MayLose::Recent,
-        }
+values_of! {
+    /// Accepted loss in a power cut. A search never tries settings that can corrupt.
+    enum AcceptedLoss of MayLose {
+        /// No acknowledged transaction.
+        Nothing,
+        /// Recent transactions; no corruption was seen in ordinary commits.
+        Recent,
     }
 }
 
-/// Goals of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum GoalArg {
-    /// The metric of the experiment, or transactions per second.
-    Throughput,
-    /// The latency that 99 % of the operations do not exceed.
-    P99,
-    /// The size of the database when the work has ended.
-    Size,
-    /// CPU time in user mode.
-    Cpu,
-}
-
-impl GoalArg {
-    fn goal(self) -> Goal {
-        match self {
-            GoalArg::Throughput => Goal::Throughput,
-            GoalArg::P99 => Goal::P99,
-            GoalArg::Size => Goal::Size,
-            GoalArg::Cpu => Goal::Cpu,
-        }
+values_of! {
+    /// Goals of a search.
+    enum GoalArg of Goal {
+        /// The metric of the experiment, or transactions per second.
+        Throughput,
+        /// The latency that 99 % of the operations do not exceed.
+        P99,
+        /// The size of the database when the work has ended.
+        Size,
+        /// CPU time in user mode.
+        Cpu,
     }
 }

@@ -3,19 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use app::{Error, Result};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use load::{Blobs, OutputForm, Selection, Split, Unload};
 
+use super::values::values_of;
 use crate::commands;
 use crate::exit::Exit;
 
-/// How blobs are written in texts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum BlobsArg {
-    /// Two hexadecimal digits a byte.
-    Hex,
-    /// Base64.
-    Base64,
+values_of! {
+    /// How blobs are written in texts.
+    enum BlobsArg of Blobs {
+        /// Two hexadecimal digits a byte.
+        Hex,
+        /// Base64.
+        Base64,
+    }
 }
 
 /// Options of `unload`.
@@ -82,10 +84,7 @@ impl UnloadArgs {
             replace: self.replace,
             form,
             split: self.split,
-            blobs: match self.blobs {
-                BlobsArg::Hex => Blobs::Hex,
-                BlobsArg::Base64 => Blobs::Base64,
-            },
+            blobs: self.blobs.into(),
         })
     }
 }

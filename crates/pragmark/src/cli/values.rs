@@ -6,6 +6,33 @@ use app::measure::Vary;
 use app::{Error, Result};
 use lab::record::LONGEST_S;
 
+/// Declares values of an option that stand for those of the same names of a type of another crate.
+macro_rules! values_of {
+    (
+        $(#[$attribute:meta])*
+        enum $name:ident of $of:ident {$(
+            $(#[$about:meta])*
+            $value:ident,
+        )+}
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+        pub enum $name {$(
+            $(#[$about])*
+            $value,
+        )+}
+
+        impl From<$name> for $of {
+            fn from(value: $name) -> $of {
+                match value {
+                    $($name::$value => $of::$value,)+
+                }
+            }
+        }
+    };
+}
+pub(super) use values_of;
+
 /// A duration in seconds, written with units or as a plain number.
 pub(super) fn seconds(text: &str) -> Result<f64, String> {
     let seconds =
@@ -65,11 +92,15 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
 
 /// A label such as `disk=nvme`.
 pub(super) fn label(text: &str) -> Result<(String, String), String> {
+    pair(text, "must be a name and a value, such as disk=nvme")
+}
+
+fn pair(text: &str, wanted: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() && !value.is_empty() => {
             Ok((name.to_owned(), value.to_owned()))
         }
-        _ => Err("must be a name and a value, such as disk=nvme".to_owned()),
+        _ => Err(wanted.to_owned()),
     }
 }
 
@@ -223,12 +254,7 @@ pub(super) fn column_type(text: &str) -> Result<(String, String), String> {
 
 /// The name that a column has and the one that it is to have.
 pub(super) fn new_name(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((old, new)) if !old.is_empty() && !new.is_empty() => {
-            Ok((old.to_owned(), new.to_owned()))
-        }
-        _ => Err("must be OLD=NEW, such as 'Town name'=name".to_owned()),
-    }
+    pair(text, "must be OLD=NEW, such as 'Town name'=name")
 }
 
 #[cfg(test)]
