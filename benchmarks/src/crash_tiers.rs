@@ -1,10 +1,10 @@
 //! How many crash images it takes until verdicts no longer depend on the seed.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use crash::{
-    Cell, CrashSettings, JournalMode, LockingMode, Matrix, Model, Plan, Progress, Synchronous,
-    measure,
+    Cell, CrashSettings, JournalMode, LockingMode, Matrix, Model, Plan, Synchronous, measure,
 };
 use lab::seed::Seed;
 use lab::tier::Loss;
@@ -23,12 +23,12 @@ pub fn run(images: &[usize], seeds: u64, page_sizes: &[u32]) -> Result<(), Failu
     let variants: Vec<CrashSettings> = page_sizes.iter().copied().flat_map(settings).collect();
     let mut worst: BTreeMap<Key, Verdict> = BTreeMap::new();
     for images in images {
-        let mut found = Vec::new();
+        let (mut found, begun) = (Vec::new(), Instant::now());
         for seed in 1..=seeds {
-            let matrix = measure(&plan(&variants, *images, seed), &Progress::default())?;
-            found.push(matrix);
+            found.push(measure(&plan(&variants, *images, seed))?);
         }
-        report(*images, &found, &mut worst);
+        let took_s = begun.elapsed().as_secs_f64();
+        report(*images, (&found, took_s), &mut worst);
     }
     Ok(())
 }
@@ -59,7 +59,7 @@ fn plan(variants: &[CrashSettings], images: usize, seed: u64) -> Plan {
     }
 }
 
-fn report(images: usize, found: &[Matrix], worst: &mut BTreeMap<Key, Verdict>) {
+fn report(images: usize, (found, took_s): (&[Matrix], f64), worst: &mut BTreeMap<Key, Verdict>) {
     let mut by_cell: BTreeMap<Key, Vec<&Cell>> = BTreeMap::new();
     for cell in found.iter().flat_map(|matrix| &matrix.cells) {
         let key = (cell.variant, cell.model.name());
@@ -81,12 +81,11 @@ fn report(images: usize, found: &[Matrix], worst: &mut BTreeMap<Key, Verdict>) {
         newly_worse += usize::from(before.is_some_and(|before| both != before));
         worst.insert(*key, both);
     }
-    let took: f64 = found.iter().map(|matrix| matrix.took.as_secs_f64()).sum();
     println!(
         "{images} images: {cells} cells, {whole} with all states; the seed decides {} of them; {newly_worse} \
          worse than with fewer images; {:.1} s a seed",
         varying.len(),
-        took / found.len() as f64
+        took_s / found.len() as f64
     );
     for line in varying {
         println!("{line}");

@@ -47,7 +47,7 @@ pub use harness::{EndedAt, Harness, Isolation, Problem, Recovered, RecoveryObser
 pub use in_force::{SettingsInForce, Span};
 pub use initial::{InitialDatabases, MAIN};
 pub use judge::{Judge, Judgement, Violation};
-pub use matrix::{Cell, FEWEST, Matrix, Plan, Progress, ScriptSummary, measure};
+pub use matrix::{Cell, FEWEST, Matrix, Plan, ScriptSummary, measure};
 pub use model::{LYING_WINDOW, Model, SyncRule};
 pub use named::UnknownValue;
 pub use rare::{MarkedAction, RareEvent, RareEvents, touched};

@@ -26,8 +26,6 @@ use lab::tier::{Counts, Loss, ModelSafety, OnOccasion, Promise, UnderSettings};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::btree_map::Entry;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 /// The plan of a measurement.
 #[derive(Debug, Clone)]
@@ -134,12 +132,10 @@ pub struct ScriptSummary {
 }
 
 /// All cells, variant by variant.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Matrix {
     /// The cells.
     pub cells: Vec<Cell>,
-    /// Whether it was stopped before all cells were done.
-    pub stopped: bool,
     /// Distinct images judged.
     pub images: u64,
     /// Recoveries by the engine; fewer than images, because equal files are recovered once.
@@ -147,65 +143,28 @@ pub struct Matrix {
     /// The largest that the databases of a workload were, in bytes.
     pub largest_database: usize,
     /// Summary of the script under the first settings under which it was recorded.
-    #[serde(skip)]
     pub own: Option<ScriptSummary>,
-    /// How long it took.
-    #[serde(skip)]
-    pub took: Duration,
-}
-
-/// How far a measurement is.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Images judged.
-    pub images: AtomicU64,
-    /// Cells done.
-    pub cells: AtomicUsize,
-    /// Set from outside to end early.
-    pub stop: AtomicBool,
 }
 
 /// Measures the plan.
 ///
 /// # Errors
 /// The engine cannot be loaded; the script is wrong; a defect of this crate.
-pub fn measure(plan: &Plan, progress: &Progress) -> Result<Matrix> {
-    let begin = Instant::now();
+pub fn measure(plan: &Plan) -> Result<Matrix> {
     let start = || {
         let harness = Harness::new(&plan.engine)?;
         harness.library.stand_in(&plan.stand_ins)?;
         Ok(harness.isolated(plan.isolation.clone()))
     };
-    let done = in_threads(plan.threads, &tasks(plan), &progress.stop, start, |harness, task| {
-        run(plan, task, harness, progress)
-    })?;
+    let done =
+        in_threads(plan.threads, &tasks(plan), start, |harness, task| run(plan, task, harness))?;
     Ok(Matrix {
-        stopped: progress.stop.load(Ordering::Relaxed),
         images: done.iter().flat_map(|done| &done.cells).map(Cell::images).sum(),
         recoveries: done.iter().map(|done| done.recoveries).sum(),
         largest_database: done.iter().map(|done| done.largest).max().unwrap_or(0),
         own: done.iter().find_map(|done| done.own.clone()),
-        took: begin.elapsed(),
         cells: done.into_iter().flat_map(|done| done.cells).collect(),
     })
-}
-
-impl Matrix {
-    /// Why nothing at all was measured, each reason once with the first settings that it concerns; `None`
-    /// where anything was measured.
-    pub fn refused(&self) -> Option<Vec<(CrashSettings, &str)>> {
-        let mut refused: Vec<(CrashSettings, &str)> = Vec::new();
-        for cell in &self.cells {
-            if cell.counts.is_some() {
-                return None;
-            }
-            let why = cell.safety.ordinary.why_not()?;
-            if !refused.iter().any(|(_, known)| *known == why) {
-                refused.push((cell.variant, why));
-            }
-        }
-        (!refused.is_empty()).then_some(refused)
-    }
 }
 
 impl Cell {
@@ -379,7 +338,7 @@ fn record(plan: &Plan, settings: &CrashSettings, harness: &mut Harness) -> Resul
     Ok(Recordings { all, waiting })
 }
 
-fn run(plan: &Plan, task: &Task, harness: &mut Harness, progress: &Progress) -> Result<Done> {
+fn run(plan: &Plan, task: &Task, harness: &mut Harness) -> Result<Done> {
     let settings = &task.variant;
     let mut recorded = match record(plan, settings, harness) {
         Ok(recorded) => Ok(recorded),
@@ -389,22 +348,14 @@ fn run(plan: &Plan, task: &Task, harness: &mut Harness, progress: &Progress) -> 
     let mut judge = Judge::new(harness);
     let mut cells = Vec::new();
     for model in &task.models {
-        let cell = match &mut recorded {
+        cells.push(match &mut recorded {
             Err(why) => Cell::not_measured(settings, &[], *model, why),
             Ok(recorded) => {
                 let in_force = judged_by(&recorded.all[0].recording.spans, settings);
-                let cell = Cell::not_measured(settings, &in_force, *model, "stopped");
-                match measure_cell(plan, cell, recorded, &mut judge, progress)? {
-                    Some(cell) => cell,
-                    None => break,
-                }
+                let cell = Cell::not_measured(settings, &in_force, *model, "not measured yet");
+                measure_cell(plan, cell, recorded, &mut judge)?
             }
-        };
-        if progress.stop.load(Ordering::Relaxed) {
-            break;
-        }
-        progress.cells.fetch_add(1, Ordering::Relaxed);
-        cells.push(cell);
+        });
     }
     let recording = recorded.as_ref().ok().map(|recorded| &recorded.all[0].recording);
     Ok(Done {
@@ -419,22 +370,13 @@ fn run(plan: &Plan, task: &Task, harness: &mut Harness, progress: &Progress) -> 
     })
 }
 
-/// Why a visit of states ended early.
-enum Ended {
-    Stopped,
-    /// The engine ended an earlier process with this image.
-    Engine,
-    Failed(CrashError),
-}
-
-/// Returns the cell with its measurement; `None` if it was stopped.
+/// Returns the cell with its measurement.
 fn measure_cell(
     plan: &Plan,
     cell: Cell,
     recordings: &mut Recordings,
     judge: &mut Judge<'_>,
-    progress: &Progress,
-) -> Result<Option<Cell>> {
+) -> Result<Cell> {
     let (mut counts, mut witnesses) = (None::<ImageCounts>, Witnesses::new());
     let is_assumed = cell.model.is_within_assumptions();
     for number in 0.. {
@@ -444,13 +386,11 @@ fn measure_cell(
             Ok(None) => break,
             Err(CrashError::NotMeasured(why)) => {
                 let Cell { variant, in_force, model, .. } = &cell;
-                return Ok(Some(Cell::not_measured(variant, in_force, *model, &why)));
+                return Ok(Cell::not_measured(variant, in_force, *model, &why));
             }
             Err(error) => return Err(error),
         };
-        let Some((own, shown)) = survey(plan, &cell, recorded, judge, progress)? else {
-            return Ok(None);
-        };
+        let (own, shown) = survey(plan, &cell, recorded, judge)?;
         let ended = judge.engine_ended();
         match &mut counts {
             None => counts = Some(own),
@@ -476,17 +416,16 @@ fn measure_cell(
             "the engine ended its process in a recovery that it had done before",
         ));
     }
-    Ok(Some(cell.measured(counts, witnesses)))
+    Ok(cell.measured(counts, witnesses))
 }
 
-/// Judges the images of a recording under the model of a cell; `None` if it was stopped.
+/// Judges the images of a recording under the model of a cell.
 fn survey(
     plan: &Plan,
     cell: &Cell,
     Recorded { recording, images, seed, .. }: &Recorded,
     judge: &mut Judge<'_>,
-    progress: &Progress,
-) -> Result<Option<(ImageCounts, Witnesses)>> {
+) -> Result<(ImageCounts, Witnesses)> {
     let seed = seed.child(cell.model.name());
     let mut survey = Survey {
         recording,
@@ -499,21 +438,16 @@ fn survey(
         second_crash_every: plan.second_crash_every,
         interruptions: plan.interruptions,
         random: seed.child("second crash").generator(),
-        images: &progress.images,
         findings: Findings::default(),
     };
     let visited = visit(&recording.trace, cell.model, *images, seed.child("states"), |candidate| {
-        if progress.stop.load(Ordering::Relaxed) {
-            Err(Ended::Stopped)
-        } else {
-            survey.judge(candidate).map_err(Ended::Failed)?;
-            if survey.judge.engine_ended() { Err(Ended::Engine) } else { Ok(()) }
-        }
+        survey.judge(candidate).map_err(Some)?;
+        if survey.judge.engine_ended() { Err(None) } else { Ok(()) }
     });
     match visited {
-        Ok(visited) => Ok(Some(survey.finish(visited))),
-        Err(Ended::Engine) => Ok(Some(survey.finish(Visited::default()))),
-        Err(Ended::Stopped) => Ok(None),
-        Err(Ended::Failed(error)) => Err(error),
+        Ok(visited) => Ok(survey.finish(visited)),
+        // The engine ended an earlier process with this image.
+        Err(None) => Ok(survey.finish(Visited::default())),
+        Err(Some(error)) => Err(error),
     }
 }

@@ -13,7 +13,6 @@ use crate::trace::File;
 use lab::seed::SplitMix64;
 use lab::tier::Promise;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How often the witness of ordinary commits, or of a rare event, is minimised in one cell: each time costs hundreds of recoveries.
 const MINIMISED: u32 = 3;
@@ -35,8 +34,6 @@ pub(crate) struct Survey<'a, 'b> {
     /// How often recoveries are crashed one after another.
     pub(crate) interruptions: u32,
     pub(crate) random: SplitMix64,
-    /// Counts images for the progress display.
-    pub(crate) images: &'a AtomicU64,
     pub(crate) findings: Findings,
 }
 
@@ -172,7 +169,6 @@ impl Survey<'_, '_> {
         let committed = judged.as_ref().ok().copied();
         if is_new {
             self.findings.counts.images += 1;
-            self.images.fetch_add(1, Ordering::Relaxed);
             if let Err(violation) = &judged {
                 self.findings.counts.count(violation);
             }

@@ -4,28 +4,27 @@ use crate::error::Result;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// Lets threads take tasks one after another, each thread with tools of its own, until all are done or `stop` is set, which
-/// an error does. Returns the results in the order of the tasks.
+/// Lets threads take tasks one after another, each thread with tools of its own, until all are done or
+/// one failed. Returns the results in the order of the tasks.
 ///
 /// # Errors
 /// The first of a thread.
 pub(crate) fn in_threads<T: Sync, W, R: Send>(
     threads: usize,
     tasks: &[T],
-    stop: &AtomicBool,
     start: impl Fn() -> Result<W> + Sync,
     work: impl Fn(&mut W, &T) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
-    let next = AtomicUsize::new(0);
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let worker = || -> Result<Vec<(usize, R)>> {
         let mut tools = start()?;
         let mut done = Vec::new();
-        while !stop.load(Ordering::Relaxed) {
+        while !failed.load(Ordering::Relaxed) {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(task) = tasks.get(number) else { break };
             let result = work(&mut tools, task);
-            let failed = result.inspect_err(|_| stop.store(true, Ordering::Relaxed));
-            done.push((number, failed?));
+            let result = result.inspect_err(|_| failed.store(true, Ordering::Relaxed));
+            done.push((number, result?));
         }
         Ok(done)
     };

@@ -4,8 +4,7 @@
 use crate::patch::Mutation;
 use crate::workload::Workload;
 use crash::{
-    Cell, CrashError, CrashSettings, JournalMode, LockingMode, Model, Plan, Progress, Synchronous,
-    measure,
+    Cell, CrashError, CrashSettings, JournalMode, LockingMode, Model, Plan, Synchronous, measure,
 };
 use engine::Source;
 use lab::seed::Seed;
@@ -144,7 +143,7 @@ impl Crashes {
             threads: self.threads,
             ..Plan::new(vec![variant], MODELS.to_vec(), self.images)
         };
-        Ok(measure(&plan, &Progress::default())?.cells)
+        Ok(measure(&plan)?.cells)
     }
 }
 

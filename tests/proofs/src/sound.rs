@@ -2,7 +2,7 @@
 
 use crate::crashes::{MODELS, settings};
 use crate::workload::Workload;
-use crash::{Cell, CrashError, CrashSettings, Plan, Progress, measure};
+use crash::{Cell, CrashError, CrashSettings, Plan, measure};
 use engine::Source;
 use lab::seed::Seed;
 use lab::tier::Loss;
@@ -61,7 +61,7 @@ pub fn look_for_alarms(
                 (share as usize).clamp(100, IMAGES_OF_A_ROUND),
             )
         };
-        let matrix = measure(&plan, &Progress::default())?;
+        let matrix = measure(&plan)?;
         seen.images += matrix.images;
         seen.rounds += 1;
         let alarms =

@@ -205,7 +205,7 @@ fn turns() -> Script {
 mod tests {
     use super::*;
     use crate::crashes::{MODELS, settings};
-    use crash::{Plan, Progress, measure};
+    use crash::{Plan, measure};
     use lab::seed::Seed;
     use lab::tier::Loss;
 
@@ -222,7 +222,7 @@ mod tests {
                 threads: 2,
                 ..Plan::new(safe.into_iter().filter_map(settings).collect(), MODELS.to_vec(), 150)
             };
-            for cell in measure(&plan, &Progress::default()).unwrap().cells {
+            for cell in measure(&plan).unwrap().cells {
                 let losses = cell.safety.whole();
                 let what = format!("{workload:?}, {}, {}", cell.variant, cell.model);
                 assert_eq!(losses.loss(), Some(Loss::Nothing), "{what}: {losses}");

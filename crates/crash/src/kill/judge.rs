@@ -182,7 +182,8 @@ fn check_rows(connection: &Connection, expected: &Expected) -> Result<(), CheckE
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kill::{Setting, WriterSpec, write_until_killed};
+    use crate::kill::{WriterSpec, write_until_killed};
+    use crate::settings::{CrashSettings, JournalMode, Synchronous};
     use engine::Source;
     use lab::seed::Seed;
     use std::io::Write;
@@ -223,11 +224,7 @@ mod tests {
         let spec = WriterSpec {
             engine: Source::Embedded,
             database: folder.join("db"),
-            setting: Setting {
-                journal_mode: "wal".to_owned(),
-                synchronous: "off".to_owned(),
-                locking_mode: "normal".to_owned(),
-            },
+            settings: CrashSettings::new(JournalMode::Wal, Synchronous::Off),
             seed: SEED,
         };
         let text = serde_json::to_string(&spec).unwrap();

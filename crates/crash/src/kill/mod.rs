@@ -13,9 +13,10 @@ mod judge;
 mod writer;
 
 pub use judge::Damage;
-pub use writer::{Setting, WriterSpec, write_until_killed};
+pub use writer::{WriterSpec, write_until_killed};
 
 use crate::error::{CrashError, Result};
+use crate::settings::CrashSettings;
 use content::Expected;
 use engine::{Library, Source};
 use judge::{check_engine, check_last, judge};
@@ -27,10 +28,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
+use writer::in_words;
 
 /// The longest time from `ready` to the kill. A commit takes from tens of microseconds to some milliseconds,
 /// so that a kill falls into the opening, the recovery or one of the first hundreds of transactions.
@@ -58,8 +59,8 @@ pub struct Plan {
     pub arguments: Vec<OsString>,
     /// The engine that writes and judges.
     pub engine: Source,
-    /// The settings; kills are dealt out to them in turn.
-    pub settings: Vec<Setting>,
+    /// The settings.
+    pub settings: CrashSettings,
     /// How many processes to kill.
     pub kills: u64,
     /// Seed of the rows and of the moments.
@@ -73,8 +74,6 @@ pub struct Plan {
 /// The outcome of the kills under one setting.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The setting.
-    pub setting: Setting,
     /// Processes killed.
     pub kills: u64,
     /// The kills that left a journal or a log to recover.
@@ -112,38 +111,24 @@ impl Outcome {
     }
 }
 
-/// Kills until the plan is fulfilled or `stop` is raised, and reports the number of kills after each. The
-/// outcomes cover the kills up to then.
+/// Kills until the plan is fulfilled.
 ///
 /// # Errors
 /// A writer that does not start, ends by itself or writes something unexpected; a folder that cannot be used.
 /// Damage to a database is a finding instead.
-pub fn run(plan: &Plan, stop: &AtomicBool, mut progress: impl FnMut(u64)) -> Result<Vec<Outcome>> {
+pub fn run(plan: &Plan) -> Result<Outcome> {
     let library = Library::load(&plan.engine)
         .map_err(CrashError::engine("loading the engine that judges"))?;
     let library = Arc::new(library);
-    let mut tests = plan
-        .settings
-        .iter()
-        .enumerate()
-        .map(|(number, setting)| KillTest::new(plan, number, setting))
-        .collect::<Result<Vec<KillTest<'_>>>>()?;
-    if tests.is_empty() {
-        return Ok(Vec::new());
-    }
+    let mut test = KillTest::new(plan)?;
     check_engine(&library, &plan.folder)?;
-    for kill in 0..plan.kills {
-        if stop.load(Ordering::Relaxed) {
-            break;
-        }
-        let count = tests.len() as u64;
-        tests[(kill % count) as usize].kill_once(&library)?;
-        progress(kill + 1);
+    for _ in 0..plan.kills {
+        test.kill_once(&library)?;
     }
-    tests.into_iter().map(|test| test.finish(&library)).collect()
+    test.finish(&library)
 }
 
-/// The database of one setting, over its kills.
+/// The database, over its kills.
 struct KillTest<'a> {
     plan: &'a Plan,
     seed: Seed,
@@ -158,9 +143,9 @@ struct KillTest<'a> {
 }
 
 impl<'a> KillTest<'a> {
-    fn new(plan: &'a Plan, number: usize, setting: &Setting) -> Result<KillTest<'a>> {
-        let seed = Seed(plan.seed).child("kill").nth(number as u64);
-        let folder = plan.folder.join(format!("kill-{number}"));
+    fn new(plan: &'a Plan) -> Result<KillTest<'a>> {
+        let seed = Seed(plan.seed).child("kill").nth(0);
+        let folder = plan.folder.join("kill-0");
         std::fs::create_dir_all(&folder).map_err(CrashError::io("create", &folder))?;
         Ok(KillTest {
             plan,
@@ -170,7 +155,7 @@ impl<'a> KillTest<'a> {
             acknowledged: None,
             expected: Expected::new(seed),
             unseen: false,
-            outcome: Outcome { setting: setting.clone(), ..Outcome::default() },
+            outcome: Outcome::default(),
         })
     }
 
@@ -232,7 +217,7 @@ impl<'a> KillTest<'a> {
     }
 
     fn writer_failed(&self, why: String) -> CrashError {
-        let setting = &self.outcome.setting;
+        let setting = in_words(&self.plan.settings);
         CrashError::Writer(format!("the writing process failed with {setting}: {why}"))
     }
 
@@ -240,7 +225,7 @@ impl<'a> KillTest<'a> {
         WriterSpec {
             engine: self.plan.engine.clone(),
             database: self.database(),
-            setting: self.outcome.setting.clone(),
+            settings: self.plan.settings,
             seed: self.seed.0,
         }
     }
@@ -294,10 +279,10 @@ impl<'a> KillTest<'a> {
     /// Copies the files of a damaged database to where they are to be kept.
     fn keep(&self) -> Result<Option<PathBuf>> {
         let Some(parent) = &self.plan.keep else { return Ok(None) };
-        let (setting, kills) = (&self.outcome.setting, self.outcome.kills);
+        let (settings, kills) = (&self.plan.settings, self.outcome.kills);
         let kept = parent.join(format!(
             "kill-{}-{}-{}-{kills}",
-            setting.journal_mode, setting.synchronous, setting.locking_mode
+            settings.journal_mode, settings.synchronous, settings.locking_mode
         ));
         std::fs::create_dir_all(&kept).map_err(CrashError::io("create", &kept))?;
         for file in files(&self.folder)? {

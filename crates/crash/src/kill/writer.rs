@@ -2,51 +2,33 @@
 
 use super::content::writes;
 use crate::error::{CrashError, Result};
+use crate::settings::CrashSettings;
 use engine::{CheckpointMode, Connection, EngineError, Library, OpenFlags, Source, pragma};
 use lab::seed::Seed;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The settings that decide what survives.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Setting {
-    /// `PRAGMA journal_mode`.
-    pub journal_mode: String,
-    /// `PRAGMA synchronous`.
-    pub synchronous: String,
-    /// `PRAGMA locking_mode`.
-    pub locking_mode: String,
+/// Applies the settings that decide what survives, and proves each by reading it back.
+pub(super) fn apply(settings: &CrashSettings, connection: &Connection) -> Result<()> {
+    // Exclusive locking comes first: in WAL mode it then needs no shared memory
+    // (https://sqlite.org/wal.html#noshm).
+    for (name, value) in [
+        ("locking_mode", settings.locking_mode.name()),
+        ("journal_mode", settings.journal_mode.name()),
+        ("synchronous", settings.synchronous.name()),
+    ] {
+        pragma::apply(connection, name, value)
+            .map_err(CrashError::engine(format!("setting {}", in_words(settings))))?;
+    }
+    Ok(())
 }
 
-impl Setting {
-    /// Applies the settings and proves each by reading it back.
-    pub(super) fn apply(&self, connection: &Connection) -> Result<()> {
-        // Exclusive locking comes first: in WAL mode it then needs no shared memory
-        // (https://sqlite.org/wal.html#noshm).
-        for (name, value) in [
-            ("locking_mode", &self.locking_mode),
-            ("journal_mode", &self.journal_mode),
-            ("synchronous", &self.synchronous),
-        ] {
-            pragma::apply(connection, name, value)
-                .map_err(CrashError::engine(format!("setting {self}")))?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Setting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "journal_mode={} synchronous={} locking_mode={}",
-            self.journal_mode, self.synchronous, self.locking_mode
-        )
-    }
+/// Returns the settings that decide what survives.
+pub(super) fn in_words(settings: &CrashSettings) -> String {
+    let CrashSettings { journal_mode, synchronous, locking_mode, .. } = settings;
+    format!("journal_mode={journal_mode} synchronous={synchronous} locking_mode={locking_mode}")
 }
 
 /// The task of a writing process, as JSON on standard input.
@@ -58,7 +40,7 @@ pub struct WriterSpec {
     /// The database, which need not exist.
     pub database: PathBuf,
     /// The settings.
-    pub setting: Setting,
+    pub settings: CrashSettings,
     /// The seed of the rows.
     pub seed: u64,
 }
@@ -92,7 +74,7 @@ pub fn write_until_killed(
         return Ok(());
     }
     let connection = Connection::open(&library, &spec.database, OpenFlags::default(), None)?;
-    prepare(&connection, &spec.setting)?;
+    prepare(&connection, &spec.settings)?;
     let seed = Seed(spec.seed);
     // Without a journal ROLLBACK itself leaves an undefined state (<https://sqlite.org/pragma.html#pragma_journal_mode>),
     // and no kill is to blame for that.
@@ -140,8 +122,8 @@ impl<W: Write> Report<W> {
     }
 }
 
-fn prepare(connection: &Connection, setting: &Setting) -> Result<()> {
-    setting.apply(connection)?;
+fn prepare(connection: &Connection, settings: &CrashSettings) -> Result<()> {
+    apply(settings, connection)?;
     connection
         .execute(&format!("PRAGMA cache_size = {CACHE_PAGES}"))
         .map_err(CrashError::engine("setting the size of the cache"))

@@ -89,7 +89,7 @@ pub struct Extent {
     pub threads: usize,
 }
 
-/// Explores every scenario that `wanted` accepts, in every journal mode, and reports each as it ends.
+/// Explores every scenario that `wanted` accepts, in every journal mode.
 /// The result is in the order of the scenarios.
 ///
 /// # Errors
@@ -99,16 +99,12 @@ pub fn explore_all(
     folder: &Path,
     extent: Extent,
     wanted: impl Fn(&Scenario, &str) -> bool,
-    stop: &AtomicBool,
-    progress: impl Fn(&ScenarioResult) + Sync,
 ) -> Result<Vec<ScenarioResult>> {
     let work: Vec<_> =
         all().filter(|(scenario, journal_mode)| wanted(scenario, journal_mode)).collect();
     let start = || ScheduleRunner::new(library, folder);
-    in_threads(extent.threads, &work, stop, start, |runner, (scenario, journal_mode)| {
-        let explored = explore(runner, scenario, journal_mode, extent, stop)?;
-        progress(&explored);
-        Ok(explored)
+    in_threads(extent.threads, &work, start, |runner, (scenario, journal_mode)| {
+        explore(runner, scenario, journal_mode, extent, &AtomicBool::new(false))
     })
 }
 

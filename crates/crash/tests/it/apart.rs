@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::{Library, Source};
 use lab::tier::Loss;
 use pragmark_crash::{
-    CrashSettings, JournalMode, Matrix, Model, Plan, Progress, Script, Synchronous, measure,
+    CrashSettings, JournalMode, Matrix, Model, Plan, Script, Synchronous, measure,
 };
 
 /// What crashes do to a script with these settings; attached databases have the defaults, DELETE and FULL, which can lose
@@ -22,7 +22,7 @@ fn crashed(text: &str, journal_mode: JournalMode, synchronous: Synchronous) -> M
             1_000,
         )
     };
-    measure(&plan, &Progress::default()).unwrap()
+    measure(&plan).unwrap()
 }
 
 fn worst(matrix: &Matrix) -> Option<Loss> {

@@ -4,8 +4,7 @@
 use engine::{Connection, Library, OpenFlags, Source};
 use lab::tier::Loss;
 use pragmark_crash::{
-    CrashSettings, InitialDatabases, JournalMode, Matrix, Model, Plan, Progress, Script,
-    Synchronous, measure,
+    CrashSettings, InitialDatabases, JournalMode, Matrix, Model, Plan, Script, Synchronous, measure,
 };
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -33,7 +32,7 @@ fn crashed(
             200,
         )
     };
-    measure(&plan, &Progress::default()).unwrap()
+    measure(&plan).unwrap()
 }
 
 fn assert_nothing_lost(matrix: &Matrix, what: &str) {

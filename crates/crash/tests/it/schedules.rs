@@ -23,8 +23,7 @@ fn folder() -> PathBuf {
 #[test]
 fn a_sound_engine_comes_through_a_sample_of_all_scenarios() {
     let extent = Extent { all_up_to: 40, sample: 40, seed: 1, threads: 2 };
-    let stop = AtomicBool::new(false);
-    let explored = explore_all(&engine(), &folder(), extent, |_, _| true, &stop, |_| {}).unwrap();
+    let explored = explore_all(&engine(), &folder(), extent, |_, _| true).unwrap();
     assert_eq!(explored.len(), all().count());
     for scenario in &explored {
         assert_eq!(

@@ -5,8 +5,8 @@ use engine::Source;
 use lab::seed::Seed;
 use lab::tier::{Counts, Loss};
 use pragmark_crash::{
-    Cell, CrashError, CrashSettings, Harness, JournalMode, Matrix, Model, Plan, Progress,
-    RareEvent, Recording, Script, Synchronous, Violation, measure, write_witnesses,
+    Cell, CrashError, CrashSettings, Harness, JournalMode, Matrix, Model, Plan, RareEvent,
+    Recording, Script, Synchronous, Violation, measure, write_witnesses,
 };
 use std::path::Path;
 
@@ -19,7 +19,7 @@ fn plan(variants: Vec<CrashSettings>, models: &[Model], images: usize) -> Plan {
 }
 
 fn measured(plan: &Plan) -> Matrix {
-    measure(plan, &Progress::default()).expect("measures")
+    measure(plan).expect("measures")
 }
 
 const TO_TORN: [Model; 5] =

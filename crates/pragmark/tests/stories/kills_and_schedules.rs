@@ -35,30 +35,27 @@ fn liar(laboratory: &Laboratory) -> std::path::PathBuf {
 #[cfg(unix)]
 fn a_writer_that_acknowledges_what_it_did_not_write_is_found_out() {
     let laboratory = Laboratory::new();
-    let setting = ::crash::kill::Setting {
-        journal_mode: "delete".to_owned(),
-        synchronous: "full".to_owned(),
-        locking_mode: "normal".to_owned(),
-    };
     let kept = laboratory.path().join("kept");
     let plan = ::crash::kill::Plan {
         program: liar(&laboratory),
         arguments: Vec::new(),
         engine: ::engine::Source::Embedded,
-        settings: vec![setting],
+        settings: ::crash::CrashSettings::new(
+            ::crash::JournalMode::Delete,
+            ::crash::Synchronous::Full,
+        ),
         kills: 4,
         seed: 1,
         folder: laboratory.path().join("work"),
         keep: Some(kept.clone()),
     };
-    let go_on = std::sync::atomic::AtomicBool::new(false);
-    let outcomes = ::crash::kill::run(&plan, &go_on, |_| {}).unwrap();
-    assert!(!outcomes[0].findings.is_empty());
-    for finding in &outcomes[0].findings {
+    let outcome = ::crash::kill::run(&plan).unwrap();
+    assert!(!outcome.findings.is_empty());
+    for finding in &outcome.findings {
         assert!(finding.damage.is_loss(), "{}", finding.damage);
         assert!(finding.kept.as_ref().unwrap().starts_with(&kept));
     }
-    assert!(outcomes[0].verdict().starts_with("loses recent commits"), "{}", outcomes[0].verdict());
+    assert!(outcome.verdict().starts_with("loses recent commits"), "{}", outcome.verdict());
 }
 
 #[test]

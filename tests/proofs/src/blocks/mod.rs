@@ -14,7 +14,7 @@ use self::device::{Device, Operation};
 pub use self::mounted::{FILE_SYSTEMS, FileSystem};
 use self::mounted::{Mounted, sync};
 use crash::{
-    Action, Content, CrashError, CrashSettings, JournalMode, Model, Plan, Progress, Script, measure,
+    Action, Content, CrashError, CrashSettings, JournalMode, Model, Plan, Script, measure,
 };
 use engine::{Connection, EngineError, Library, OpenFlags, Source};
 use lab::seed::Seed;
@@ -240,7 +240,7 @@ pub fn modelled(settings: &CrashSettings, seed: Seed) -> Result<Vec<(Model, Loss
         script: Some(workload(settings)),
         ..Plan::new(vec![*settings], COMPARED.to_vec(), MODEL_IMAGES)
     };
-    let cells = measure(&plan, &Progress::default())?.cells;
+    let cells = measure(&plan)?.cells;
     let all = cells.into_iter();
     Ok(all.map(|cell| (cell.model, cell.safety.whole())).collect())
 }

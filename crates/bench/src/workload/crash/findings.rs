@@ -13,8 +13,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use crash::{
-    Cell, CrashError, EndedAt, Isolation, Matrix, Model, Plan, Progress, RecoveryObserver,
-    ScriptSummary,
+    Cell, CrashError, EndedAt, Isolation, Matrix, Model, Plan, RecoveryObserver, ScriptSummary,
 };
 use lab::tier::{Counts, ModelSafety, RECOVERY_LOG, RecoveryLog, Schedules};
 use lab::trial::Artifact;
@@ -39,7 +38,7 @@ pub(super) struct Findings {
 /// Looks at the images of the plan. `own` is where the plan's script comes from; witnesses are written to
 /// `folder`, if anywhere.
 pub(super) fn measure(plan: &Plan, own: Option<&Own>, folder: Option<&Path>) -> Result<Findings> {
-    let matrix = match crash::measure(plan, &Progress::default()) {
+    let matrix = match crash::measure(plan) {
         Err(CrashError::Damaged(what)) => return Ok(Findings::damaged(plan, what)),
         measured => measured.map_err(trial_error)?,
     };

@@ -1,9 +1,7 @@
 //! Processes that are killed while they write, as a workload: an accident that really happens, on the file
 //! system that is measured.
 
-use std::sync::atomic::AtomicBool;
-
-use crash::kill::{self, COMMAND, Outcome, Setting};
+use crash::kill::{self, COMMAND, Outcome};
 use crash::{CrashSettings, Model, documented};
 use lab::measures::Measures;
 use lab::tier::{Accident, Counts, KILL, Losses, ModelSafety};
@@ -42,29 +40,17 @@ impl Declared for Kill {
             program,
             arguments: vec![COMMAND.into()],
             engine: super::source(&trial.library.identity().origin),
-            settings: vec![setting(&variant)],
+            settings: variant,
             kills: parameters.kills as u64,
             seed: trial.seed.0,
             folder: trial.directory.to_owned(),
             keep: trial.artifacts.map(Into::into),
         };
         (trial.phase)("write and kill");
-        let outcomes =
-            kill::run(&plan, &AtomicBool::new(false), |_| {}).map_err(TrialError::because)?;
-        let mut measured = Measured::default();
-        for outcome in &outcomes {
-            record(outcome, &variant, &mut measured);
-        }
-        measured.connections = connections;
+        let outcome = kill::run(&plan).map_err(TrialError::because)?;
+        let mut measured = Measured { connections, ..Measured::default() };
+        record(&outcome, &variant, &mut measured);
         Ok(measured)
-    }
-}
-
-fn setting(variant: &CrashSettings) -> Setting {
-    Setting {
-        journal_mode: variant.journal_mode.to_string(),
-        synchronous: variant.synchronous.to_string(),
-        locking_mode: variant.locking_mode.to_string(),
     }
 }
 

@@ -1,8 +1,6 @@
 //! Two connections at the same instant, as a workload: every scenario of the journal mode of a variant.
 
-use std::sync::atomic::AtomicBool;
-
-use crash::schedule::{Extent, ScenarioResult, explore_all};
+use crash::schedule::{Extent, Scenario, ScenarioResult, explore_all};
 use lab::measures::Measures;
 use lab::tier::{SCHEDULES, Schedules};
 use lab::trial::{DataTable, Measured};
@@ -47,15 +45,9 @@ impl Declared for Meetings {
         };
         (trial.phase)("play schedules of two connections");
         let mode = variant.journal_mode.name();
-        let explored = explore_all(
-            &trial.library,
-            trial.directory,
-            extent,
-            |_, of| of == mode,
-            &AtomicBool::new(false),
-            |_| {},
-        )
-        .map_err(TrialError::because)?;
+        let is_of_mode = |_: &Scenario, of: &str| of == mode;
+        let explored = explore_all(&trial.library, trial.directory, extent, is_of_mode)
+            .map_err(TrialError::because)?;
         if explored.is_empty() {
             let why = format!("there is no scenario for journal_mode={mode}");
             return Err(TrialError::CannotRun(why));

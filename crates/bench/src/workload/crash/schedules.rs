@@ -6,7 +6,6 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use crash::schedule::{Extent, Finding, Scenario, ScenarioResult, explore_all};
 use crash::{CrashSettings, LockingMode};
@@ -39,9 +38,8 @@ pub(super) fn run(
     if let Some(summary) = known.as_ref().and_then(Known::find) {
         return summary.schedules(library);
     }
-    let stop = AtomicBool::new(false);
     let is_of_mode = |scenario: &Scenario, of: &str| scenario.is_of_tiers() && of == mode;
-    match explore_all(library, folder, extent, is_of_mode, &stop, |_| {}) {
+    match explore_all(library, folder, extent, is_of_mode) {
         Ok(explored) if explored.is_empty() => {
             not_measured(&format!("there is no scenario for journal_mode={mode}"))
         }

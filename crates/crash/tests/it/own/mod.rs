@@ -7,7 +7,7 @@ use engine::{Connection, Library, OpenFlags, Source, Value};
 use lab::tier::Loss;
 use pragmark_crash::{
     Action, Cell, CrashError, CrashSettings, Execution, FEWEST, InitialDatabases, JournalMode,
-    Matrix, Model, Plan, Progress, Script, Synchronous, measure, write_witnesses,
+    Matrix, Model, Plan, Script, Synchronous, measure, write_witnesses,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -66,7 +66,7 @@ fn plan(script: Option<Script>, initial: Option<InitialDatabases>, variant: Cras
 }
 
 fn measured(plan: &Plan) -> Result<Matrix, CrashError> {
-    measure(plan, &Progress::default())
+    measure(plan)
 }
 
 fn crashed(folder: &Path, variant: CrashSettings, transactions: usize) -> Matrix {
