@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A 64-bit seed from which children are derived by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seed(pub u64);
 

@@ -306,11 +306,6 @@ impl Facet {
         }
     }
 
-    /// Returns whether it is of one column.
-    pub fn is_column(&self) -> bool {
-        matches!(self, Facet::Column(_) | Facet::InOrder(_) | Facet::Members(_))
-    }
-
     /// Returns whether it depends on the values of the rows.
     pub fn is_of_content(&self) -> bool {
         !matches!(self, Facet::Number | Facet::Names | Facet::Changes)

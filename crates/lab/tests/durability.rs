@@ -7,7 +7,7 @@ use lab::analysis::{AgainstStronger, Analysis, Collector, observation};
 use lab::design::{History, Next, next};
 use lab::durability::Durability;
 use lab::environment::{Environment, Volume, VolumeKind};
-use lab::level::Level;
+use lab::level::{Level, label};
 use lab::record::{EnvironmentFile, FORMAT, RunPlan};
 use lab::seed::Seed;
 use lab::trial::Measured;
@@ -84,7 +84,7 @@ fn variants_are_ranked_within_their_class_and_weaker_classes_say_whether_they_ga
 fn the_fastest_of_which_as_much_survives_comes_before_the_fastest() {
     let analysis = analysis(VolumeKind::Disk);
     let finding = &analysis.findings[0];
-    assert_eq!(finding.what(), "columns=4");
+    assert_eq!(label(&finding.levels), "columns=4");
     assert!(!finding.is_less_safe);
     let change = finding.survives.unwrap();
     assert_eq!((change.own, change.baseline), (Durability::Every, Durability::Recent));
@@ -99,6 +99,6 @@ fn nothing_survives_a_power_failure_in_memory_whatever_was_waited_for() {
     let classes = &analysis.experiments[0].by_durability;
     assert_eq!(classes.len(), 1);
     assert_eq!(classes[0].class, Durability::Process);
-    assert_eq!(analysis.findings[0].what(), "columns=2");
+    assert_eq!(label(&analysis.findings[0].levels), "columns=2");
     assert_eq!(analysis.findings[0].survives, None);
 }

@@ -188,11 +188,6 @@ impl Process {
         })
     }
 
-    /// Its process number.
-    pub fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Returns the writing end of its standard input, once, where that is a pipe; its input ends when this is dropped.
     pub fn take_input(&mut self) -> Option<ChildStdin> {
         self.child.stdin.take()

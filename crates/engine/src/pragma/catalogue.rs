@@ -30,13 +30,6 @@ pub struct Pragma {
     pub meaning: &'static str,
 }
 
-impl Pragma {
-    /// Returns the address of its documentation.
-    pub fn reference(&self) -> String {
-        format!("https://sqlite.org/pragma.html#pragma_{}", self.name)
-    }
-}
-
 /// Whether a PRAGMA can be set and read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {

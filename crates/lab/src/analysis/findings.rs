@@ -11,7 +11,7 @@ use super::recommend::{Ladder, is_faster, ladder, of_sqlite};
 use super::{ExperimentAnalysis, VariantAnalysis};
 use crate::design::MANY;
 use crate::durability::Durability;
-use crate::level::{Settings, label, picked};
+use crate::level::{Settings, picked};
 use crate::stats::Interval;
 use crate::tier::{MayLose, Tier};
 
@@ -165,23 +165,6 @@ impl Finding {
                 SafetyChange::NotMeasured(why.map(str::to_owned))
             }
         }
-    }
-
-    /// Returns the levels of the best variant as a label.
-    pub fn what(&self) -> String {
-        label(&self.levels)
-    }
-
-    /// Returns the name of the best variant, or its levels.
-    pub fn name_or_label(&self) -> String {
-        self.name.clone().unwrap_or_else(|| self.what())
-    }
-}
-
-impl Faster {
-    /// Returns the name of the variant, or its levels.
-    pub fn name_or_label(&self) -> String {
-        self.name.clone().unwrap_or_else(|| label(&self.levels))
     }
 }
 

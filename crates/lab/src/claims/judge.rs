@@ -18,6 +18,7 @@ use super::evidence::{Evidence, Result, Unable};
 use super::figure::Figure;
 use super::{Bounds, Claim, Form};
 use crate::stats::{ALPHA, Interval, holm};
+use crate::text::word;
 
 /// The judgement of a claim by the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -35,12 +36,7 @@ pub enum Verdict {
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Verdict::Confirmed => "confirmed",
-            Verdict::Refuted => "refuted",
-            Verdict::Inconclusive => "inconclusive",
-            Verdict::NotApplicable => "not applicable",
-        })
+        f.pad(&word(self).replace('_', " "))
     }
 }
 

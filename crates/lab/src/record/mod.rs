@@ -42,7 +42,7 @@ pub struct Header {
 }
 
 /// Everything decided before the first trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunPlan {
     /// Version of the file.
     pub format: u32,
@@ -112,40 +112,6 @@ pub struct PlannedExperiment {
     /// The search, if the experiment is tuned: the search chooses its variants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuning: Option<Box<TuningPlan>>,
-}
-
-impl Default for RunPlan {
-    /// Returns a plan without experiments, in the current format.
-    fn default() -> RunPlan {
-        RunPlan {
-            began_in: None,
-            format: FORMAT,
-            id: String::new(),
-            created: String::new(),
-            pragmark: String::new(),
-            seed: Seed(0),
-            scale: Scale::Default,
-            engine: String::new(),
-            quick: false,
-            trial_limit_s: 0.0,
-            budget_s: None,
-            tiers: None,
-            postgres_given: false,
-            experiments: Vec::new(),
-        }
-    }
-}
-
-impl Default for EnvironmentFile {
-    /// Nothing known, in the current format.
-    fn default() -> EnvironmentFile {
-        EnvironmentFile {
-            format: FORMAT,
-            machine: Environment::default(),
-            engines: Vec::new(),
-            noise: None,
-        }
-    }
 }
 
 impl RunPlan {
@@ -301,7 +267,7 @@ impl PlannedExperiment {
 }
 
 /// `environment.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EnvironmentFile {
     /// Version of the file.
     pub format: u32,
