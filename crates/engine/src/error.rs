@@ -71,6 +71,11 @@ impl EngineError {
         self.as_sqlite().is_some_and(|error| error.primary() == ffi::SQLITE_ERROR)
     }
 
+    /// Returns whether a constraint is not met (`SQLITE_CONSTRAINT`, in any extended form).
+    pub fn is_constraint(&self) -> bool {
+        self.as_sqlite().is_some_and(|error| error.primary() == ffi::SQLITE_CONSTRAINT)
+    }
+
     /// Returns whether another connection held a lock (`SQLITE_BUSY`, in any extended form).
     pub fn is_busy(&self) -> bool {
         self.as_sqlite().is_some_and(|error| error.primary() == ffi::SQLITE_BUSY)

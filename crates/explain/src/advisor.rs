@@ -8,6 +8,7 @@ use engine::{Connection, EngineError};
 use script::effect::{literal, quoted};
 
 use crate::candidates::{Candidate, Planner};
+use crate::implied::implied;
 use crate::observe::Cost;
 use crate::schema;
 use crate::shelf::{PREFIX, Set, Shelf};
@@ -172,6 +173,8 @@ pub fn advise(
 /// A statement with what it costs now.
 struct Measured {
     query: Query,
+    /// The statements that SQLite executes with it.
+    implied: Vec<String>,
     cost: Cost,
     /// Its plan, as long as which a statement that reads costs what it costs now.
     plan: Vec<String>,
@@ -267,20 +270,25 @@ impl Work<'_> {
     }
 
     fn measured(&self, query: &Query, known: Option<Cost>) -> Result<Measured, EngineError> {
+        let implied = implied(&self.subject.schema, &query.sql);
         Ok(Measured {
             query: query.clone(),
             cost: known.map_or_else(|| self.cost(query, u32::MAX), Ok)?,
-            plan: self.plan(query)?,
+            plan: self.plan(query, &implied)?,
+            implied,
             is_write: !self.connection.prepare(&query.sql)?.is_read_only(),
             first: 0,
             best: i64::MAX,
         })
     }
 
-    /// Returns the plan of a statement, with its values bound.
-    fn plan(&self, query: &Query) -> Result<Vec<String>, EngineError> {
+    /// Returns the plan of a statement, with its values bound, and of those executed with it.
+    fn plan(&self, query: &Query, implied: &[String]) -> Result<Vec<String>, EngineError> {
         let values = query.values.first().map_or(&[][..], Vec::as_slice);
-        self.connection.query_plan_with(&query.sql, values)
+        let mut plan = self.connection.query_plan_with(&query.sql, values)?;
+        // What has a meaning only in its trigger has no plan by itself.
+        plan.extend(implied.iter().flat_map(|sql| self.connection.query_plan(sql)).flatten());
+        Ok(plan)
     }
 
     fn costs(&self) -> Vec<Cost> {
@@ -399,7 +407,7 @@ impl Work<'_> {
             let offered = |place: &usize| self.shelf.candidate(*place).is_some_and(is_offered);
             let offered = left.iter().copied().filter(offered);
             self.shelf.show(&now.iter().copied().chain(offered).collect())?;
-            let used = self.used(&self.queries[place].query)?;
+            let used = self.used(&self.queries[place])?;
             let used = used.iter().filter_map(|name| self.shelf.find(name));
             let used: Group = used.filter(|place| left.contains(place)).collect();
             left.retain(|place| !used.contains(place));
@@ -456,8 +464,8 @@ impl Work<'_> {
     }
 
     /// Returns the names of the indexes in the plan of a statement, with its values bound.
-    fn used(&self, query: &Query) -> Result<Vec<String>, EngineError> {
-        let plan = self.plan(query)?;
+    fn used(&self, measured: &Measured) -> Result<Vec<String>, EngineError> {
+        let plan = self.plan(&measured.query, &measured.implied)?;
         let name = |line: &String| {
             let (_, rest) = line.split_once(" INDEX ")?;
             Some(rest.split(" (").next().unwrap_or(rest).to_owned())
@@ -612,11 +620,13 @@ impl Work<'_> {
             .filter_map(|place| self.shelf.candidate(*place))
             .map(|candidate| candidate.table.clone())
             .collect();
-        let concerns = |query: &Query| {
-            let names = script::effect::names(&query.sql);
-            let is_named =
-                |table: &String| names.iter().any(|name| name.eq_ignore_ascii_case(table));
-            has_others || tables.iter().any(is_named)
+        let concerns = |measured: &Measured| {
+            let mut texts = std::iter::once(&measured.query.sql).chain(&measured.implied);
+            let names = |sql: &String| {
+                let names = script::effect::names(sql);
+                names.iter().any(|name| tables.iter().any(|table| name.eq_ignore_ascii_case(table)))
+            };
+            has_others || texts.any(names)
         };
         self.costs_where(concerns, tried)
     }
@@ -625,13 +635,13 @@ impl Work<'_> {
     /// while something is tried, as far as [`Work::most`].
     fn costs_where(
         &mut self,
-        concerns: impl Fn(&Query) -> bool,
+        concerns: impl Fn(&Measured) -> bool,
         tried: Option<i64>,
     ) -> Result<Vec<Cost>, EngineError> {
         let mut costs = Vec::new();
         for place in 0..self.queries.len() {
             let most = tried.map_or(u32::MAX, |more| self.most(place, more));
-            let may_differ = concerns(&self.queries[place].query);
+            let may_differ = concerns(&self.queries[place]);
             costs.push(if may_differ {
                 self.cost_of(place, most)?
             } else {
@@ -643,8 +653,8 @@ impl Work<'_> {
 
     /// Returns the cost of a statement with the indexes that are shown; what is known is not executed again.
     fn cost_of(&mut self, place: usize, most: u32) -> Result<Cost, EngineError> {
-        let Measured { query, cost, plan: now, is_write, .. } = &self.queries[place];
-        let plan = self.plan(query)?;
+        let Measured { query, implied, cost, plan: now, is_write, .. } = &self.queries[place];
+        let plan = self.plan(query, implied)?;
         if !is_write && plan == *now {
             return Ok(*cost);
         }
@@ -712,7 +722,7 @@ impl Work<'_> {
     /// Notes what each statement costs from now on, and its plan.
     fn measure_again(&mut self, costs: Vec<Cost>) -> Result<(), EngineError> {
         for (place, cost) in costs.into_iter().enumerate() {
-            let plan = self.plan(&self.queries[place].query)?;
+            let plan = self.plan(&self.queries[place].query, &self.queries[place].implied)?;
             let measured = &mut self.queries[place];
             (measured.cost, measured.plan) = (cost, plan);
         }

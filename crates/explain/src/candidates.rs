@@ -10,6 +10,7 @@ use engine::{Connection, EngineError, OpenFlags, Question, Questions, Term, Term
 use script::effect::quoted;
 use script::{Kind, Token, tokens};
 
+use crate::implied::implied;
 use crate::schema::{name, sql_of};
 use crate::subject::{Query, Subject};
 
@@ -145,7 +146,10 @@ impl<'s> Planner<'s> {
     /// Returns the indexes that could serve a statement and do not exist; with partial ones if asked, for which tables are counted.
     pub fn candidates(&self, query: &Query, with_partial: bool) -> Vec<Candidate> {
         // What cannot be prepared without the application's functions has no candidates.
-        let questions = self.questions.of(&query.sql).unwrap_or_default();
+        let implied = implied(self.schema, &query.sql);
+        let texts = std::iter::once(&query.sql).chain(&implied);
+        let questions: Vec<Question> =
+            texts.flat_map(|sql| self.questions.of(sql).unwrap_or_default()).collect();
         let (mut all, mut partial) = (BTreeSet::new(), BTreeSet::new());
         let expressions = self.expressions(query);
         let is_open = has_open_pattern(query);

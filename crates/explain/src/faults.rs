@@ -70,8 +70,30 @@ pub enum Cause {
     Or,
     /// An index is made for each execution.
     AutomaticIndex {
+        /// Its table and columns.
+        on: String,
         /// Its rows.
         rows: i64,
+        /// How often it is made.
+        times: i64,
+    },
+    /// A trigger scans a table.
+    Trigger {
+        /// The trigger.
+        name: String,
+        /// The table.
+        table: String,
+        /// Rows visited.
+        visited: i64,
+    },
+    /// A table is scanned for rows that refer to one that is changed.
+    ForeignKey {
+        /// The table with the foreign key.
+        child: String,
+        /// Its columns.
+        columns: Vec<String>,
+        /// Rows visited.
+        visited: i64,
     },
     /// Rows are sorted that an index could have in order.
     Sort {
@@ -155,7 +177,7 @@ pub fn faults(
     let mut faults: Vec<Fault> = Vec::new();
     faults.extend(seen.statistics(advice));
     for made in advice.made.iter().filter(|made| helps(made, query)) {
-        for cause in seen.causes(made) {
+        for cause in seen.causes(made, advice) {
             let fault = Fault { cause, remedy: Remedy::Indexes(made.step) };
             if !faults.contains(&fault) {
                 faults.push(fault);
@@ -206,10 +228,10 @@ impl Seen<'_> {
     }
 
     /// Returns why the statement has no use of an index that helps it.
-    fn causes(&self, made: &MadeIndex) -> Vec<Cause> {
+    fn causes(&self, made: &MadeIndex, advice: &Advice) -> Vec<Cause> {
         let Some(table) = self.schema().table(&made.index.table) else { return Vec::new() };
         let mut causes = Vec::new();
-        causes.extend(self.cause(table, made));
+        causes.extend(self.implied(table, made).or_else(|| self.cause(table, made, advice)));
         let sorts = |part: &Part| self.is_ordered_by(table, part);
         if let Some(rows) = self.observation.sorted.filter(|rows| *rows > 1)
             && made.index.parts.iter().any(sorts)
@@ -223,7 +245,7 @@ impl Seen<'_> {
         causes
     }
 
-    fn cause(&self, table: &Table, made: &MadeIndex) -> Option<Cause> {
+    fn cause(&self, table: &Table, made: &MadeIndex, advice: &Advice) -> Option<Cause> {
         let first = made.index.parts.first()?;
         let PartOf::Column(number) = first.of else {
             let PartOf::Expression(call) = &first.of else { return None };
@@ -237,8 +259,8 @@ impl Seen<'_> {
                 is_pattern: self.tokens.iter().any(|token| token.is("like") || token.is("glob")),
             });
         }
-        if self.observation.auto_index_rows > 0 {
-            return Some(Cause::AutomaticIndex { rows: self.observation.auto_index_rows });
+        if let Some(cause) = self.automatic_index(advice, Some(table)) {
+            return Some(cause);
         }
         let same = |index: &&Index| {
             let columns = |parts: &[Part]| -> Vec<PartOf> {
@@ -278,6 +300,50 @@ impl Seen<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Returns the largest index that is made for each execution, and that an index of this table spares: one of the same table, or one
+    /// of a table that gets none.
+    fn automatic_index(&self, advice: &Advice, table: Option<&Table>) -> Option<Cause> {
+        let is_spared = |of: &str| {
+            let is_same = |name: &str| name.eq_ignore_ascii_case(of);
+            let is_made = |made: &MadeIndex| helps(made, self.query) && is_same(&made.index.table);
+            table.is_none_or(|table| is_same(&table.name)) || !advice.made.iter().any(is_made)
+        };
+        let made = self.observation.nodes.iter().filter_map(|node| {
+            let on = node.detail.strip_prefix("CREATE AUTOMATIC INDEX ON ")?;
+            let (rows, times) = (node.visited?, node.loops.unwrap_or(1));
+            is_spared(on.split('(').next()?).then(|| (rows, on.to_owned(), times))
+        });
+        let (rows, on, times) = made.max()?;
+        Some(Cause::AutomaticIndex { on, rows, times })
+    }
+
+    /// Returns the trigger or the foreign key for which an index is used that the statement itself has no use for.
+    fn implied(&self, table: &Table, made: &MadeIndex) -> Option<Cause> {
+        if let Some(cause) = self.triggered(Some(table)) {
+            return Some(cause);
+        }
+        let columns = made.index.columns(self.schema());
+        let written = script::effect::written(&self.query.sql);
+        let is_written = |name: &str| written.iter().any(|one| one.eq_ignore_ascii_case(name));
+        let keys = table.foreign_keys.iter().filter(|key| is_written(&key.parent));
+        let mut keys = keys.filter(|key| key.columns.first() == columns.first());
+        let names = script::effect::names(&self.query.sql);
+        let is_named = |name: &String| names.iter().any(|one| one.eq_ignore_ascii_case(name));
+        let key = keys.find(|key| !is_named(&key.columns[0]))?;
+        let Cause::Filter { visited, .. } = self.filter(table) else { return None };
+        let (child, columns) = (table.name.clone(), key.columns.clone());
+        Some(Cause::ForeignKey { child, columns, visited })
+    }
+
+    /// Returns the trigger that scans most rows, of this table if one is given.
+    fn triggered(&self, table: Option<&Table>) -> Option<Cause> {
+        let scans = self.observation.triggered.iter().filter(|(_, of, visited)| {
+            *visited >= MANY && table.is_none_or(|table| of.eq_ignore_ascii_case(&table.name))
+        });
+        let (name, table, visited) = scans.max_by_key(|(_, _, visited)| *visited)?.clone();
+        Some(Cause::Trigger { name, table, visited })
     }
 
     /// Returns the index that begins with this term, if all rows found by it are wanted and looked up in the table, which takes much of
@@ -486,6 +552,10 @@ impl Seen<'_> {
             self.offset(),
             (!is_mended).then(|| self.correlated()).flatten(),
             (!is_mended).then(|| self.wildcard()).flatten(),
+            (!is_mended).then(|| self.triggered(None)).flatten(),
+            (!is_mended).then(|| self.automatic_index(advice, None)).flatten().filter(
+                |cause| matches!(cause, Cause::AutomaticIndex { rows, .. } if *rows >= MANY),
+            ),
         ];
         let fault = |cause| Fault { cause, remedy: Remedy::Untried };
         causes.into_iter().flatten().map(fault).collect()

@@ -10,6 +10,7 @@
 pub mod advisor;
 pub mod candidates;
 pub mod faults;
+mod implied;
 pub mod observe;
 pub mod schema;
 mod shelf;

@@ -16,6 +16,9 @@ pub const MOST_STEPS: u32 = 100_000_000;
 /// The largest database, in pages, whose pages are told apart by table and index: for that each tree is walked.
 const MOST_PAGES: i64 = 100_000;
 
+/// Counts rows without a parent instead of refusing them: no transaction is committed.
+const DEFERRED: &str = "PRAGMA defer_foreign_keys = ON";
+
 /// The work of one execution of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
@@ -29,6 +32,8 @@ pub struct Observation {
     pub time: Duration,
     /// Its counters.
     pub cost: Cost,
+    /// Rows that each trigger reads of each table that it scans: its name, the table, and the rows.
+    pub triggered: Vec<(String, String, i64)>,
     /// Rows that are sorted for an ORDER BY.
     pub sorted: Option<i64>,
     /// Rows of automatic indexes.
@@ -39,6 +44,8 @@ pub struct Observation {
     pub pages: Vec<(String, u64)>,
     /// Whether it was stopped before its end.
     pub is_partial: bool,
+    /// The constraint that refused what it writes, in SQLite's words.
+    pub refused: Option<String>,
     /// Whether it writes.
     pub is_write: bool,
 }
@@ -135,7 +142,7 @@ impl Subject {
         execute: impl FnOnce(&Connection, &mut Statement<'_, '_>) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
         let connection = self.connect()?;
-        connection.execute("BEGIN")?;
+        connection.execute(&format!("BEGIN; {DEFERRED}"))?;
         connection.limit_steps(MOST_STEPS)?;
         let mut statement = connection.prepare(&query.sql)?;
         bind(&mut statement, query.values.first().map_or(&[][..], Vec::as_slice))?;
@@ -148,7 +155,7 @@ impl Subject {
         sql: &str,
         values: &[Value],
     ) -> Result<Observation, EngineError> {
-        connection.execute("SAVEPOINT observed")?;
+        connection.execute(&format!("SAVEPOINT observed; {DEFERRED}"))?;
         let observed = self.execute_once(connection, sql, values);
         // A statement that was stopped while it wrote has ended the transaction.
         if connection.in_transaction() {
@@ -171,14 +178,13 @@ impl Subject {
         let accesses = accesses(connection)?;
         let changes = connection.total_changes();
         let start = Instant::now();
-        let (rows, is_partial) = count(&mut statement)?;
+        let (rows, end) = count(connection, &mut statement)?;
         let time = start.elapsed();
         let pages = accesses_since(connection, accesses)?;
+        let has_program = has(connection, "ENABLE_BYTECODE_VTAB")?;
+        let program = if has_program { connection.program(&statement)? } else { Vec::new() };
         let nodes = match statement.scan_nodes() {
-            Ok(nodes) if has(connection, "ENABLE_BYTECODE_VTAB")? => {
-                tree(&nodes, statement.cycles(), &connection.program(&statement)?)
-            }
-            Ok(nodes) => tree(&nodes, statement.cycles(), &[]),
+            Ok(nodes) => tree(&nodes, statement.cycles(), &program),
             Err(EngineError::Unsupported(..)) => planned(&connection.query_plan_with(sql, values)?),
             Err(error) => return Err(error),
         };
@@ -193,12 +199,14 @@ impl Subject {
             rows,
             changes: connection.total_changes() - changes,
             time,
+            triggered: triggered(connection, &program)?,
             cost: Cost { steps: counter(StatementCounter::VmSteps), pages },
             sorted,
             auto_index_rows: counter(StatementCounter::AutoIndexRows),
             spilled: u64::try_from(spilled).unwrap_or(0),
             pages: Vec::new(),
-            is_partial,
+            is_partial: matches!(end, End::Stopped),
+            refused: if let End::Refused(why) = end { Some(why) } else { None },
             is_write,
         })
     }
@@ -214,7 +222,7 @@ impl Subject {
         query: &Query,
         most: u32,
     ) -> Result<Cost, EngineError> {
-        connection.execute("SAVEPOINT counted")?;
+        connection.execute(&format!("SAVEPOINT counted; {DEFERRED}"))?;
         let counted = (|| {
             let mut statement = connection.prepare(&query.sql)?;
             connection.limit_steps(most.min(MOST_STEPS))?;
@@ -222,7 +230,7 @@ impl Subject {
             for values in &query.values {
                 statement.clear_bindings()?;
                 bind(&mut statement, values)?;
-                count(&mut statement)?;
+                count(connection, &mut statement)?;
                 statement.reset()?;
             }
             let executions = query.values.len().max(1) as i64;
@@ -268,14 +276,30 @@ fn pages(connection: &Connection, read: &BTreeSet<i64>) -> Result<Vec<(String, u
 /// Executions that take less than this are repeated, to time one whose pages are in the cache.
 const WARM: Duration = Duration::from_millis(400);
 
-/// Returns the number of rows, and whether the statement was stopped because it took too many steps.
-fn count(statement: &mut engine::Statement<'_, '_>) -> Result<(u64, bool), EngineError> {
+/// The end of an execution.
+enum End {
+    Done,
+    /// It took too many steps.
+    Stopped,
+    /// A constraint was not met, such as by a row that exists already.
+    Refused(String),
+}
+
+/// Returns the number of rows, and how the statement ended.
+fn count(
+    connection: &Connection,
+    statement: &mut Statement<'_, '_>,
+) -> Result<(u64, End), EngineError> {
     let mut rows = 0;
     loop {
         match statement.step() {
             Ok(Step::Row) => rows += 1,
-            Ok(Step::Done) => return Ok((rows, false)),
-            Err(error) if error.is_interrupted() => return Ok((rows, true)),
+            Ok(Step::Done) => return Ok((rows, End::Done)),
+            Err(error) if error.is_interrupted() => return Ok((rows, End::Stopped)),
+            // Unless that has ended the transaction in which indexes are tried.
+            Err(error) if error.is_constraint() && connection.in_transaction() => {
+                return Ok((rows, End::Refused(error.message())));
+            }
             Err(error) => return Err(error),
         }
     }
@@ -296,6 +320,34 @@ const TAKING: [&str; 10] = [
     "ResultRow", "SorterInsert", "Sequence", "AggStep", "AggStep1", "IdxInsert", "RowSetAdd",
     "Delete", "Insert", "Yield",
 ];
+
+/// Returns the rows that triggers read in scans: how often their cursors that begin at an end of a table were moved.
+fn triggered(
+    connection: &Connection,
+    program: &[Instruction],
+) -> Result<Vec<(String, String, i64)>, EngineError> {
+    let mut all = Vec::new();
+    for part in program.chunk_by(|_, next| next.address != 0) {
+        let Some(name) = part[0].part.as_ref().and_then(|part| part.strip_prefix("TRIGGER "))
+        else {
+            continue;
+        };
+        let of = |opcodes: &'static [&str]| {
+            part.iter().filter(move |step| opcodes.contains(&step.opcode.as_str()))
+        };
+        for scan in of(&["Rewind", "Last"]) {
+            let cursor = scan.operands[0];
+            let is_own = |step: &&Instruction| step.operands[0] == cursor;
+            let rows = of(&["Next", "Prev"]).filter(is_own).map(|step| step.executions).sum();
+            let Some(open) = of(&["OpenRead", "OpenWrite"]).find(is_own) else { continue };
+            let table =
+                format!("SELECT tbl_name FROM sqlite_schema WHERE rootpage = {}", open.operands[1]);
+            let tables = connection.query_all(&table)?;
+            all.extend(tables.first().map(|row| (name.to_owned(), row[0].to_string(), rows)));
+        }
+    }
+    Ok(all)
+}
 
 /// Returns the nodes of a plan whose work was not counted.
 fn planned(plan: &[String]) -> Vec<Node> {
@@ -322,7 +374,7 @@ fn tree(nodes: &[ScanNode], cycles: Option<i64>, program: &[Instruction]) -> Vec
         let kept = match next {
             Some(next) => next.loops,
             None if is_simple && last == Some(place) => {
-                let main = program.iter().filter(|step| step.is_main);
+                let main = program.iter().filter(|step| step.part.is_none());
                 let taking = main.filter(|step| TAKING.contains(&step.opcode.as_str()));
                 taking.map(|step| step.executions).max()
             }

@@ -8,6 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use engine::schema::Schema;
 use engine::vfs::{Event, FileKind, ObservedVfs, Observer, Operation, Overlay};
 use engine::{Connection, EngineError, Library, OpenFlags, Source, Statement, Value};
+use script::effect::quoted;
+
+use crate::implied::keys;
 
 /// A statement of a workload.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +31,8 @@ pub struct Subject {
     vfs: ObservedVfs<Pages>,
     path: PathBuf,
     extensions: Vec<PathBuf>,
+    /// Whether foreign keys are checked: they are declared, and SQLite understands them all.
+    has_keys: bool,
     /// Its tables and indexes.
     pub schema: Schema,
 }
@@ -73,10 +78,21 @@ impl Subject {
             vfs,
             path: copy.to_owned(),
             extensions: needs.extensions.to_owned(),
+            has_keys: false,
             schema: Schema::default(),
         };
         subject.schema = Schema::read(&subject.connect()?)?;
+        subject.has_keys = keys(&subject.schema).next().is_some();
+        subject.has_keys &= subject.understands_keys()?;
         Ok(subject)
+    }
+
+    /// Returns whether no foreign key keeps a table from being written, as one without its parent does.
+    fn understands_keys(&self) -> Result<bool, EngineError> {
+        let connection = self.connect()?;
+        let concerned = keys(&self.schema).flat_map(|(child, key)| [child, &key.parent]);
+        let mut deletes = concerned.map(|table| format!("DELETE FROM {}", quoted(table)));
+        Ok(deletes.all(|delete| connection.prepare(&delete).is_ok()))
     }
 
     /// Returns a new connection, whose cache is empty.
@@ -89,6 +105,9 @@ impl Subject {
         if self.vfs.observer().original.is_some() {
             // Pages of the original have no place in memory here.
             connection.execute("PRAGMA mmap_size = 0")?;
+        }
+        if self.has_keys {
+            connection.execute("PRAGMA foreign_keys = ON")?;
         }
         for extension in &self.extensions {
             connection.load_extension(extension)?;

@@ -223,7 +223,13 @@ fn summary(seen: &Observation) -> Block {
     let (steps, pages) =
         (plural(steps, "step", "steps"), plural(pages, "page access", "page accesses"));
     let partial = if seen.is_partial { ", then stopped" } else { "" };
-    let words = format!(" for {rows}: {steps}, {pages}{partial}.");
+    let refused = seen.refused.iter().map(|why| {
+        let exists = why.starts_with("UNIQUE");
+        let cause = if exists { ": this row exists already" } else { "" };
+        format!(" SQLite refused to write ({why}){cause}. The work is counted up to there.")
+    });
+    let refused: String = refused.collect();
+    let words = format!(" for {rows}: {steps}, {pages}{partial}.{refused}");
     Block::paragraph(Sentence::default().figure(time).words(words))
 }
 
@@ -336,9 +342,22 @@ fn cause(cause: &Cause) -> Sentence {
             format!("`{index}` has these columns, but not in the directions of the ORDER BY.")
         }
         Cause::Or => "A side of the OR has no index, so all rows are read.".to_owned(),
-        Cause::AutomaticIndex { rows } => {
-            format!("SQLite builds an index of {} rows for each execution.", count(rows))
+        Cause::AutomaticIndex { on, rows, times: ..=1 } => {
+            format!("SQLite builds an index on `{on}` of {} rows for each execution.", count(rows))
         }
+        Cause::AutomaticIndex { on, rows, times } => format!(
+            "SQLite builds an index on `{on}` {} times in each execution, of {} rows in all.",
+            count(times),
+            count(rows)
+        ),
+        Cause::Trigger { name, table, visited } => {
+            format!("The trigger `{name}` reads {} rows of `{table}`.", count(visited))
+        }
+        Cause::ForeignKey { child, columns, visited } => format!(
+            "With foreign_keys = ON, {} rows of `{child}` are read to find those that refer to a changed row by `{child}({})`.",
+            count(visited),
+            columns.join(", ")
+        ),
         Cause::Sort { rows } => format!("{} rows are sorted.", count(rows)),
         Cause::Group { rows } => format!("{} rows are sorted to group them.", count(rows)),
         Cause::NotCovering { index } => format!(

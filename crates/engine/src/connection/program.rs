@@ -4,6 +4,7 @@ use super::Connection;
 use crate::error::{Result, unsupported};
 use crate::ffi;
 use crate::statement::{Statement, Step};
+use crate::value::Value;
 
 /// An instruction of the program of a statement, with its executions (<https://sqlite.org/bytecodevtab.html>).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,8 +15,8 @@ pub struct Instruction {
     pub opcode: String,
     /// Its first and second operand.
     pub operands: [i64; 2],
-    /// Whether it belongs to the statement itself and not to a trigger.
-    pub is_main: bool,
+    /// Its part of the program unless that is the statement itself: a trigger by its name, or the action of a foreign key.
+    pub part: Option<String>,
     /// Executions since the statement was prepared.
     pub executions: i64,
 }
@@ -28,7 +29,7 @@ impl Connection {
     pub fn program(&self, statement: &Statement<'_, '_>) -> Result<Vec<Instruction>> {
         let bind = self.handle.api().bind_pointer;
         let bind = bind.ok_or(unsupported("binding of pointers", "sqlite3_bind_pointer"))?;
-        let sql = "SELECT addr, opcode, p1, p2, subprog IS NULL, nexec FROM bytecode(?1)";
+        let sql = "SELECT addr, opcode, p1, p2, subprog, nexec FROM bytecode(?1)";
         let mut rows = self.prepare(sql)?;
         // SAFETY: both statements are alive until the end of this function, and the type of the pointer is that which
         // bytecode() demands.
@@ -43,7 +44,10 @@ impl Connection {
                 address: rows.column_i64(0),
                 opcode: rows.column_value(1).to_string(),
                 operands: [rows.column_i64(2), rows.column_i64(3)],
-                is_main: rows.column_i64(4) != 0,
+                part: match rows.column_value(4) {
+                    Value::Text(name) => Some(name),
+                    _ => None,
+                },
                 executions: rows.column_i64(5),
             });
         }

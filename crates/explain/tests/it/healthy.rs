@@ -55,7 +55,7 @@ const HEALTHY: [&str; 60] = [
     "UPDATE orders SET status = 'sent' WHERE id = :id",
     "UPDATE products SET stock = stock - 1 WHERE sku = :sku",
     "UPDATE items SET qty = qty + 1 WHERE order_id = :order_id",
-    "DELETE FROM customers WHERE email = :email",
+    "DELETE FROM orders WHERE id IN (7, 8)",
     "DELETE FROM legacy WHERE code = :code",
     "REPLACE INTO legacy VALUES ('5', 'five')",
     "INSERT INTO events(customer_id, day, kind) VALUES (:customer_id, date('now'), 'paid')",

@@ -12,6 +12,7 @@ use pragmark_explain::{Needs, Query, Subject, values};
 mod advice;
 mod faulty;
 mod healthy;
+mod implied;
 mod loops;
 mod originals;
 

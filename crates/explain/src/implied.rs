@@ -1,0 +1,103 @@
+//! Statements that SQLite executes with another one: those of its triggers, and searches for the rows whose foreign keys refer to a row
+//! that is changed. They have no place in the explanation of the plan.
+
+use engine::schema::{ForeignKey, Schema};
+use script::effect::{quoted, written};
+use script::{Kind, Token, tokens};
+
+use crate::candidates::closing;
+
+/// Triggers that fire triggers are followed this far.
+const DEPTH: usize = 4;
+
+/// Returns the statements that SQLite executes with this one, with parameters for the values of its rows.
+pub(crate) fn implied(schema: &Schema, sql: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    add(schema, sql, DEPTH, &mut all);
+    all
+}
+
+fn add(schema: &Schema, sql: &str, depth: usize, all: &mut Vec<String>) {
+    let tables = written(sql);
+    let is_of = |name: &str| tables.iter().any(|table| table.eq_ignore_ascii_case(name));
+    for (child, key) in keys(schema).filter(|(_, key)| is_of(&key.parent)) {
+        let terms: Vec<String> =
+            key.columns.iter().map(|column| format!("{} = ?", quoted(column))).collect();
+        all.push(format!("SELECT 1 FROM {} WHERE {}", quoted(child), terms.join(" AND ")));
+    }
+    if depth == 0 || tables.is_empty() {
+        return;
+    }
+    for (_, body) in schema.others.iter().filter_map(|sql| trigger(sql)).filter(|it| is_of(&it.0)) {
+        for statement in body {
+            if !all.contains(&statement) {
+                all.push(statement.clone());
+                add(schema, &statement, depth - 1, all);
+            }
+        }
+    }
+}
+
+/// Returns all foreign keys, each with its table.
+pub(crate) fn keys(schema: &Schema) -> impl Iterator<Item = (&str, &ForeignKey)> {
+    schema
+        .tables
+        .iter()
+        .flat_map(|table| table.foreign_keys.iter().map(|key| (table.name.as_str(), key)))
+}
+
+/// Returns the table of a trigger and the statements of its body, with parameters for the old and new values.
+fn trigger(sql: &str) -> Option<(String, Vec<String>)> {
+    let all: Vec<Token<'_>> = tokens(sql).filter(Token::counts).collect();
+    all.get(1..4)?.iter().find(|token| token.is("trigger"))?;
+    let on = all.iter().position(|token| token.is("on"))?;
+    let begin = on + all[on..].iter().position(|token| token.is("begin"))?;
+    let end = all.iter().rposition(|token| token.is("end"))?;
+    let (mut statements, mut statement) = (Vec::new(), String::new());
+    let (mut place, mut last) = (begin + 1, all[begin].start + all[begin].text.len());
+    while place < end {
+        let token = all[place];
+        let is_row = (token.is("new") || token.is("old"))
+            && all.get(place + 1).is_some_and(|dot| dot.text == ".");
+        let raised = token.is("raise").then(|| closing(&all, place + 1)).flatten();
+        let (after, instead) = match raised {
+            _ if is_row => (place + 2, "?"),
+            Some(close) => (close, "NULL"),
+            None if token.kind == Kind::Semicolon => (place, ""),
+            None => (place, token.text),
+        };
+        statement.push_str(&sql[last..token.start]);
+        statement.push_str(instead);
+        last = all[after].start + all[after].text.len();
+        place = after + 1;
+        if token.kind == Kind::Semicolon {
+            statements.push(std::mem::take(&mut statement).trim().to_owned());
+        }
+    }
+    Some((all[on + 1].name()?, statements))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::trigger;
+
+    #[test]
+    fn the_statements_of_a_trigger_stand_for_themselves() {
+        let (table, body) = trigger(
+            "CREATE TRIGGER \"add up\" AFTER UPDATE OF total ON orders WHEN new.total > 0 BEGIN
+               UPDATE totals SET total = total + CASE WHEN NEW.\"total\" > 1 THEN 1 END WHERE id = old.id;
+               SELECT RAISE(ABORT, 'no; never') WHERE EXISTS (SELECT 1 FROM closed WHERE day = new.day);
+             END",
+        )
+        .unwrap();
+        assert_eq!(table, "orders");
+        assert_eq!(
+            body,
+            [
+                "UPDATE totals SET total = total + CASE WHEN ? > 1 THEN 1 END WHERE id = ?",
+                "SELECT NULL WHERE EXISTS (SELECT 1 FROM closed WHERE day = ?)"
+            ]
+        );
+        assert!(trigger("CREATE VIEW open AS SELECT 1").is_none());
+    }
+}
