@@ -13,6 +13,7 @@ use script::{Kind, Token, tokens};
 use crate::implied::implied;
 use crate::schema::{name, sql_of};
 use crate::subject::{Query, Subject};
+use crate::text::closing;
 
 /// An index that is tried.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -335,10 +336,10 @@ impl<'s> Planner<'s> {
 }
 
 /// A call of a function on a column, or an operation of a column and a literal.
-struct Call {
+pub(crate) struct Call {
     /// Its text, without the name of a table before the column.
-    text: String,
-    column: String,
+    pub(crate) text: String,
+    pub(crate) column: String,
     /// Whether it is compared with something or sorted by.
     is_compared: bool,
 }
@@ -348,7 +349,7 @@ const DETERMINISTIC: &str = "lower upper substr substring length trim ltrim rtri
     unixepoch time json_extract coalesce ifnull instr replace hex round cast";
 
 /// Returns the call of a function on a column whose name is the token at this place.
-fn call(sql: &str, all: &[Token<'_>], place: usize) -> Option<Call> {
+pub(crate) fn call(sql: &str, all: &[Token<'_>], place: usize) -> Option<Call> {
     let function = all[place].text.to_lowercase();
     if all[place].kind != Kind::Word
         || !DETERMINISTIC.split(' ').any(|name| name == function)
@@ -499,17 +500,4 @@ fn distinct(connection: &Connection, table: &Table) -> Vec<f64> {
     let mut distinct: Vec<f64> = row.iter().map(number).collect();
     distinct.resize(table.columns.len(), 0.0);
     distinct
-}
-
-/// Returns the place of the parenthesis that closes the one at this place.
-pub(crate) fn closing(all: &[Token<'_>], open: usize) -> Option<usize> {
-    let mut depth = 0;
-    (open..all.len()).find(|place| {
-        depth += match all[*place].text {
-            "(" => 1,
-            ")" => -1,
-            _ => 0,
-        };
-        depth == 0
-    })
 }

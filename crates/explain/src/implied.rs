@@ -5,7 +5,7 @@ use engine::schema::{ForeignKey, Schema};
 use script::effect::{quoted, written};
 use script::{Kind, Token, tokens};
 
-use crate::candidates::closing;
+use crate::text::closing;
 
 /// Triggers that fire triggers are followed this far.
 const DEPTH: usize = 4;

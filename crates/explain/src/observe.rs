@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use engine::schema::ForeignKey;
 use engine::{
     Connection, DbStatus, EngineError, Instruction, ScanNode, Statement, StatementCounter, Step,
     Value,
 };
 
+use crate::implied::keys;
 use crate::subject::{Query, Subject, bind};
 
 /// Instructions after which an execution is stopped: about two seconds.
@@ -184,7 +186,9 @@ impl Subject {
         let has_program = has(connection, "ENABLE_BYTECODE_VTAB")?;
         let program = if has_program { connection.program(&statement)? } else { Vec::new() };
         let nodes = match statement.scan_nodes() {
-            Ok(nodes) => tree(&nodes, statement.cycles(), &program),
+            Ok(nodes) => {
+                tree(&nodes, statement.cycles(), &program, &|node| self.is_named(sql, node))
+            }
             Err(EngineError::Unsupported(..)) => planned(&connection.query_plan_with(sql, values)?),
             Err(error) => return Err(error),
         };
@@ -209,6 +213,19 @@ impl Subject {
             refused: if let End::Refused(why) = end { Some(why) } else { None },
             is_write,
         })
+    }
+
+    /// Returns whether a node belongs to the text, and not to a search for rows that refer to a changed one.
+    fn is_named(&self, sql: &str, node: &ScanNode) -> bool {
+        let object = node.object.as_deref().unwrap_or_default();
+        let table = self.schema.table_of_index(object).map_or(object, |table| &table.name);
+        let written = script::effect::written(sql);
+        let refers = |(child, key): (&str, &ForeignKey)| {
+            child.eq_ignore_ascii_case(table)
+                && written.iter().any(|name| name.eq_ignore_ascii_case(&key.parent))
+        };
+        !keys(&self.schema).any(refers)
+            || script::effect::names(sql).contains(&table.to_ascii_lowercase())
     }
 
     /// Executes a statement with each of its values, and returns what an execution costs in the mean. What it writes is
@@ -316,9 +333,9 @@ fn accesses_since(connection: &Connection, before: i64) -> Result<i64, EngineErr
 }
 
 /// Instructions that take a row which has met all conditions.
-const TAKING: [&str; 10] = [
+const TAKING: [&str; 9] = [
     "ResultRow", "SorterInsert", "Sequence", "AggStep", "AggStep1", "IdxInsert", "RowSetAdd",
-    "Delete", "Insert", "Yield",
+    "Delete", "Insert",
 ];
 
 /// Returns the rows that triggers read in scans: how often their cursors that begin at an end of a table were moved.
@@ -359,12 +376,17 @@ fn planned(plan: &[String]) -> Vec<Node> {
     plan.iter().map(node).collect()
 }
 
-fn tree(nodes: &[ScanNode], cycles: Option<i64>, program: &[Instruction]) -> Vec<Node> {
+fn tree(
+    nodes: &[ScanNode],
+    cycles: Option<i64>,
+    program: &[Instruction],
+    is_named: &dyn Fn(&ScanNode) -> bool,
+) -> Vec<Node> {
     let depth = |node: &ScanNode| {
         let parent = |id: i32| nodes.iter().find(|node| node.id == id).map(|node| node.parent);
         std::iter::successors(parent(node.id), |id| parent(*id)).filter(|id| *id != 0).count()
     };
-    let is_loop = |node: &&ScanNode| node.loops.is_some() && reads(&node.detail);
+    let is_loop = |node: &&ScanNode| node.loops.is_some() && reads(&node.detail) && is_named(node);
     // Rows of a subquery are taken elsewhere than rows of the statement.
     let is_simple = nodes.iter().filter(is_loop).all(|node| node.parent == 0);
     let last = nodes.iter().rposition(|node| is_loop(&node));
@@ -374,9 +396,14 @@ fn tree(nodes: &[ScanNode], cycles: Option<i64>, program: &[Instruction]) -> Vec
         let kept = match next {
             Some(next) => next.loops,
             None if is_simple && last == Some(place) => {
-                let main = program.iter().filter(|step| step.part.is_none());
-                let taking = main.filter(|step| TAKING.contains(&step.opcode.as_str()));
-                taking.map(|step| step.executions).max()
+                let main = || program.iter().filter(|step| step.part.is_none());
+                let taking = main().filter(|step| TAKING.contains(&step.opcode.as_str()));
+                // Who takes the rows of a co-routine asks once more than it has.
+                let yields = main().filter(|step| step.opcode == "Yield");
+                taking
+                    .chain(yields.min_by_key(|step| step.executions))
+                    .map(|step| step.executions)
+                    .max()
             }
             None => None,
         };

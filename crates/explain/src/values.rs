@@ -2,8 +2,11 @@
 
 use engine::schema::{Part, PartOf, Schema, Table};
 use engine::{Connection, Statement, Value};
-use script::effect::quoted;
+use script::effect::{names, quoted};
 use script::{Hint, Kind, Token, hints, tokens};
+
+use crate::candidates::{Call, call};
+use crate::text::closing;
 
 /// Rows of a page, for `LIMIT ?`.
 const PAGE: i64 = 20;
@@ -28,9 +31,17 @@ pub fn draw(
     if count == 0 {
         return Ok(vec![Vec::new()]);
     }
+    let is_compared = |occurrence: &Occurrence| occurrence.compared(schema).is_some();
+    let has_other = |occurrence: &Occurrence| {
+        occurrences.iter().any(|other| other.index == occurrence.index && is_compared(other))
+    };
     let set = |place: f64| {
         let mut values = vec![Value::Null; count];
         for occurrence in &occurrences {
+            // As the first one of `:p IS NULL OR column = :p`.
+            if !is_compared(occurrence) && has_other(occurrence) {
+                continue;
+            }
             let Some(slot) = values.get_mut(occurrence.index - 1) else { continue };
             if *slot == Value::Null {
                 *slot = occurrence.value(connection, schema, given, place)?;
@@ -52,6 +63,10 @@ struct Occurrence {
     /// The word before it.
     before: String,
     hint: Option<Hint>,
+    /// The function of a column that it is compared with.
+    call: Option<Call>,
+    /// The names in the statement.
+    names: Vec<String>,
     /// Whether it becomes a value of a new row.
     is_inserted: bool,
 }
@@ -71,6 +86,8 @@ fn occurrences(sql: &str, statement: &Statement<'_, '_>) -> Vec<Occurrence> {
         last = last.max(index);
         Occurrence {
             index,
+            call: called(sql, &all, place),
+            names: names(sql),
             text: token.text.to_owned(),
             before: place
                 .checked_sub(1)
@@ -82,7 +99,26 @@ fn occurrences(sql: &str, statement: &Statement<'_, '_>) -> Vec<Occurrence> {
     parameters.zip(hints(sql)).map(occurrence).collect()
 }
 
+/// Returns the function of a column whose value is compared with the parameter at this place.
+fn called(sql: &str, all: &[Token<'_>], place: usize) -> Option<Call> {
+    let is_operator = |token: &&Token<'_>| "<>=".contains(token.text);
+    let end = place - all[..place].iter().rev().take_while(is_operator).count();
+    let is_call = |first: &usize| end < place && closing(all, first + 1) == Some(end - 1);
+    (0..end.saturating_sub(2)).find(is_call).and_then(|first| call(sql, all, first))
+}
+
 impl Occurrence {
+    /// Returns the table and the number of the column that it is compared with or written to, and the term in SQL.
+    fn compared<'s>(&self, schema: &'s Schema) -> Option<(&'s Table, usize, String)> {
+        if let Some((table, number)) = self.hint.as_ref().and_then(|hint| column(schema, hint)) {
+            return Some((table, number, quoted(&table.columns[number].name)));
+        }
+        let call = self.call.as_ref()?;
+        let mut tables = self.names.iter().filter_map(|name| schema.table(name));
+        let found = tables.find_map(|table| Some((table, table.column(&call.column)?)));
+        found.map(|(table, number)| (table, number, call.text.clone()))
+    }
+
     fn value(
         &self,
         connection: &Connection,
@@ -99,15 +135,14 @@ impl Occurrence {
             "offset" => return Ok(Value::Integer(0)),
             _ => {}
         }
-        let column = self.hint.as_ref().and_then(|hint| column(schema, hint));
-        let Some((table, column)) = column else {
+        let Some((table, column, term)) = self.compared(schema) else {
             let name = if name.is_empty() { self.index.to_string() } else { name.to_owned() };
             return Err(format!(
                 "the parameter {} is compared with no column of a table: give it a value with --set {name}=…",
                 self.text
             ));
         };
-        let taken = taken(connection, table, column, place);
+        let taken = taken(connection, table, &term, place, self.before == "=");
         let value = taken
             .ok_or_else(|| format!("{}.{} has no values", table.name, table.columns[column].name));
         if self.is_inserted && is_key(table, column) {
@@ -130,15 +165,31 @@ fn column<'s>(schema: &'s Schema, hint: &Hint) -> Option<(&'s Table, usize)> {
     })
 }
 
-/// Returns a value of the column from about this part of the table.
-fn taken(connection: &Connection, table: &Table, column: usize, place: f64) -> Option<Value> {
-    let (name, column) = (quoted(&table.name), quoted(&table.columns[column].name));
-    let by_rowid = format!(
-        "SELECT {column} FROM {name} WHERE {column} IS NOT NULL AND rowid >= (SELECT min(rowid) + CAST((max(rowid) - \
-         min(rowid)) * {place} AS INTEGER) FROM {name}) ORDER BY rowid LIMIT 1"
+/// Returns a value of a term from about this part of the table. In the middle, the first of all, it is one that neither most nor fewest of
+/// some rows have, if it is looked for.
+fn taken(
+    connection: &Connection,
+    table: &Table,
+    term: &str,
+    place: f64,
+    is_equal: bool,
+) -> Option<Value> {
+    const ROWS: u32 = 1000;
+    let name = quoted(&table.name);
+    let from = format!(
+        "FROM {name} WHERE {term} IS NOT NULL AND rowid >= (SELECT min(rowid) + CAST((max(rowid) - min(rowid)) * {place} AS \
+         INTEGER) FROM {name})"
     );
-    let first = format!("SELECT {column} FROM {name} WHERE {column} IS NOT NULL LIMIT 1");
-    connection.query_value(&by_rowid).or_else(|_| connection.query_value(&first)).ok()
+    let usual = format!(
+        "WITH drawn AS (SELECT {term} AS value, rowid AS id {from} ORDER BY rowid LIMIT {ROWS}),
+           counts AS (SELECT value, min(id) AS id, count(*) AS rows FROM drawn GROUP BY value)
+         SELECT value FROM counts ORDER BY rows, id LIMIT 1 OFFSET (SELECT (count(*) - 1) / 2 FROM counts)"
+    );
+    let by_rowid = format!("SELECT {term} {from} ORDER BY rowid LIMIT 1");
+    let first = format!("SELECT {term} FROM {name} WHERE {term} IS NOT NULL LIMIT 1");
+    let usual = (is_equal && place == PLACES[0]).then_some(usual);
+    let mut queries = usual.into_iter().chain([by_rowid, first]);
+    queries.find_map(|query| connection.query_value(&query).ok())
 }
 
 /// Returns whether two rows must differ in the column.

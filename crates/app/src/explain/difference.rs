@@ -97,7 +97,7 @@ pub(super) fn changes(one: &[String], other: &[String]) -> Vec<String> {
 }
 
 /// Returns how a node reads its table.
-fn access(node: &str) -> String {
+pub(super) fn access(node: &str) -> String {
     let verb = if node.starts_with("SEARCH ") { "searched" } else { "scanned" };
     let index = node.split_once(" INDEX ").map(|(_, rest)| rest);
     match index.map(|rest| rest.split(" (").next().unwrap_or(rest)) {

@@ -12,12 +12,16 @@ use report::document::{
 };
 use report::figures::{percent, significant, with_unit};
 
+use super::difference::access;
 use super::{Explained, heading};
 use crate::trace::time;
 use crate::words::{grouped, plural};
 
 /// Values longer than this are cut.
 const LONG: usize = 40;
+
+/// Texts of sound statements longer than this are cut.
+const SHORT: usize = 50;
 
 /// Returns the explanations, after what helps.
 pub(super) fn document(of: &str, all: &[Explained], advice: &Advice) -> Document {
@@ -33,12 +37,7 @@ pub(super) fn document(of: &str, all: &[Explained], advice: &Advice) -> Document
                     [vec![summary(&it.observation)], faults(it, advice), work(it)].concat();
                 section(&format!("statement-{}", number + 1), &it.query.name, Kind::Chapter, blocks)
             });
-            let sound = sound.iter().flat_map(|explained| {
-                let heading = Block::Heading(explained.query.name.clone());
-                [vec![heading, summary(&explained.observation)], work(explained)].concat()
-            });
-            let title = "Statements without a known fault";
-            let sound = section("sound", title, Kind::Folded, sound.collect());
+            let sound = sound_statements(&sound);
             [vec![together(several, advice)], each.collect(), vec![sound]].concat()
         }
     };
@@ -58,6 +57,59 @@ pub(super) fn document(of: &str, all: &[Explained], advice: &Advice) -> Document
 
 fn section(anchor: &str, title: &str, kind: Kind, blocks: Vec<Block>) -> Section {
     Section::new(anchor, kind, title, blocks)
+}
+
+/// Returns the statements without a known fault: a line each where there is little room, and otherwise all of their work.
+fn sound_statements(all: &[&Explained]) -> Section {
+    let full = all.iter().flat_map(|explained| {
+        let heading = Block::Heading(explained.query.name.clone());
+        [vec![heading, summary(&explained.observation)], work(explained)].concat()
+    });
+    let full = vec![Block::fold("Their plans", full.collect())];
+    let row = |explained: &&Explained| {
+        let Explained { query, observation: seen, .. } = explained;
+        let words: Vec<&str> = query.sql.split_whitespace().collect();
+        let mut texts = words.join(" ").chars().collect::<Vec<char>>();
+        let is_cut = texts.len() > SHORT;
+        texts.truncate(SHORT);
+        let text: String = texts.into_iter().chain(is_cut.then_some('…')).collect();
+        let rows = if seen.is_write { seen.changes.unsigned_abs() } else { seen.rows };
+        Row::new([
+            Cell::new(query.name.clone()),
+            Cell::code(text),
+            Cell::figure(Some(seen.time.as_nanos() as f64), time),
+            Cell::figure(Some(rows as f64), |rows| grouped(rows as u64)),
+            Cell::new(accesses(seen)),
+        ])
+    };
+    let columns = [
+        Column::left("statement"),
+        Column::left("text"),
+        Column::right("time"),
+        Column::right("rows"),
+        Column::left("access"),
+    ];
+    let table = Table::new("statements without a known fault", columns, all.iter().map(row));
+    let blocks = match all {
+        [] => Vec::new(),
+        _ => vec![Block::Depth { brief: vec![Block::table(table)], full }],
+    };
+    section("sound", "Statements without a known fault", Kind::Chapter, blocks)
+}
+
+/// Returns how a statement reads its tables.
+fn accesses(seen: &Observation) -> String {
+    let mut ways: Vec<String> = Vec::new();
+    for node in seen.nodes.iter().filter(|node| node.object.is_some()) {
+        let way = access(&node.detail);
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    match (ways.is_empty(), seen.is_write) {
+        (true, true) => "written without a search".to_owned(),
+        _ => ways.join(", "),
+    }
 }
 
 /// Returns what helps a single statement.
@@ -234,16 +286,17 @@ fn summary(seen: &Observation) -> Block {
 }
 
 /// Returns the values with which it was executed.
-pub(super) fn values(query: &Query, parameters: &[String]) -> Option<Block> {
+pub(super) fn values(query: &Query, parameters: &[super::Parameter]) -> Option<Block> {
     let values = query.values.first()?;
-    let shown = parameters.iter().zip(values).map(|(name, value)| {
+    let shown = parameters.iter().zip(values).map(|((name, is_drawn), value)| {
         let text = match value {
             Value::Text(text) => format!("'{text}'"),
             other => other.to_string(),
         };
         let cut = text.chars().count() > LONG;
         let text: String = text.chars().take(LONG).collect();
-        format!("{name} = {text}{}", if cut { "…" } else { "" })
+        let drawn = if *is_drawn { " from the data" } else { "" };
+        format!("{name} = {text}{}{drawn}", if cut { "…" } else { "" })
     });
     let shown: Vec<String> = shown.collect();
     (!shown.is_empty()).then(|| Block::small(format!("With {}.", shown.join(", "))))
@@ -313,7 +366,6 @@ pub(super) fn remarks(seen: &Observation) -> Vec<String> {
 }
 
 fn cause(cause: &Cause) -> Sentence {
-    let count = |number: &i64| grouped(number.unsigned_abs());
     Sentence::marked(&match cause {
         Cause::Statistics { node: Some((node, expected, actual)) } => format!(
             "SQLite expects {} rows and gets {} in `{node}`, because it has no statistics that say so.",
@@ -363,6 +415,32 @@ fn cause(cause: &Cause) -> Sentence {
         Cause::NotCovering { index } => format!(
             "Each row that `{index}` finds is looked up in the table for columns that the index lacks."
         ),
+        _ => return cause_in_text(cause),
+    })
+}
+
+/// Returns a cause that another text removes, or that no index does.
+fn cause_in_text(cause: &Cause) -> Sentence {
+    Sentence::marked(&match cause {
+        Cause::Range { call, column } => format!(
+            "`{call}` keeps SQLite from searching an index on `{column}`: compare the column with the ends of the range."
+        ),
+        Cause::MinMax => {
+            "SQLite finds min() or max() alone at an end of an index, but reads all rows for both."
+                .to_owned()
+        }
+        Cause::Optional { parameter } => format!(
+            "SQLite plans for all values at once, and with `{parameter} IS NULL OR` no index can be used: have two statements, one without the condition and one with a value."
+        ),
+        Cause::Hint { hint } => format!("`{hint}` keeps SQLite from a cheaper plan."),
+        Cause::Materialized => {
+            "MATERIALIZED has all rows of the common table expression written down before they are searched."
+                .to_owned()
+        }
+        Cause::NotIn { nulls } => format!(
+            "The list of NOT IN has {} NULLs, so the condition is true for no row. NOT EXISTS is right: `NOT EXISTS (SELECT 1 FROM … WHERE column = value)`.",
+            count(nulls)
+        ),
         Cause::Offset { rows } => format!(
             "OFFSET reads {} rows to skip them. Go on after the last row seen instead: `WHERE (key, id) > (:key, :id) ORDER BY key, id LIMIT n`, or `<` with DESC.",
             count(rows)
@@ -383,7 +461,12 @@ fn cause(cause: &Cause) -> Sentence {
             "The pattern `{pattern}` begins with a wildcard, so {} rows are read. FTS5 with the trigram tokenizer finds parts of words.",
             count(visited)
         ),
+        _ => String::new(),
     })
+}
+
+fn count(number: &i64) -> String {
+    grouped(number.unsigned_abs())
 }
 
 /// Returns what mends it, with what was counted.
@@ -420,8 +503,10 @@ fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
             .words(" With ")
             .and_code("ANALYZE")
             .words(format!(": {}", counted(*before, *after))),
-        Remedy::Rewrite { before, after, .. } => {
-            format!(" The statement below gives the same rows: {}", counted(*before, *after)).into()
+        Remedy::Rewrite { before, after, indexes, .. } => {
+            let with = if indexes.is_empty() { "" } else { ", with its index," };
+            let counted = counted(*before, *after);
+            format!(" The statement below{with} gives the same rows: {counted}").into()
         }
         Remedy::Untried => " Not tried here.".into(),
     }
@@ -430,7 +515,10 @@ fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
 /// Returns the texts that replace the statement.
 fn rewritten(faults: &[Fault]) -> Vec<Block> {
     let texts = faults.iter().filter_map(|fault| match &fault.remedy {
-        Remedy::Rewrite { sql, .. } => Some(sql.clone()),
+        Remedy::Rewrite { sql, indexes, .. } => {
+            let lines = indexes.iter().map(|index| format!("-- {index}\n"));
+            Some(lines.collect::<String>() + sql)
+        }
         _ => None,
     });
     texts.map(|text| Block::Code(Code { language: "sql", text })).collect()

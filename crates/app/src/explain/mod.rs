@@ -80,11 +80,14 @@ pub enum What {
 /// A statement that was explained.
 pub(crate) struct Explained {
     pub(crate) query: Query,
-    /// Names of its parameters, in the order of its values.
-    parameters: Vec<String>,
+    /// Its parameters, in the order of its values.
+    parameters: Vec<Parameter>,
     pub(crate) observation: Observation,
     faults: Vec<Fault>,
 }
+
+/// The name of a parameter, and whether its value was taken from the data.
+type Parameter = (String, bool);
 
 /// Statements that were explained.
 pub struct Explanation {
@@ -306,7 +309,7 @@ fn refuse_unknown(
     // A statement that SQLite refuses is reported with its error later.
     for prepared in statements.iter().flat_map(|statement| connection.prepare(&statement.sql)) {
         let names = (1..=prepared.parameter_count()).map(|index| parameter(&prepared, index));
-        known.extend(names.map(|name| name.trim_start_matches([':', '@', '$', '?']).to_owned()));
+        known.extend(names.map(|name| name.trim_start_matches(SIGNS).to_owned()));
     }
     let Some((name, _)) = given.iter().find(|(name, _)| !known.contains(name)) else {
         return Ok(());
@@ -383,6 +386,9 @@ fn of_text(file: &str, title: &str, text: &str) -> Result<Vec<Statement>, Error>
     Ok(statements)
 }
 
+/// Signs before the name of a parameter.
+const SIGNS: [char; 4] = [':', '@', '$', '?'];
+
 /// Returns the name of a parameter with the sign before it; its number if it has no name.
 fn parameter(prepared: &engine::Statement<'_, '_>, index: i32) -> String {
     prepared.parameter_name(index).unwrap_or(format!("?{index}"))
@@ -392,12 +398,15 @@ fn with_values(
     subject: &Subject,
     statement: Statement,
     given: &[(String, String)],
-) -> Result<(Query, Vec<String>), Error> {
+) -> Result<(Query, Vec<Parameter>), Error> {
     let connection = subject.connect().map_err(of_engine)?;
     let Statement { name, sql, weight, values } = statement;
     let prepared = connection.prepare(&sql).map_err(|error| in_statement(&name, error))?;
+    let is_given = |name: &str| {
+        values.is_some() || given.iter().any(|(given, _)| *given == name.trim_start_matches(SIGNS))
+    };
     let parameters = (1..=prepared.parameter_count()).map(|index| parameter(&prepared, index));
-    let parameters = parameters.collect();
+    let parameters = parameters.map(|name| (name.clone(), !is_given(&name))).collect();
     let given: Vec<(String, Value)> =
         given.iter().map(|(name, value)| (name.clone(), value_of(value))).collect();
     let values = match values {

@@ -74,7 +74,7 @@ struct Change {
 /// A statement with its values, and for each side its observation or the error.
 struct Compared {
     query: Query,
-    parameters: Vec<String>,
+    parameters: Vec<super::Parameter>,
     sides: Vec<Result<Seen, String>>,
 }
 

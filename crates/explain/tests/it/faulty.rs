@@ -1,9 +1,11 @@
 //! Statements with a known fault: it is named, and the remedy was tried.
 
+use pragmark_explain::faults::Remedy;
+
 use super::{SHOP, causes, explained, subject};
 
 /// Kinds of faults, each with statements that have it.
-const FAULTY: [(&str, &[&str]); 14] = [
+const FAULTY: [(&str, &[&str]); 20] = [
     (
         "Filter",
         &[
@@ -114,6 +116,50 @@ const FAULTY: [(&str, &[&str]); 14] = [
         ],
     ),
     (
+        "Range",
+        &[
+            "SELECT id FROM orders WHERE status = 'paid' AND date(created_at) = '2024-03-01'",
+            "SELECT total FROM orders o WHERE strftime('%Y-%m', o.created_at) = '2024-03'",
+            "SELECT total FROM orders WHERE substr(created_at, 1, 13) BETWEEN '2024-03-01 10' AND '2024-03-01 14'",
+            "SELECT total FROM orders WHERE datetime(created_at) > '2025-02-18 10:00:00'",
+            "SELECT day FROM events WHERE customer_id > 0 AND date(day) >= date('2025-02-20')",
+            "SELECT name FROM customers WHERE date(created_at) = :day",
+        ],
+    ),
+    (
+        "MinMax",
+        &[
+            "SELECT min(id), max(id) FROM customers",
+            "SELECT min(created_at) AS first, max(created_at) FROM orders;",
+            "SELECT max(day), min(day) FROM events WHERE day > '2024-02-01'",
+        ],
+    ),
+    (
+        "Optional",
+        &[
+            "SELECT id FROM orders WHERE :c IS NULL OR customer_id = :c",
+            "SELECT id FROM customers WHERE (email = :email OR :email IS NULL) AND (:country IS NULL OR country = :country)",
+        ],
+    ),
+    (
+        "Hint",
+        &[
+            "SELECT id FROM customers NOT INDEXED WHERE email = 'User77@example.com'",
+            "SELECT id FROM orders INDEXED BY orders_by_status WHERE status = 'paid' AND id = 77",
+            "SELECT id FROM customers WHERE +email = :email",
+        ],
+    ),
+    (
+        "Materialized",
+        &[
+            "WITH big AS MATERIALIZED (SELECT * FROM orders WHERE total > 1000) SELECT * FROM big WHERE id = 77",
+        ],
+    ),
+    (
+        "NotIn",
+        &["SELECT id FROM customers WHERE id NOT IN (SELECT nullif(customer_id, 7) FROM orders)"],
+    ),
+    (
         "CountForExists",
         &[
             "SELECT id FROM customers c WHERE (SELECT count(*) FROM orders o WHERE o.status = 'paid') > 0 AND id < 3",
@@ -155,4 +201,34 @@ fn a_planted_fault_is_named() {
         }
     }
     assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+#[test]
+fn a_range_is_no_remedy_for_texts_that_are_no_times_or_of_another_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let others = "UPDATE orders SET created_at = '05/01/2024' WHERE id = 9;
+        UPDATE events SET day = strftime('%Y-%m-%dT%H:%M:%S+02:00', day, (id % 24) || ' hours');";
+    let subject = subject(folder.path(), &format!("{SHOP}{others}"));
+    for sql in [
+        "SELECT total FROM orders WHERE date(created_at) = '2024-03-01'",
+        "SELECT kind FROM events WHERE date(day) = '2024-03-01'",
+    ] {
+        assert_eq!(causes(&explained(&subject, sql)), ["Function"], "{sql}");
+    }
+}
+
+#[test]
+fn a_range_of_seconds_comes_with_its_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let seconds = "CREATE TABLE visits AS SELECT unixepoch(created_at) AS at, status FROM orders;";
+    let subject = subject(folder.path(), &format!("{SHOP}{seconds}"));
+    let sql = "SELECT status FROM visits WHERE date(at, 'unixepoch') = '2024-03-01'";
+    let faults = explained(&subject, sql).faults;
+    let rewritten = faults.iter().find_map(|fault| match &fault.remedy {
+        Remedy::Rewrite { sql, indexes, .. } => Some((sql.as_str(), indexes.clone())),
+        _ => None,
+    });
+    let range = "SELECT status FROM visits WHERE at >= 1709251200 AND at < 1709337600";
+    let index = "CREATE INDEX visits_by_at ON visits(at);".to_owned();
+    assert_eq!(rewritten, Some((range, vec![index])));
 }

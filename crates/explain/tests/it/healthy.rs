@@ -2,7 +2,7 @@
 
 use super::{SHOP, causes, explained, subject};
 
-const HEALTHY: [&str; 60] = [
+const HEALTHY: [&str; 69] = [
     "SELECT * FROM customers WHERE id = :id",
     "SELECT id FROM customers WHERE email = :email",
     "SELECT * FROM products WHERE sku = ?",
@@ -30,7 +30,16 @@ const HEALTHY: [&str; 60] = [
     "SELECT * FROM orders WHERE id = :id",
     "SELECT total FROM orders WHERE id IN (1, 20, 300)",
     "SELECT name FROM customers WHERE email = :email AND country = 'DE'",
-    "SELECT min(id), max(id) FROM customers",
+    "SELECT min(email) FROM customers",
+    "SELECT min(total), max(total) FROM orders WHERE id < 10",
+    "SELECT total FROM orders WHERE id = 5 AND date(created_at) = '2024-03-01'",
+    "SELECT id FROM events WHERE customer_id = :c AND strftime('%Y-%m', day) = '2024-03'",
+    "SELECT name FROM customers WHERE id < 9 AND id NOT IN (SELECT customer_id FROM orders WHERE id < 5)",
+    "SELECT id FROM customers INDEXED BY sqlite_autoindex_customers_1 WHERE email = :email",
+    "SELECT name FROM customers WHERE +country = 'DE' AND id = 3",
+    "WITH few AS MATERIALIZED (SELECT id FROM orders WHERE id < 5) SELECT name FROM customers JOIN few USING (id)",
+    "SELECT id FROM customers WHERE id = :id AND (:name IS NULL OR name = :name)",
+    "SELECT c.name, o.id FROM customers c LEFT JOIN orders o ON o.customer_id = c.id WHERE o.id = 77",
     "SELECT id FROM orders WHERE status = 'open' AND created_at = :created_at",
     "SELECT day FROM events WHERE customer_id = :customer_id ORDER BY day",
     "SELECT day FROM events WHERE customer_id = :customer_id ORDER BY day DESC LIMIT 3",

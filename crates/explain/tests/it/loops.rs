@@ -1,5 +1,6 @@
 //! The work of each loop.
 
+use engine::Value;
 use pragmark_explain::observe::Node;
 
 use super::{SHOP, explained, query, subject};
@@ -61,4 +62,29 @@ fn a_statement_without_an_end_is_stopped_and_leaves_nothing_behind() {
     let write = query(&subject, "write", &format!("INSERT INTO t {numbers} SELECT i FROM n"));
     assert!(subject.observe(&write).unwrap().is_partial);
     assert_eq!(subject.connect().unwrap().query_i64("SELECT count(*) FROM t").unwrap(), 0);
+}
+
+#[test]
+fn a_row_that_is_copied_is_kept_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), SHOP);
+    for sql in [
+        "INSERT INTO legacy SELECT 'n' || id, 'x' FROM orders WHERE total > 9000",
+        "INSERT INTO orders(total) SELECT total FROM orders WHERE total > 9000",
+    ] {
+        let seen = explained(&subject, sql).observation;
+        assert_eq!(seen.nodes[0].kept, Some(seen.changes), "{sql}");
+    }
+}
+
+#[test]
+fn a_value_is_drawn_that_neither_most_nor_fewest_rows_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), SHOP);
+    let drawn = |sql| query(&subject, "q", sql).values[0].clone();
+    let sql = "SELECT id FROM orders WHERE :s IS NULL OR status = :s";
+    assert_eq!(drawn(sql), [Value::Text("sent".to_owned())]);
+    let sql = "SELECT id FROM orders WHERE date(created_at) = ?";
+    let [Value::Text(day)] = &drawn(sql)[..] else { panic!() };
+    assert_eq!(day.len(), 10, "{day}");
 }

@@ -35,6 +35,7 @@ fn a_slow_statement_gets_its_plan_its_fault_and_the_index_by_name() {
         "CREATE INDEX orders_by_user_id_day ON orders(user_id, day);",
         "SCAN orders",
         "With :user_id = ",
+        " from the data.",
     ]);
     laboratory
         .pragmark(&["explain", "--db", "app.db", SLOW, "--set", "user_id=-1"])
@@ -54,7 +55,15 @@ fn several_statements_get_indexes_for_all_of_them() {
         "queries.sql",
         &format!("-- name: mine\n{SLOW};\n-- name: one\nSELECT * FROM orders WHERE id = :id;\n-- name: gone\nDELETE FROM orders WHERE id = :id;\n"),
     );
-    let says = ["orders(user_id, day)", "mine", "one", "gone", "×1.00"];
+    let says = [
+        "orders(user_id, day)",
+        "mine",
+        "×1.00",
+        "Statements without a known fault",
+        "SELECT * FROM orders WHERE id = :id",
+        "searched by its key",
+        "DELETE FROM orders WHERE id = :id",
+    ];
     laboratory.pragmark(&["explain", "--db", "app.db", "queries.sql"]).exits(0).says(&says);
     let of_key = "CREATE INDEX \"orders_user_id\"";
     laboratory.pragmark(&["inspect", "app.db"]).exits(0).says(&[of_key]);

@@ -21,7 +21,7 @@ use std::time::Duration;
 use engine::vfs::Overlay;
 use engine::{Connection, Library, OpenFlags};
 use rustix::fs::{FlockOperation, fcntl_lock};
-use rustix::process::{Flock, FlockType, fcntl_getlk};
+use rustix::process::{Flock, FlockType, Pid, fcntl_getlk};
 
 use crate::error::TrialError;
 use crate::platform::{QUIET, shares_blocks};
@@ -128,13 +128,13 @@ pub fn copy_or_cover(
         copying.with_log()?
     } else {
         let before = State::of(database)?;
-        let free = !is_in_use(&copying.file, database)?;
+        let free = holder(&copying.file, database)?.is_none();
         free && copying.under_lock()? && State::of(database)? == before
     };
     if copied {
         return Ok(copying.original);
     }
-    back_up(library, database, copy)?;
+    back_up(library, (database, &copying.file), copy)?;
     Ok(None)
 }
 
@@ -186,12 +186,25 @@ fn generation(database: &Path) -> Result<(Vec<u8>, Option<State>), TrialError> {
     Ok((header, state))
 }
 
-/// Returns whether another process holds a lock on the file. A database in WAL mode is locked as long as a process has it open.
-fn is_in_use(file: &File, path: &Path) -> Result<bool, TrialError> {
+/// Returns a lock that another process holds on the file. A database in WAL mode is locked as long as a process has it open.
+fn holder(file: &File, path: &Path) -> Result<Option<Flock>, TrialError> {
     let lock = Flock::from(FlockType::WriteLock);
-    let holder =
-        fcntl_getlk(file, &lock).map_err(|error| cannot("look at the locks of", path, error))?;
-    Ok(holder.is_some())
+    fcntl_getlk(file, &lock).map_err(|error| cannot("look at the locks of", path, error))
+}
+
+/// Returns who keeps a database locked, and what to do.
+fn locked(file: &File, path: &Path) -> String {
+    let pid = holder(file, path).ok().flatten().and_then(|lock| lock.pid).map(Pid::as_raw_nonzero);
+    let process = pid.map(|pid| {
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let name = Some(name.trim()).filter(|name| !name.is_empty());
+        let name = name.map_or(String::new(), |name| format!(" ({name})"));
+        format!(" by process {pid}{name}")
+    });
+    format!(
+        "database is locked{}: wait for the end of its transaction and repeat, or name a copy",
+        process.unwrap_or_default()
+    )
 }
 
 /// A copy of the files of a database.
@@ -306,7 +319,11 @@ fn write_differences_in(file: &File, target: &File, range: Range<u64>) -> io::Re
 }
 
 /// Copies through the backup interface.
-fn back_up(library: &Arc<Library>, database: &Path, copy: &Path) -> Result<(), TrialError> {
+fn back_up(
+    library: &Arc<Library>,
+    (database, file): (&Path, &File),
+    copy: &Path,
+) -> Result<(), TrialError> {
     // Left by an attempt to copy files.
     remove(copy);
     let failed = |error: engine::EngineError| cannot("copy the database", database, error);
@@ -315,7 +332,10 @@ fn back_up(library: &Arc<Library>, database: &Path, copy: &Path) -> Result<(), T
     let to = Connection::open(library, copy, OpenFlags::default(), None).map_err(failed)?;
     // The message around it names the operation.
     let said = from.copy_to(&to);
-    said.map_err(|error| cannot("copy the database", database, error.message()))?;
+    said.map_err(|error| {
+        let why = if error.is_busy() { locked(file, database) } else { error.message() };
+        cannot("copy the database", database, why)
+    })?;
     to.close().map_err(failed)?;
     from.close().map_err(failed)
 }

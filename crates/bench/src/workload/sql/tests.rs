@@ -314,7 +314,10 @@ fn a_writer_that_stays_in_the_way_is_said() {
     let shop = Shop::new();
     let application = Application::start(&shop.database, "BEGIN EXCLUSIVE");
     let said = shop.problem(&[("sql", text("SELECT 1"))]);
-    assert!(said.contains("cannot copy the database") && said.contains("locked"), "{said}");
+    assert!(
+        said.contains("cannot copy the database") && said.contains("locked by process"),
+        "{said}"
+    );
     drop(application);
 }
 

@@ -1,13 +1,15 @@
 //! Faults of a statement: causes in its text, its plan and its counts, each with a remedy that was tried.
 
 use engine::schema::{Index, Part, PartOf, Schema, Table};
-use engine::{EngineError, Step, Value};
+use engine::{EngineError, Value};
 use script::{Kind, Token, tokens};
 
+mod ranges;
+mod rewrites;
+
 use crate::advisor::{Advice, MadeIndex};
-use crate::candidates::closing;
-use crate::observe::{Cost, MOST_STEPS, Observation};
-use crate::subject::{Query, Subject, bind};
+use crate::observe::{Cost, Observation};
+use crate::subject::{Query, Subject};
 
 /// A fault, and what mends it.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,6 +97,32 @@ pub enum Cause {
         /// Rows visited.
         visited: i64,
     },
+    /// A function of a column is compared, where the column itself could be.
+    Range {
+        /// The call.
+        call: String,
+        /// The column.
+        column: String,
+    },
+    /// Both ends of a column are asked for at once.
+    MinMax,
+    /// A condition is only there if a parameter has a value.
+    Optional {
+        /// The parameter.
+        parameter: String,
+    },
+    /// The text keeps the planner from an index.
+    Hint {
+        /// `INDEXED BY` an index, `NOT INDEXED`, or `+`.
+        hint: String,
+    },
+    /// Rows of a common table expression are written down before they are searched.
+    Materialized,
+    /// `NOT IN` a list with NULL is never true.
+    NotIn {
+        /// How many NULLs the list has.
+        nulls: i64,
+    },
     /// Rows are sorted that an index could have in order.
     Sort {
         /// The rows.
@@ -151,6 +179,8 @@ pub enum Remedy {
     Rewrite {
         /// The text.
         sql: String,
+        /// The statements that make the indexes that it needs.
+        indexes: Vec<String>,
         /// The cost before.
         before: Cost,
         /// The cost after.
@@ -185,7 +215,8 @@ pub fn faults(
         }
     }
     faults.extend(seen.rewritten()?);
-    faults.extend(seen.untried(advice));
+    let is_rewritten = faults.iter().any(|it| matches!(it.remedy, Remedy::Rewrite { .. }));
+    faults.extend(seen.untried(advice, is_rewritten));
     Ok(faults)
 }
 
@@ -424,130 +455,9 @@ impl Seen<'_> {
         terms.clone().any(|token| token.name().is_some_and(|term| term.eq_ignore_ascii_case(name)))
     }
 
-    /// Tries other texts.
-    fn rewritten(&self) -> Result<Vec<Fault>, EngineError> {
-        let mut faults = Vec::new();
-        let tried = [
-            self.exists().map(|sql| (Cause::CountForExists, sql)),
-            self.cast().map(|(text, number, sql)| (Cause::Affinity { text, number }, sql)),
-        ];
-        for (cause, sql) in tried.into_iter().flatten() {
-            let rewritten = Query { sql: sql.clone(), ..self.query.clone() };
-            if let Some((before, after)) = self.compare(&rewritten)?
-                && after.total() * 2 < before.total()
-            {
-                faults.push(Fault { cause, remedy: Remedy::Rewrite { sql, before, after } });
-            }
-        }
-        Ok(faults)
-    }
-
-    /// Returns the costs of the statement and of another, if both give the same rows.
-    fn compare(&self, other: &Query) -> Result<Option<(Cost, Cost)>, EngineError> {
-        let connection = self.subject.connect()?;
-        connection.limit_steps(MOST_STEPS)?;
-        let rows = |query: &Query| -> Result<Vec<String>, EngineError> {
-            let mut statement = connection.prepare(&query.sql)?;
-            bind(&mut statement, query.values.first().map_or(&[][..], Vec::as_slice))?;
-            let mut rows = Vec::new();
-            while statement.step()? == Step::Row {
-                let columns = 0..statement.column_count();
-                let values = columns.map(|column| format!("{:?}", statement.column_value(column)));
-                rows.push(values.collect::<Vec<String>>().join(","));
-            }
-            rows.sort();
-            Ok(rows)
-        };
-        // A text that SQLite refuses is no remedy.
-        let (Ok(before), Ok(after)) = (rows(self.query), rows(other)) else { return Ok(None) };
-        if before != after || self.observation.is_write {
-            return Ok(None);
-        }
-        let cost = |query: &Query| self.subject.cost(&connection, query, MOST_STEPS);
-        Ok(Some((cost(self.query)?, cost(other)?)))
-    }
-
-    /// Returns the text with EXISTS in place of `(SELECT count(…) …) > 0`.
-    fn exists(&self) -> Option<String> {
-        let all = &self.tokens;
-        let open = all.windows(4).position(|four| {
-            four[0].text == "("
-                && four[1].is("select")
-                && four[2].is("count")
-                && four[3].text == "("
-        })?;
-        let close = closing(all, open)?;
-        let counted = closing(all, open + 3)?;
-        if !all.get(counted + 1)?.is("from") {
-            return None;
-        }
-        let operator: String = all[close + 1..]
-            .iter()
-            .map_while(|token| "<>=!".contains(token.text).then_some(token.text))
-            .collect();
-        let number = all.get(close + 1 + operator.len())?;
-        let negated = match (operator.as_str(), number.text) {
-            (">", "0") | (">=", "1") | ("<>" | "!=", "0") => false,
-            ("=" | "==" | "<=", "0") | ("<", "1") => true,
-            _ => return None,
-        };
-        let sql = &self.query.sql;
-        let inner = &sql[all[counted + 1].start..all[close].start];
-        let rest = number.start + number.text.len();
-        let not = if negated { "NOT " } else { "" };
-        Some(format!("{}{not}EXISTS (SELECT 1 {inner}){}", &sql[..all[open].start], &sql[rest..]))
-    }
-
-    /// Returns a text column and a column of numbers that are compared, and the text with the number as text.
-    fn cast(&self) -> Option<(String, String, String)> {
-        let all = &self.tokens;
-        let sides = (1..all.len().saturating_sub(1)).filter(|place| all[*place].text == "=");
-        sides.into_iter().find_map(|place| {
-            let (left, right) = (self.column_before(place)?, self.column_after(place)?);
-            let (text, number) = match (left.is_text, right.is_text) {
-                (true, false) => (left, right),
-                (false, true) => (right, left),
-                _ => return None,
-            };
-            let sql = &self.query.sql;
-            let (start, end) = number.span;
-            let cast =
-                format!("{}CAST({} AS TEXT){}", &sql[..start], &sql[start..end], &sql[end..]);
-            Some((text.name, number.name, cast))
-        })
-    }
-
-    fn column_before(&self, place: usize) -> Option<Side> {
-        let all = &self.tokens;
-        let qualified = place >= 3 && all[place - 2].text == ".";
-        self.side(if qualified { place - 3 } else { place - 1 }, place - 1)
-    }
-
-    fn column_after(&self, place: usize) -> Option<Side> {
-        let all = &self.tokens;
-        let qualified = all.get(place + 2).is_some_and(|token| token.text == ".");
-        self.side(place + 1, if qualified { place + 3 } else { place + 1 })
-    }
-
-    /// Returns the column whose name is between these tokens, if all tables of the statement that have it agree on its
-    /// affinity (<https://sqlite.org/datatype3.html#determination_of_column_affinity>).
-    fn side(&self, first: usize, last: usize) -> Option<Side> {
-        let (first, last) = (self.tokens.get(first)?, self.tokens.get(last)?);
-        let name = last.name().filter(|_| last.kind != Kind::Parameter)?;
-        let tables = script::effect::names(&self.query.sql);
-        let tables = tables.iter().filter_map(|table| self.schema().table(table));
-        let kinds =
-            tables.filter_map(|table| Some(is_text(&table.columns[table.column(&name)?].kind)));
-        let mut kinds: Vec<bool> = kinds.collect();
-        kinds.dedup();
-        let [is_text] = kinds[..] else { return None };
-        let span = (first.start, last.start + last.text.len());
-        Some(Side { name: self.query.sql[span.0..span.1].to_owned(), is_text, span })
-    }
-
     /// Returns the faults whose remedies change the application or the schema more than can be tried here.
-    fn untried(&self, advice: &Advice) -> Vec<Fault> {
-        let is_mended = advice.made.iter().any(|made| helps(made, self.query));
+    fn untried(&self, advice: &Advice, is_rewritten: bool) -> Vec<Fault> {
+        let is_mended = is_rewritten || advice.made.iter().any(|made| helps(made, self.query));
         let causes = [
             self.offset(),
             (!is_mended).then(|| self.correlated()).flatten(),
@@ -565,6 +475,15 @@ impl Seen<'_> {
         let place = self.tokens.iter().rposition(|token| token.is("offset"))?;
         let rows = self.integer(place + 1)?;
         (rows >= MANY).then_some(Cause::Offset { rows })
+    }
+
+    /// Returns the table with this column, if only one of the statement has it.
+    fn table_with(&self, column: &str) -> Option<&Table> {
+        let tables = script::effect::names(&self.query.sql);
+        let tables = tables.iter().filter_map(|table| self.schema().table(table));
+        let mut having = tables.filter(|table| table.column(column).is_some());
+        let first = having.next()?;
+        having.all(|other| other.name == first.name).then_some(first)
     }
 
     /// Returns the integer that a token stands for.
@@ -612,25 +531,9 @@ impl Seen<'_> {
         let Value::Text(pattern) = self.value(place + 1)? else { return None };
         let is_negated = self.tokens.get(place.checked_sub(1)?)?.is("not");
         let column = self.tokens.get(place.checked_sub(if is_negated { 2 } else { 1 })?)?.name()?;
-        let tables = script::effect::names(&self.query.sql);
-        let tables = tables.iter().filter_map(|table| self.schema().table(table));
-        let mut having = tables.filter(|table| table.column(&column).is_some());
-        let (Some(table), None) = (having.next(), having.next()) else { return None };
+        let table = self.table_with(&column)?;
         let Cause::Filter { visited, .. } = self.filter(table) else { return None };
         let is_open = pattern.starts_with(['%', '*']);
         (is_open && visited >= MANY).then_some(Cause::Wildcard { pattern, visited })
     }
-}
-
-/// One side of a comparison.
-struct Side {
-    name: String,
-    is_text: bool,
-    span: (usize, usize),
-}
-
-fn is_text(kind: &str) -> bool {
-    let kind = kind.to_ascii_uppercase();
-    let has = |words: &[&str]| words.iter().any(|word| kind.contains(word));
-    !has(&["INT"]) && has(&["CHAR", "CLOB", "TEXT"])
 }

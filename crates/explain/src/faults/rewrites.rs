@@ -1,0 +1,294 @@
+//! Other texts of a statement that give the same rows and let SQLite use an index. Each is tried, also with the indexes that it needs.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use engine::{EngineError, Step, Value};
+use script::{Kind, Token};
+
+use super::{Cause, Fault, Remedy, Seen};
+use crate::advisor::{SMALL, advise};
+use crate::observe::{Cost, MOST_STEPS};
+use crate::subject::{Query, bind};
+use crate::text::closing;
+
+/// Seconds for trying indexes for another text.
+const TRIED: f64 = 5.0;
+
+/// Places of a text and what is to stand there.
+pub(super) type Edits = Vec<(Range<usize>, String)>;
+
+impl Seen<'_> {
+    /// Tries other texts.
+    pub(super) fn rewritten(&self) -> Result<Vec<Fault>, EngineError> {
+        if self.observation.is_write {
+            return Ok(Vec::new());
+        }
+        let edited = |(cause, edits): (Cause, Edits)| (cause, edited(&self.query.sql, edits));
+        let mut tried: Vec<(Cause, String)> = Vec::new();
+        tried.extend(self.exists().map(|sql| (Cause::CountForExists, sql)));
+        tried
+            .extend(self.cast().map(|(text, number, sql)| (Cause::Affinity { text, number }, sql)));
+        tried.extend(self.ends().map(|sql| (Cause::MinMax, sql)));
+        let edits = [self.ranges(), self.optional(), self.hint(), self.materialized()];
+        tried.extend(edits.into_iter().flatten().map(edited));
+        let mut faults = Vec::new();
+        for (cause, sql) in tried {
+            let remedy = self.compare(&Query { sql, ..self.query.clone() })?;
+            faults.extend(remedy.map(|remedy| Fault { cause, remedy }));
+        }
+        faults.extend(self.nulls().map(|cause| Fault { cause, remedy: Remedy::Untried }));
+        Ok(faults)
+    }
+
+    /// Returns another statement as a remedy, if it gives the same rows for half of the cost or less, maybe with indexes.
+    fn compare(&self, other: &Query) -> Result<Option<Remedy>, EngineError> {
+        let connection = self.subject.connect()?;
+        connection.limit_steps(MOST_STEPS)?;
+        let rows = |query: &Query| -> Result<Vec<String>, EngineError> {
+            let mut statement = connection.prepare(&query.sql)?;
+            let mut rows = Vec::new();
+            for (number, values) in query.values.iter().enumerate() {
+                bind(&mut statement, values)?;
+                while statement.step()? == Step::Row {
+                    let columns = 0..statement.column_count();
+                    let values =
+                        columns.map(|column| format!("{:?}", statement.column_value(column)));
+                    rows.push(format!("{number}: {}", values.collect::<Vec<_>>().join(",")));
+                }
+                statement.reset()?;
+            }
+            rows.sort();
+            Ok(rows)
+        };
+        // A text that SQLite refuses is no remedy.
+        let (Ok(before), Ok(after)) = (rows(self.query), rows(other)) else { return Ok(None) };
+        if before != after {
+            return Ok(None);
+        }
+        let cost = |query: &Query| self.subject.cost(&connection, query, MOST_STEPS);
+        let (before, mut after) = (cost(self.query)?, cost(other)?);
+        let is_better = |after: Cost| after.total() * 2 < before.total();
+        let mut indexes = Vec::new();
+        if !is_better(after) && before.total() as f64 > SMALL {
+            let start = Instant::now();
+            let spent = || start.elapsed().as_secs_f64() / TRIED;
+            let advice = advise(self.subject, &[(other.clone(), Some(after))], &spent)?;
+            after = advice.changes.first().map_or(after, |change| change.after);
+            indexes.extend(advice.made.into_iter().map(|made| made.sql));
+        }
+        let sql = other.sql.clone();
+        Ok(is_better(after).then_some(Remedy::Rewrite { sql, indexes, before, after }))
+    }
+
+    /// Returns a subquery for each `min(…)` and `max(…)` of a statement that asks for nothing else.
+    fn ends(&self) -> Option<String> {
+        let (all, sql) = (&self.tokens, &self.query.sql);
+        let from = all.iter().position(|token| token.is("from"))?;
+        let rest = &all[from..];
+        let others =
+            ["select", "group", "union", "intersect", "except", "order", "limit", "window"];
+        let has_others = rest.iter().any(|token| others.iter().any(|word| token.is(word)));
+        if !all[0].is("select") || has_others || rest.iter().any(|token| token.text == "?") {
+            return None;
+        }
+        let end = rest.last().map_or(sql.len(), |last| match last.kind {
+            Kind::Semicolon => last.start,
+            _ => sql.len(),
+        });
+        let (mut place, mut columns) = (1, Vec::new());
+        while place < from {
+            let is_end = all[place].is("min") || all[place].is("max");
+            let close = closing(all, place + 1).filter(|_| is_end && all[place + 1].text == "(")?;
+            let comma = all[close..from].iter().position(|token| token.text == ",");
+            let next = comma.map_or(from, |comma| close + comma);
+            let call = &sql[all[place].start..=all[close].start];
+            let alias = &sql[all[close].start + 1..all[next].start];
+            let rest = sql[all[from].start..end].trim_end();
+            columns.push(format!("(SELECT {call} {rest}){}", alias.trim_end()));
+            place = next + usize::from(comma.is_some());
+        }
+        (columns.len() > 1).then(|| format!("SELECT {}", columns.join(", ")))
+    }
+
+    /// Returns the text without what forbids an index.
+    fn hint(&self) -> Option<(Cause, Edits)> {
+        let all = &self.tokens;
+        let edits_of = |first: usize, last: usize, cause: &str| {
+            let end = all.get(last + 1).map_or(self.query.sql.len(), |next| next.start);
+            let hint = cause.to_owned();
+            (Cause::Hint { hint }, vec![(all[first].start..end, String::new())])
+        };
+        (0..all.len()).find_map(|place| {
+            let next = all.get(place + 1)?;
+            if all[place].is("not") && next.is("indexed") {
+                return Some(edits_of(place, place + 1, "NOT INDEXED"));
+            }
+            if all[place].is("indexed") && next.is("by") {
+                let index = all.get(place + 2)?;
+                return Some(edits_of(place, place + 2, &format!("INDEXED BY {}", index.text)));
+            }
+            let is_sign = all[place].text == "+" && next.kind != Kind::Parameter;
+            let is_first = place > 0 && begins_condition(&all[place - 1]);
+            (is_sign && is_first && next.name().is_some()).then(|| edits_of(place, place, "+"))
+        })
+    }
+
+    /// Returns the text without `MATERIALIZED`.
+    fn materialized(&self) -> Option<(Cause, Edits)> {
+        let mut pairs = self.tokens.windows(2);
+        let pair = pairs.find(|pair| pair[0].is("as") && pair[1].is("materialized"))?;
+        Some((Cause::Materialized, vec![(pair[1].start..pair[1].start, "NOT ".to_owned())]))
+    }
+
+    /// Returns the text without conditions of the kind `:p IS NULL OR`, if the parameters have values here.
+    fn optional(&self) -> Option<(Cause, Edits)> {
+        let all = &self.tokens;
+        let is = |place: usize, word: &str| all.get(place).is_some_and(|token| token.is(word));
+        let (mut edits, mut parameter) = (Edits::new(), None);
+        for place in 0..all.len() {
+            let is_null =
+                all[place].kind == Kind::Parameter && is(place + 1, "is") && is(place + 2, "null");
+            if !is_null || self.value(place).is_none_or(|value| value == Value::Null) {
+                continue;
+            }
+            let end = |place: usize| all[place].start + all[place].text.len();
+            if is(place + 3, "or") {
+                edits.push((all[place].start..all.get(place + 4)?.start, String::new()));
+            } else if place > 1 && is(place - 1, "or") {
+                edits.push((end(place - 2)..end(place + 2), String::new()));
+            } else {
+                continue;
+            }
+            // Without it, those after it have other numbers.
+            if all[place].text == "?" {
+                return None;
+            }
+            parameter.get_or_insert(all[place].text.to_owned());
+        }
+        Some((Cause::Optional { parameter: parameter? }, edits))
+    }
+
+    /// Returns how many rows of the list of `NOT IN (SELECT …)` are NULL, so that the condition is never true.
+    fn nulls(&self) -> Option<Cause> {
+        let all = &self.tokens;
+        let open = all.windows(4).position(|four| {
+            four[0].is("not") && four[1].is("in") && four[2].text == "(" && four[3].is("select")
+        })?;
+        let list = &self.query.sql[all[open + 2].start..=all[closing(all, open + 2)?].start];
+        let connection = self.subject.connect().ok()?;
+        connection.limit_steps(MOST_STEPS).ok()?;
+        // A list that depends on the row or on parameters is not known.
+        let count =
+            format!("WITH list(value) AS {list} SELECT count(*) FROM list WHERE value IS NULL");
+        let nulls =
+            connection.query_i64(&count).ok().filter(|_| !list.contains(['?', ':', '@', '$']))?;
+        (nulls > 0).then_some(Cause::NotIn { nulls })
+    }
+
+    /// Returns the text with EXISTS in place of `(SELECT count(…) …) > 0`.
+    fn exists(&self) -> Option<String> {
+        let all = &self.tokens;
+        let open = all.windows(4).position(|four| {
+            four[0].text == "("
+                && four[1].is("select")
+                && four[2].is("count")
+                && four[3].text == "("
+        })?;
+        let close = closing(all, open)?;
+        let counted = closing(all, open + 3)?;
+        if !all.get(counted + 1)?.is("from") {
+            return None;
+        }
+        let operator: String = all[close + 1..]
+            .iter()
+            .map_while(|token| "<>=!".contains(token.text).then_some(token.text))
+            .collect();
+        let number = all.get(close + 1 + operator.len())?;
+        let negated = match (operator.as_str(), number.text) {
+            (">", "0") | (">=", "1") | ("<>" | "!=", "0") => false,
+            ("=" | "==" | "<=", "0") | ("<", "1") => true,
+            _ => return None,
+        };
+        let sql = &self.query.sql;
+        let inner = &sql[all[counted + 1].start..all[close].start];
+        let rest = number.start + number.text.len();
+        let not = if negated { "NOT " } else { "" };
+        Some(format!("{}{not}EXISTS (SELECT 1 {inner}){}", &sql[..all[open].start], &sql[rest..]))
+    }
+
+    /// Returns a text column and a column of numbers that are compared, and the text with the number as text.
+    fn cast(&self) -> Option<(String, String, String)> {
+        let all = &self.tokens;
+        let sides = (1..all.len().saturating_sub(1)).filter(|place| all[*place].text == "=");
+        sides.into_iter().find_map(|place| {
+            let (left, right) = (self.column_before(place)?, self.column_after(place)?);
+            let (text, number) = match (left.is_text, right.is_text) {
+                (true, false) => (left, right),
+                (false, true) => (right, left),
+                _ => return None,
+            };
+            let sql = &self.query.sql;
+            let (start, end) = number.span;
+            let cast =
+                format!("{}CAST({} AS TEXT){}", &sql[..start], &sql[start..end], &sql[end..]);
+            Some((text.name, number.name, cast))
+        })
+    }
+
+    fn column_before(&self, place: usize) -> Option<Side> {
+        let all = &self.tokens;
+        let qualified = place >= 3 && all[place - 2].text == ".";
+        self.side(if qualified { place - 3 } else { place - 1 }, place - 1)
+    }
+
+    fn column_after(&self, place: usize) -> Option<Side> {
+        let all = &self.tokens;
+        let qualified = all.get(place + 2).is_some_and(|token| token.text == ".");
+        self.side(place + 1, if qualified { place + 3 } else { place + 1 })
+    }
+
+    /// Returns the column whose name is between these tokens, if all tables of the statement that have it agree on its
+    /// affinity (<https://sqlite.org/datatype3.html#determination_of_column_affinity>).
+    fn side(&self, first: usize, last: usize) -> Option<Side> {
+        let (first, last) = (self.tokens.get(first)?, self.tokens.get(last)?);
+        let name = last.name().filter(|_| last.kind != Kind::Parameter)?;
+        let tables = script::effect::names(&self.query.sql);
+        let tables = tables.iter().filter_map(|table| self.schema().table(table));
+        let kinds =
+            tables.filter_map(|table| Some(is_text(&table.columns[table.column(&name)?].kind)));
+        let mut kinds: Vec<bool> = kinds.collect();
+        kinds.dedup();
+        let [is_text] = kinds[..] else { return None };
+        let span = (first.start, last.start + last.text.len());
+        Some(Side { name: self.query.sql[span.0..span.1].to_owned(), is_text, span })
+    }
+}
+
+/// One side of a comparison.
+struct Side {
+    name: String,
+    is_text: bool,
+    span: (usize, usize),
+}
+
+fn is_text(kind: &str) -> bool {
+    let kind = kind.to_ascii_uppercase();
+    let has = |words: &[&str]| words.iter().any(|word| kind.contains(word));
+    !has(&["INT"]) && has(&["CHAR", "CLOB", "TEXT"])
+}
+
+/// Returns a text with its edits.
+fn edited(sql: &str, mut edits: Edits) -> String {
+    edits.sort_by_key(|(span, _)| span.start);
+    let mut edited = sql.to_owned();
+    for (span, text) in edits.into_iter().rev() {
+        edited.replace_range(span, &text);
+    }
+    edited
+}
+
+/// Returns whether what comes after a token is a condition of its own.
+pub(super) fn begins_condition(before: &Token<'_>) -> bool {
+    before.text == "(" || ["where", "and", "or", "on", "when"].iter().any(|word| before.is(word))
+}
