@@ -28,7 +28,9 @@ fn add(schema: &Schema, sql: &str, depth: usize, all: &mut Vec<String>) {
     if depth == 0 || tables.is_empty() {
         return;
     }
-    for (_, body) in schema.others.iter().filter_map(|sql| trigger(sql)).filter(|it| is_of(&it.0)) {
+    for (_, body) in
+        schema.others.iter().filter_map(|sql| trigger(sql)).filter(|(table, _)| is_of(table))
+    {
         for statement in body {
             if !all.contains(&statement) {
                 all.push(statement.clone());

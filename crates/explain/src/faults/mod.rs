@@ -215,7 +215,7 @@ pub fn faults(
         }
     }
     faults.extend(seen.rewritten()?);
-    let is_rewritten = faults.iter().any(|it| matches!(it.remedy, Remedy::Rewrite { .. }));
+    let is_rewritten = faults.iter().any(|fault| matches!(fault.remedy, Remedy::Rewrite { .. }));
     faults.extend(seen.untried(advice, is_rewritten));
     Ok(faults)
 }

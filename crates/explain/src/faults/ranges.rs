@@ -82,7 +82,7 @@ impl Seen<'_> {
             text: &sql[all[place].start..=all[close].start],
             column: &sql[first.start..last.start + last.text.len()],
             name: last.name().filter(|_| is_column && !last.text.starts_with('\''))?,
-            beginning: *BEGINNINGS.iter().find(|it| it.0 == length)?,
+            beginning: *BEGINNINGS.iter().find(|known| known.0 == length)?,
             is_number,
             close,
         })
