@@ -49,7 +49,27 @@ fn item(analysis: &Analysis, finding: &Finding<'_>) -> Item {
 
 fn share_of_time(analysis: &Analysis, usage: &StatementUse) -> Sentence {
     let share = percent(analysis.share_of_time(usage));
-    about(usage, format!("took {share} of the time in statements."))
+    let sentence = about(usage, format!("took {share} of the time in statements."));
+    let is_commit =
+        ["COMMIT", "END"].iter().any(|word| usage.sql.to_ascii_uppercase().starts_with(word));
+    let [in_wal, with_journal] = analysis.commits_by_mode;
+    let (why, varied) = if !is_commit || in_wal.max(with_journal) < analysis.commits {
+        return sentence;
+    } else if in_wal > 0 {
+        (
+            " In WAL mode it waits for no lock: it writes the log, syncs it unless synchronous is NORMAL or OFF, and now and then copies it into the database. What the sync costs: ",
+            "synchronous=full,normal",
+        )
+    } else {
+        (
+            " With a rollback journal it syncs that and the database unless synchronous is OFF, and waits for connections that read. In WAL mode it waits for none: ",
+            "journal_mode=delete,wal",
+        )
+    };
+    sentence
+        .words(why)
+        .and_code(format!("pragmark measure --trace TRACE --vary {varied}"))
+        .words(".")
 }
 
 fn full_scans(usage: &StatementUse) -> Sentence {
@@ -399,4 +419,25 @@ fn unknown(plans: &Plans) -> Option<Block> {
         )
     };
     Block::list(reasons.into_iter().map(item))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_says_whether_it_waits_for_locks_where_the_mode_of_all_is_known() {
+        let said = |sql: &str, commits_by_mode: [u64; 2]| {
+            let usage =
+                StatementUse { sql: sql.to_owned(), total_ns: 5, ..StatementUse::default() };
+            let analysis =
+                Analysis { total_ns: 10, commits: 4, commits_by_mode, ..Analysis::default() };
+            share_of_time(&analysis, &usage).plain()
+        };
+        assert!(said("COMMIT", [4, 0]).contains("waits for no lock"));
+        assert!(said("end transaction", [0, 4]).contains("waits for connections that read"));
+        for (sql, modes) in [("COMMIT", [2, 2]), ("UPDATE t SET a = ?", [4, 0])] {
+            assert!(said(sql, modes).ends_with("took 50 % of the time in statements."), "{sql}");
+        }
+    }
 }

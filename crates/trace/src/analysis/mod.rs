@@ -271,6 +271,8 @@ pub struct Analysis {
     pub total_ns: u64,
     /// Commits of transactions that had written.
     pub commits: u64,
+    /// Those of connections in WAL mode, and those of connections known to be in another mode.
+    pub commits_by_mode: [u64; 2],
     /// Those outside of `BEGIN` and `COMMIT`.
     pub autocommit_writes: u64,
     /// How many of them are in a row.
@@ -413,6 +415,11 @@ impl Analyser {
         analysis.unfinished += u64::from(event.duration_ns.is_none());
         analysis.total_ns += unsigned(event.duration_ns.unwrap_or(0));
         analysis.commits += u64::from(event.committed);
+        if let Some(settings) = self.settings.get(&event.connection)
+            && settings.synchronous.is_some()
+        {
+            analysis.commits_by_mode[usize::from(!settings.is_wal)] += u64::from(event.committed);
+        }
         analysis.autocommit_writes += u64::from(finished.autocommit_write);
         analysis.autocommit_in_a_row += u64::from(finished.in_a_row);
         analysis.single_in_a_row += u64::from(finished.single_in_a_row);
