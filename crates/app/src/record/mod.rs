@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use recorder::read::ReadError;
-use recorder::{Folder, Held, Options};
+use recorder::{Door, Folder, Held, Options};
 use trace::TraceError;
 use trace::seal::{Sealed, seal};
 
@@ -22,8 +22,6 @@ pub struct RecordRequest {
     pub out: PathBuf,
     /// The way into the program, and whether values are hashed.
     pub options: Options,
-    /// Whether the program loads the recorder as an extension itself.
-    pub extension: bool,
     /// The program and its arguments. Without one, programs are recorded until a signal.
     pub command: Vec<OsString>,
 }
@@ -125,7 +123,8 @@ fn run(
     ready: impl FnOnce(&Path),
 ) -> Result<Option<ExitStatus>> {
     let mut signals = Signals::watch()?;
-    if request.extension {
+    let is_extension = request.options.door == Door::Extension;
+    if is_extension {
         ready(&folder.object());
     }
     let Some((program, arguments)) = request.command.split_first() else {
@@ -134,7 +133,7 @@ fn run(
     };
     let mut command = Command::new(program);
     command.args(arguments);
-    if !request.extension {
+    if !is_extension {
         command.env("LD_PRELOAD", folder.preload(std::env::var_os("LD_PRELOAD").as_deref()));
     }
     signals::run(&mut command, &mut signals).map(Some)

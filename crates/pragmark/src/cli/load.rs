@@ -57,25 +57,13 @@ pub enum LenientArg {
     Columns,
 }
 
-/// Treatment of a row that cannot be loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnErrorArg {
-    /// Stop; the database stays unchanged.
-    Fail,
-    /// Skip it and write it to a file.
-    Skip {
-        /// The number of rows that may be skipped; one more ends the load.
-        at_most: Option<u64>,
-    },
-}
-
-/// Reads `fail`, `skip` or `skip=100`.
-fn on_error(text: &str) -> Result<OnErrorArg, String> {
+/// Reads `fail`, `skip` or `skip=100`: what to do, and the number of rows that may be skipped; one more ends the load.
+fn on_error(text: &str) -> Result<(OnError, Option<u64>), String> {
     match text.split_once('=') {
-        None if text == "fail" => Ok(OnErrorArg::Fail),
-        None if text == "skip" => Ok(OnErrorArg::Skip { at_most: None }),
+        None if text == "fail" => Ok((OnError::Fail, None)),
+        None if text == "skip" => Ok((OnError::Skip, None)),
         Some(("skip", rows)) if rows.parse::<u64>().is_ok() => {
-            Ok(OnErrorArg::Skip { at_most: rows.parse().ok() })
+            Ok((OnError::Skip, rows.parse().ok()))
         }
         _ => Err("must be `fail`, `skip`, or `skip=100` with the largest number of rows to skip"
             .to_owned()),
@@ -302,7 +290,7 @@ pub struct LoadArgs {
     /// What to do with a row that cannot be read or violates a constraint: `fail` leaves the database unchanged, `skip` writes
     /// the row to a file, and `skip=100` ends the load after a hundred such rows.
     #[arg(long, value_name = "ACTION", value_parser = on_error, default_value = "fail")]
-    pub on_error: OnErrorArg,
+    pub on_error: (OnError, Option<u64>),
     /// File for skipped rows, created only if there are any [default: INPUT.rejected.csv in the current
     /// directory].
     #[arg(long, value_name = "FILE")]
@@ -410,16 +398,13 @@ fn request(args: &LoadArgs, name: &str) -> Result<Request> {
         StrategyArg::Arrays => Some(LoadStrategy::Arrays),
     };
     let is_lenient = args.lenient.contains(&LenientArg::Rows);
-    if args.rejects.is_some() && args.on_error == OnErrorArg::Fail && !is_lenient {
+    if args.rejects.is_some() && args.on_error.0 == OnError::Fail && !is_lenient {
         return Err(Error::mistake("--rejects requires --on-error skip or --lenient"));
     }
-    if is_lenient || args.on_error != OnErrorArg::Fail {
+    if is_lenient || args.on_error.0 == OnError::Skip {
         request.rejects = Some(args.rejects.clone().unwrap_or_else(|| rejects_file(&args.inputs)));
     }
-    if let OnErrorArg::Skip { at_most } = args.on_error {
-        request.on_error = OnError::Skip;
-        request.max_errors = at_most;
-    }
+    (request.on_error, request.max_errors) = args.on_error;
     request.duplicates = match &args.upsert {
         Some(keys) => Duplicates::Update(keys.0.clone()),
         None if args.ignore => Duplicates::Ignore,

@@ -76,7 +76,6 @@ impl RecordArgs {
         record::record(&app::record::RecordRequest {
             out,
             options: Options { door, values },
-            extension: self.door == Some(DoorArg::Extension),
             command: self.command,
         })
     }
