@@ -153,6 +153,7 @@ impl<'a> Right<'a> {
             Some(_) if last_digits => {
                 AnswerChange::Open { what: digits_of_versions(self.versions) }
             }
+            Some(Facet::Rows) => other(&content(&determined)),
             Some(facet) => other(&facet.words()),
             None if !open.is_empty() || base != new => {
                 AnswerChange::Open { what: self.advice(&open, sql) }
@@ -162,6 +163,21 @@ impl<'a> Right<'a> {
             }
             None => AnswerChange::Same,
         }
+    }
+}
+
+/// Returns how the content of rows differs: in which columns, where these are few.
+fn content(differing: &[Facet]) -> String {
+    const MOST: usize = 3;
+    let column = |facet: &Facet| match facet {
+        Facet::Column(name) => Some(format!("`{name}`")),
+        _ => None,
+    };
+    let columns: Vec<String> = differing.iter().filter_map(column).collect();
+    match columns.len() {
+        1..=MOST => format!("other values of {}", columns.join(", ")),
+        // Rows may differ though no column does: values are together in other rows.
+        _ => Facet::Rows.words(),
     }
 }
 
@@ -254,6 +270,17 @@ mod tests {
         let reversed = answer(&[(Facet::Order, "2"), (Facet::Keys, "desc")], &[]);
         assert!(between(one(&[Facet::Order]), reversed, VERSIONS).difference().is_some());
         assert!(between(one(&[Facet::Order]), answer(&[], &[]), VERSIONS).difference().is_some());
+    }
+
+    #[test]
+    fn columns_with_other_values_are_named() {
+        let of = |rows: &str, a: &str, b: &str| {
+            let columns = [(Facet::Column("a".into()), a), (Facet::Column("b".into()), b)];
+            Answer { checksum: Some(rows.to_owned()), ..answer(&columns, &[]) }
+        };
+        let words = |new| between(of("1", "1", "1"), new, VERSIONS).difference().unwrap();
+        assert_eq!(words(of("2", "1", "2")), "3 rows as before, with other values of `b`");
+        assert_eq!(words(of("2", "1", "1")), "3 rows as before, with other content");
     }
 
     #[test]

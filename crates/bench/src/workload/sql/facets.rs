@@ -9,6 +9,9 @@ use script::effect::depends_on_chance;
 use script::{may_be_open, orders_rows};
 use twox_hash::XxHash3_64;
 
+/// The most columns of an answer that are digested only to name those that differ.
+const MOST_COLUMNS: usize = 20;
+
 /// The answers of a statement so far.
 #[derive(Default)]
 pub(super) struct Facets {
@@ -17,8 +20,8 @@ pub(super) struct Facets {
     /// Whether no two answers need be equal.
     volatile: bool,
     is_ordered: bool,
-    /// Whether columns are digested, too.
-    by_column: bool,
+    /// Whether columns are digested in more than one way, because SQL may leave some of them open.
+    may_be_open: bool,
     /// Columns of the user's statement. Others are keys of the order.
     shown: Option<usize>,
     names: u64,
@@ -91,7 +94,7 @@ impl Facets {
         Facets {
             volatile,
             is_ordered: orders_rows(sql),
-            by_column: may_be_open(sql),
+            may_be_open: may_be_open(sql),
             shown,
             ..Facets::default()
         }
@@ -131,9 +134,9 @@ impl Facets {
             let value = statement.column_value(index);
             let exact = hash(&value, true);
             row = chained(row, exact);
-            if self.by_column {
+            column.sum = column.sum.wrapping_add(exact);
+            if self.may_be_open {
                 let members = hash(&value, false);
-                column.sum = column.sum.wrapping_add(exact);
                 column.order = chained(column.order, exact);
                 column.members = column.members.wrapping_add(members);
             }
@@ -191,8 +194,12 @@ impl Facets {
         if self.shown.is_some() {
             facet(Facet::Keys, self.keys);
         }
-        for column in self.columns.iter().filter(|_| self.by_column) {
+        let is_named = self.may_be_open || self.columns.len() <= MOST_COLUMNS;
+        for column in self.columns.iter().filter(|_| is_named) {
             facet(Facet::Column(column.name.clone()), column.sum);
+            if !self.may_be_open {
+                continue;
+            }
             facet(Facet::Members(column.name.clone()), column.members);
             if self.is_ordered {
                 facet(Facet::InOrder(column.name.clone()), column.order);
