@@ -223,8 +223,8 @@ pub struct LoadArgs {
     /// Unquoted text that means NULL, or '""' for an empty text in quotes; repeatable [default: an empty field].
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub null: Vec<String>,
-    /// Declared type of a column, such as price=REAL; repeatable. Otherwise types come from the first ten
-    /// thousand rows, and from all rows if a later one does not fit.
+    /// Declared type of a column, such as price=REAL; repeatable. BOOLEAN stores words such as true and N in CSV as
+    /// 1 and 0. Otherwise types come from the first ten thousand rows, and from all rows if a later one does not fit.
     #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = column_type, conflicts_with = "append")]
     pub types: Vec<(String, String)>,
     /// Store texts that are dates, such as 31.12.2024 or 12/31/2024 5:30 PM, as SQLite's date functions read them:
