@@ -213,6 +213,9 @@ fn hint(error: &LoadError) -> Option<String> {
         LoadError::NoNumbers { form: Some(form), .. } => {
             return Some(format!("read such numbers with --number {form}; nothing was loaded"));
         }
+        LoadError::NoNumbers { value, .. } if load::is_truth_value(value) => {
+            "read them as 1 and 0 with --type COLUMN=BOOLEAN; nothing was loaded"
+        }
         LoadError::NoNumbers { .. } => "keep the texts with --type COLUMN=TEXT; nothing was loaded",
         LoadError::AmbiguousDates(..) => {
             "choose with --dates=day-first or --dates=month-first, or keep the column with --type COLUMN=TEXT; nothing was loaded"

@@ -29,6 +29,11 @@ impl Affinity {
         }
     }
 
+    /// Returns whether a declared type is one of truth values.
+    pub(crate) fn is_of_truth_values(declared: &str) -> bool {
+        declared.to_ascii_uppercase().contains("BOOL")
+    }
+
     /// The affinity that SQLite gives a column declared with this type, by the rules of section 3.1.
     pub fn of(declared: &str) -> Affinity {
         let declared = declared.to_ascii_uppercase();

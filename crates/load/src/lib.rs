@@ -74,7 +74,8 @@ pub use source::{
     BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, DateColumn, DateOrder,
     Dates, Deciding, DecimalColumn, Encoding, Format, Input, JsonLinesSource, JsonOptions,
     Locations, Note, Notes, NumberForm, Opening, ReadOptions, Reopen, RowLocation, Sample, Seen,
-    Selection, Source, SourceInfo, Storing, Typing, Unit, expand, open, table_name, table_of_sql,
+    Selection, Source, SourceInfo, Storing, Typing, Unit, expand, is_truth_value, open, table_name,
+    table_of_sql,
 };
 pub use table::{Column, FullText, Index, Table};
 pub use unload::{

@@ -117,13 +117,13 @@ fn with_types_of_all_rows(reopen: Reopen, observer: &mut Observer<'_>) -> Result
 }
 
 /// Returns how a source is read for the table: the affinities of its columns, and where their types come from.
-fn read_options(source: &dyn Source, request: &Request, target: &Target) -> ReadOptions {
+pub(crate) fn read_options(source: &dyn Source, request: &Request, target: &Target) -> ReadOptions {
     let is_reopenable = source.reopen().is_some();
     let columns = source.columns().iter().zip(&source.info().seen).zip(&target.columns);
     let of = |((column, seen), stored): ((&Column, &Seen), &TargetColumn)| {
         let mut types = request.table.types.iter();
         let declared = types.find(|known| same(&known.name, &column.name));
-        let is_boolean = |known: &Column| known.declared.to_ascii_uppercase().contains("BOOL");
+        let is_boolean = |known: &Column| Affinity::is_of_truth_values(&known.declared);
         let is_fixed = request.has_types() && !target.added.contains(&column.name);
         let typing = if stored.written == Some(AsText::Reals) {
             Typing::Written

@@ -10,11 +10,11 @@ use engine::{Columns, Connection, Library, OpenFlags, Value};
 use crate::cells::Rows;
 use crate::database::{check_page_size, refuse_own_input, set_foreign_keys};
 use crate::error::{LoadError, Result};
-use crate::loader::{check_request, check_types};
+use crate::loader::{check_request, check_types, read_options};
 use crate::pages::{Layout, NoLayout, REFERRED_TO, refused};
 use crate::request::{Mode, Request};
 use crate::schema::{object, statements};
-use crate::source::{Deciding, Note, ReadOptions, Seen, Source};
+use crate::source::{Deciding, Note, ReadOptions, Seen, Source, Typing};
 use crate::sql::same;
 use crate::table::Column;
 use crate::target::{Target, TargetColumn, is_referred_to, make_indexes};
@@ -82,7 +82,7 @@ fn examine(
         Err(NoLayout::Refused(why)) => Some(why),
         Err(NoLayout::Failed(error)) => return Err(error),
     };
-    let rows = first_rows(source, &target, rows)?;
+    let rows = first_rows(source, request, &target, rows)?;
     // Only a load can count the texts among numbers: more or fewer rows are read ahead here.
     let notes = source.info().notes.all().into_iter();
     let notes = notes.filter(|note| !matches!(note, Note::Texts { .. }));
@@ -191,10 +191,21 @@ fn columns(source: &dyn Source, request: &Request, target: &Target) -> Vec<Outli
     target.columns.iter().zip(&source.info().seen).map(of).collect()
 }
 
-fn first_rows(source: &mut dyn Source, target: &Target, most: usize) -> Result<Vec<Vec<Value>>> {
+fn first_rows(
+    source: &mut dyn Source,
+    request: &Request,
+    target: &Target,
+    most: usize,
+) -> Result<Vec<Vec<Value>>> {
     let stop = Arc::new(AtomicBool::new(false));
-    let affinities = target.columns.iter().map(|column| column.affinity);
-    source.begin(ReadOptions { stop: Arc::clone(&stop), ..ReadOptions::new(affinities) });
+    let ReadOptions { mut columns, .. } = read_options(source, request, target);
+    for column in &mut columns {
+        // Nothing is read again here.
+        if column.typing == Typing::Unseen {
+            column.typing = Typing::Declared;
+        }
+    }
+    source.begin(ReadOptions { columns, stop: Arc::clone(&stop), ..ReadOptions::default() });
     let mut found = Vec::new();
     while found.len() < most
         && let Some(batch) = source.next_converted()?

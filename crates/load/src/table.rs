@@ -230,6 +230,9 @@ fn strict_type(column: &Column) -> Result<String> {
     if column.declared.is_empty() {
         return Ok("ANY".to_owned());
     }
+    if Affinity::is_of_truth_values(&column.declared) {
+        return Ok("INTEGER".to_owned());
+    }
     let known = ["INT", "INTEGER", "REAL", "TEXT", "BLOB", "ANY"];
     known
         .iter()

@@ -116,7 +116,17 @@ fn accesses(seen: &Observation) -> String {
 fn answer(it: &Explained, advice: &Advice) -> Section {
     let mut blocks = vec![summary(&it.observation)];
     blocks.extend(faults(it, advice));
-    blocks.extend(to_paste(advice));
+    let is_other_text = |fault: &Fault| matches!(fault.remedy, Remedy::Rewrite { .. });
+    let lines = advice.sql();
+    if !lines.is_empty() && it.faults.iter().any(is_other_text) {
+        blocks.push(Block::small("Or for the statement as it is:"));
+    }
+    // Other statements may need an index that this one does not.
+    let drops = |line: String| match line.starts_with("DROP INDEX") {
+        true => format!("-- {line}"),
+        false => line,
+    };
+    blocks.extend(to_paste(advice, lines.into_iter().map(drops).collect()));
     blocks.extend(not_tried(advice));
     section("helps", "What helps", Kind::Highlights, blocks)
 }
@@ -133,7 +143,7 @@ fn together(all: &[Explained], advice: &Advice) -> Section {
         };
         blocks.push(Block::paragraph(none));
     }
-    blocks.extend(to_paste(advice));
+    blocks.extend(to_paste(advice, advice.sql()));
     blocks.push(changes(all, &advice.changes, |explained| Cell::new(explained.query.name.clone())));
     blocks.extend(not_tried(advice));
     section("helps", "What helps", Kind::Highlights, blocks)
@@ -181,12 +191,11 @@ fn size(bytes: i64) -> String {
 }
 
 /// Returns the SQL of the advice, and why indexes go.
-pub(crate) fn to_paste(advice: &Advice) -> Vec<Block> {
-    let lines = advice.sql();
+pub(crate) fn to_paste(advice: &Advice, lines: Vec<String>) -> Vec<Block> {
     let code = Block::Code(Code { language: "sql", text: lines.join("\n") });
     let redundant = advice.dropped.iter().map(|dropped| {
         Block::small(Sentence::marked(&format!(
-            "`{}` serves instead of `{}`.",
+            "`{}` serves instead of `{}`, except for statements that need its rows in the order of rowids.",
             dropped.instead, dropped.name
         )))
     });
@@ -376,7 +385,8 @@ fn cause(cause: &Cause) -> Sentence {
             "Without statistics, SQLite chooses a plan that costs more.".to_owned()
         }
         Cause::Filter { table, visited, kept } => {
-            let wanted = kept.as_ref().map(|kept| format!(" to find {}", count(kept)));
+            let wanted = kept.as_ref().filter(|kept| *kept < visited);
+            let wanted = wanted.map(|kept| format!(" to find {}", count(kept)));
             format!("{} rows of `{table}` are read{}.", count(visited), wanted.unwrap_or_default())
         }
         Cause::Function { call } => {
@@ -430,7 +440,7 @@ fn cause_in_text(cause: &Cause) -> Sentence {
                 .to_owned()
         }
         Cause::Optional { parameter } => format!(
-            "SQLite plans for all values at once, and with `{parameter} IS NULL OR` no index can be used: have two statements, one without the condition and one with a value."
+            "SQLite plans for all values at once, and `{parameter} IS NULL OR` keeps it from using an index: write a statement for each set of conditions that has values."
         ),
         Cause::Hint { hint } => format!("`{hint}` keeps SQLite from a cheaper plan."),
         Cause::Materialized => {
@@ -438,11 +448,11 @@ fn cause_in_text(cause: &Cause) -> Sentence {
                 .to_owned()
         }
         Cause::NotIn { nulls } => format!(
-            "The list of NOT IN has {} NULLs, so the condition is true for no row. NOT EXISTS is right: `NOT EXISTS (SELECT 1 FROM … WHERE column = value)`.",
+            "The list of NOT IN has {} NULLs, so the condition is true for no row. Leave them out: `NOT IN (SELECT column FROM … WHERE column IS NOT NULL)`.",
             count(nulls)
         ),
         Cause::Offset { rows } => format!(
-            "OFFSET reads {} rows to skip them. Go on after the last row seen instead: `WHERE (key, id) > (:key, :id) ORDER BY key, id LIMIT n`, or `<` with DESC.",
+            "OFFSET reads {} rows to skip them. If no key is NULL, go on after the last row seen instead: `WHERE (key, id) > (:key, :id) ORDER BY key, id LIMIT n`, or `<` with DESC.",
             count(rows)
         ),
         Cause::CountForExists => {
@@ -516,10 +526,14 @@ fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
 fn rewritten(faults: &[Fault]) -> Vec<Block> {
     let texts = faults.iter().filter_map(|fault| match &fault.remedy {
         Remedy::Rewrite { sql, indexes, .. } => {
-            let lines = indexes.iter().map(|index| format!("-- {index}\n"));
-            Some(lines.collect::<String>() + sql)
+            let lines = indexes.iter().map(|index| format!("{index}\n"));
+            let sql = sql.trim_end().trim_end_matches(';');
+            Some(lines.collect::<String>() + sql + ";")
         }
         _ => None,
     });
-    texts.map(|text| Block::Code(Code { language: "sql", text })).collect()
+    let shown = texts.map(|text| {
+        [Block::small("Instead of the statement:"), Block::Code(Code { language: "sql", text })]
+    });
+    shown.flatten().collect()
 }

@@ -109,7 +109,7 @@ fn is_indexed(table: &Table, key: &ForeignKey) -> bool {
 }
 
 fn create_index(table: &Table, key: &ForeignKey) -> String {
-    let name = format!("{}_{}", table.name, key.columns.join("_"));
+    let name = format!("{}_by_{}", table.name, key.columns.join("_"));
     let columns: Vec<String> = key.columns.iter().map(|column| quoted(column)).collect();
     format!("CREATE INDEX {} ON {}({});", quoted(&name), quoted(&table.name), columns.join(", "))
 }

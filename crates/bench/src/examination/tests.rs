@@ -130,7 +130,7 @@ fn a_foreign_key_without_an_index_is_found() {
         )
     };
     finds(&with(""), "the foreign key (pid) has no index");
-    finds(&with(""), "CREATE INDEX \"c \"\"d_pid\" ON \"c \"\"d\"(\"pid\");");
+    finds(&with(""), "CREATE INDEX \"c \"\"d_by_pid\" ON \"c \"\"d\"(\"pid\");");
     finds(&with("CREATE INDEX i ON \"c \"\"d\"(a, pid)"), "has no index");
     let indexed = findings(&with("CREATE INDEX i ON \"c \"\"d\"(pid, a)"));
     assert!(!indexed.contains("has no index"), "{indexed}");

@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(
             failed.problem.as_deref(),
             Some(
-                "failed: the answer to `a` differs from the baseline's: 3 rows as before, with other content"
+                "failed: the answer to `a` differs from the baseline's: 3 rows of 20 executions as before, with other content"
             )
         );
     }

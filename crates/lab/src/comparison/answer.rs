@@ -120,10 +120,14 @@ impl<'a> Right<'a> {
             } else {
                 ""
             };
+            let executions = match self.answer.executions {
+                0 | 1 => String::new(),
+                several => format!(" of {several} executions"),
+            };
             let words = match (base == new, new) {
-                (false, _) => format!("{new} rows instead of {base}{untested}"),
-                (true, 1) => format!("1 row as before, with {what}{untested}"),
-                (true, _) => format!("{new} rows as before, with {what}{untested}"),
+                (false, _) => format!("{new} rows{executions} instead of {base}{untested}"),
+                (true, 1) => format!("1 row{executions} as before, with {what}{untested}"),
+                (true, _) => format!("{new} rows{executions} as before, with {what}{untested}"),
             };
             AnswerChange::Other { words }
         };

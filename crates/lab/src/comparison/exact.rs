@@ -326,7 +326,7 @@ mod tests {
         assert_eq!(number.statements[0].answer, AnswerChange::SameNumber);
         let fewer = twice(|| Made { rows: 2, ..USUAL });
         let difference = fewer.statements[0].answer.difference();
-        assert_eq!(difference.as_deref(), Some("2 rows instead of 3"));
+        assert_eq!(difference.as_deref(), Some("2 rows of 20 executions instead of 3"));
     }
 
     #[test]

@@ -44,6 +44,7 @@ pub use locations::{Locations, RowLocation, Unit};
 pub use notes::{Note, Notes};
 pub use number_form::NumberForm;
 pub use paths::expand;
+pub use truth::is_truth_value;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

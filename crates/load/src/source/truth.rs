@@ -10,6 +10,11 @@ pub(crate) fn truth(text: &[u8]) -> Option<i64> {
     Some(i64::from(found == 0))
 }
 
+/// Returns whether a text is a word for true or false.
+pub fn is_truth_value(text: &str) -> bool {
+    truth(text.as_bytes()).is_some()
+}
+
 /// Returns whether these texts are the words of one pair, and both of it.
 pub(crate) fn are_truth_values<'t>(texts: impl Iterator<Item = &'t [u8]> + Clone) -> bool {
     let is = |text: &[u8], word: &str| text.eq_ignore_ascii_case(word.as_bytes());

@@ -124,7 +124,9 @@ fn what_is_no_database_is_refused_with_the_reason() {
 fn a_database_in_use_is_anonymized_for_sharing_and_does_not_change() {
     let laboratory = Laboratory::new();
     let connection = shop(&laboratory);
-    connection.execute("INSERT INTO users VALUES (2, 'ada@example.com')").unwrap();
+    let users =
+        "UPDATE users SET name = 'Augusta'; INSERT INTO users VALUES (2, 'ada@example.com')";
+    connection.execute(users).unwrap();
     let before = state(laboratory.path());
     let out = ["anonymize", "app.db", "--out", "shared.db"];
     laboratory

@@ -65,11 +65,11 @@ fn several_statements_get_indexes_for_all_of_them() {
         "DELETE FROM orders WHERE id = :id",
     ];
     laboratory.pragmark(&["explain", "--db", "app.db", "queries.sql"]).exits(0).says(&says);
-    let of_key = "CREATE INDEX \"orders_user_id\"";
+    let of_key = "CREATE INDEX \"orders_by_user_id\"";
     laboratory.pragmark(&["inspect", "app.db"]).exits(0).says(&[of_key]);
     let inspected =
         laboratory.pragmark(&["inspect", "app.db", "--queries", "queries.sql"]).exits(0);
-    let inspected = inspected.says(&["orders(user_id, day)", "busy_timeout", "visits_user_id"]);
+    let inspected = inspected.says(&["orders(user_id, day)", "busy_timeout", "visits_by_user_id"]);
     assert!(!inspected.stdout().contains(of_key), "the index for statements serves the key, too");
     laboratory.write("wrong.sql", "SELECT nothing FROM nowhere;");
     laboratory.pragmark(&["inspect", "app.db", "--queries", "wrong.sql"]).exits(2).says(&[of_key]);

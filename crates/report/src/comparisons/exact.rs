@@ -245,7 +245,11 @@ fn totals(comparison: &ExactComparison) -> Vec<Block> {
         return Vec::new();
     }
     let columns = led(Column::left("counter"), cells::columns());
-    vec![Block::table(Table::new("counters of the whole work", columns, rows))]
+    let remark = "Rows, steps and sorts are means per execution, all others totals.";
+    vec![
+        Block::table(Table::new("counters of the whole work", columns, rows)),
+        Block::small(remark),
+    ]
 }
 
 fn not_compared(comparison: &ExactComparison) -> Vec<Block> {

@@ -202,7 +202,7 @@ fn locked(file: &File, path: &Path) -> String {
         format!(" by process {pid}{name}")
     });
     format!(
-        "database is locked{}: wait for the end of its transaction and repeat, or name a copy",
+        "database is locked{}: wait for the end of its transaction and repeat",
         process.unwrap_or_default()
     )
 }

@@ -60,8 +60,8 @@ impl TextFormat for Reader {
         let texts = names.filter(|(column, (_, are))| **are && is_text(*column));
         let names: Vec<&str> = texts.map(|(_, (name, _))| name.as_str()).collect();
         if !names.is_empty() {
-            self.notes.fact(format!(
-                "texts: the words for true and false in {}; --type COLUMN=BOOLEAN makes them 1 and 0",
+            self.notes.warn(format!(
+                "words for true and false are texts in {}, which conditions take for false; --type COLUMN=BOOLEAN makes them 1 and 0",
                 names.join(", ")
             ));
         }

@@ -36,7 +36,10 @@ fn every_doubt_names_the_option_that_reads_the_file_otherwise() {
         ("id,x\n1,5\n2,\u{a0}\n3,—\n", "--null '\u{a0}' --null '—' reads"),
         ("# by x, y\nid,v\n1,2\n3,4\n", "--comment '#'"),
         ("id,x\n1,1.5\n2,-inf\n3,NaN\n", "such as `-inf`, which --number 1,234.5"),
-        ("id,paid,ok\n1,TRUE,Y\n2,,N\n3,false,Y\n", "in paid, ok; --type COLUMN=BOOLEAN makes"),
+        (
+            "id,paid,ok\n1,TRUE,Y\n2,,N\n3,false,Y\n",
+            "in paid, ok, which conditions take for false; --type COLUMN=BOOLEAN makes",
+        ),
     ] {
         let notes = notes("a.csv", text);
         assert!(has(&notes, words), "{text}: {notes:?}");
@@ -76,7 +79,12 @@ fn words_for_true_and_false_become_1_and_0_where_the_type_is_declared() {
     ];
     assert_eq!(rows, expected);
     let notes: Vec<String> = loaded.notes.iter().map(ToString::to_string).collect();
-    assert!(notes.iter().any(|note| note.contains("false in c;")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.contains("texts in c,")), "{notes:?}");
+    let mut request = workspace.again();
+    request.table.types = vec![Column::new("a", "BOOLEAN")];
+    request.table.strict = true;
+    run_as(&workspace.write("b.csv", "a\nN\nyes\n"), &request, &opening()).unwrap();
+    assert_eq!(workspace.rows("SELECT a, typeof(a) FROM t"), ["0|integer", "1|integer"]);
     assert!(notes.iter().any(|note| note.contains("column b, `maybe`, is no number")), "{notes:?}");
 }
 
