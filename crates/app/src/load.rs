@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use engine::{EngineError, Library, ffi};
-use load::{Fault, LoadError, Opening, Outline, Progress, Request, Source, Summary, Table};
+use load::{
+    Fault, LoadError, NumberForm, Opening, Outline, Progress, Request, Source, Summary, Table,
+};
 
 use crate::error::{Error, Result};
 use crate::files::{built_in_library, read_text};
@@ -169,6 +171,17 @@ fn hint_of_sqlite(error: &EngineError) -> Option<&'static str> {
     })
 }
 
+/// Returns what to do with texts in a column that is declared as one of numbers.
+fn hint_for_texts(value: &str, form: Option<NumberForm>) -> String {
+    match form {
+        Some(form) => format!("read such numbers with --number {form}; nothing was loaded"),
+        None if load::is_truth_value(value) => {
+            "read them as 1 and 0 with --type COLUMN=BOOLEAN; nothing was loaded".to_owned()
+        }
+        None => "keep the texts with --type COLUMN=TEXT; nothing was loaded".to_owned(),
+    }
+}
+
 /// Returns what helps with an error, unless its own words say it.
 fn hint(error: &LoadError) -> Option<String> {
     let hint = match error {
@@ -210,13 +223,7 @@ fn hint(error: &LoadError) -> Option<String> {
         LoadError::Duplicate { .. } => {
             "skip such rows with --on-error skip, ignore them with --ignore, or update the rows with --upsert; nothing was loaded"
         }
-        LoadError::NoNumbers { form: Some(form), .. } => {
-            return Some(format!("read such numbers with --number {form}; nothing was loaded"));
-        }
-        LoadError::NoNumbers { value, .. } if load::is_truth_value(value) => {
-            "read them as 1 and 0 with --type COLUMN=BOOLEAN; nothing was loaded"
-        }
-        LoadError::NoNumbers { .. } => "keep the texts with --type COLUMN=TEXT; nothing was loaded",
+        LoadError::NoNumbers { value, form, .. } => return Some(hint_for_texts(value, *form)),
         LoadError::AmbiguousDates(..) => {
             "choose with --dates=day-first or --dates=month-first, or keep the column with --type COLUMN=TEXT; nothing was loaded"
         }
