@@ -361,8 +361,11 @@ pub(crate) fn call(sql: &str, all: &[Token<'_>], place: usize) -> Option<Call> {
     let inner = &all[place + 2..end];
     let is_column =
         |token: &&Token<'_>| token.name().is_some() && !token.is("as") && !is_number(token);
-    // An index must not depend on parameters, other tables or the present time.
-    let is_fixed = inner.iter().all(|token| token.kind != Kind::Parameter && token.text != "'now'");
+    // An index must not depend on parameters, other tables, the present time or the time zone.
+    let is_fixed = inner.iter().all(|token| {
+        let varies = |text: &&str| token.text.eq_ignore_ascii_case(text);
+        token.kind != Kind::Parameter && !["'now'", "'localtime'", "'utc'"].iter().any(varies)
+    });
     let first =
         inner.iter().filter(|token| !token.text.starts_with('\'')).clone().find(is_column)?;
     let qualified = inner.iter().position(|token| token.start == first.start)?;

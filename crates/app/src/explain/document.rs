@@ -516,7 +516,7 @@ fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
         Remedy::Rewrite { before, after, indexes, .. } => {
             let with = if indexes.is_empty() { "" } else { ", with its index," };
             let counted = counted(*before, *after);
-            format!(" The statement below{with} gives the same rows: {counted}").into()
+            format!(" The statement below{with} gave the same rows here: {counted}").into()
         }
         Remedy::Untried => " Not tried here.".into(),
     }

@@ -62,7 +62,7 @@ fn share_of_time(analysis: &Analysis, usage: &StatementUse) -> Sentence {
         )
     } else {
         (
-            " With a rollback journal it syncs that and the database unless synchronous is OFF, and waits for connections that read. In WAL mode it waits for none: ",
+            " Outside of WAL mode it waits for connections that read, and unless synchronous is OFF it syncs the database and a journal in a file. In WAL mode it waits for none: ",
             "journal_mode=delete,wal",
         )
     };

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use engine::{EngineError, Step, Value};
+use script::effect::{depends_on_chance, quoted};
 use script::{Kind, Token};
 
 use super::{Cause, Fault, Remedy, Seen};
@@ -24,20 +25,28 @@ impl Seen<'_> {
         if self.observation.is_write {
             return Ok(Vec::new());
         }
-        let edited = |(cause, edits): (Cause, Edits)| (cause, edited(&self.query.sql, edits));
+        let nulls = self.nulls().map(|cause| Fault { cause, remedy: Remedy::Untried });
+        if depends_on_chance(&self.query.sql) {
+            return Ok(nulls.into_iter().collect());
+        }
+        let edited =
+            |(cause, edits): (Cause, Edits)| Some((cause, edited(&self.query.sql, edits)?));
         let mut tried: Vec<(Cause, String)> = Vec::new();
         tried.extend(self.exists().map(|sql| (Cause::CountForExists, sql)));
         tried
             .extend(self.cast().map(|(text, number, sql)| (Cause::Affinity { text, number }, sql)));
         tried.extend(self.ends().map(|sql| (Cause::MinMax, sql)));
-        let edits = [self.ranges(), self.optional(), self.hint(), self.materialized()];
-        tried.extend(edits.into_iter().flatten().map(edited));
+        // Ranges need a look at all rows.
+        let is_dear = self.observation.cost.total() as f64 > SMALL;
+        let ranges = is_dear.then(|| self.ranges()).flatten();
+        let edits = [ranges, self.optional(), self.hint(), self.materialized()];
+        tried.extend(edits.into_iter().flatten().filter_map(edited));
         let mut faults = Vec::new();
         for (cause, sql) in tried {
             let remedy = self.compare(&Query { sql, ..self.query.clone() })?;
             faults.extend(remedy.map(|remedy| Fault { cause, remedy }));
         }
-        faults.extend(self.nulls().map(|cause| Fault { cause, remedy: Remedy::Untried }));
+        faults.extend(nulls);
         Ok(faults)
     }
 
@@ -100,12 +109,17 @@ impl Seen<'_> {
         while place < from {
             let is_end = all[place].is("min") || all[place].is("max");
             let close = closing(all, place + 1).filter(|_| is_end && all[place + 1].text == "(")?;
-            let comma = all[close..from].iter().position(|token| token.text == ",");
+            let comma = all.get(close..from)?.iter().position(|token| token.text == ",");
             let next = comma.map_or(from, |comma| close + comma);
             let call = &sql[all[place].start..=all[close].start];
             let alias = &sql[all[close].start + 1..all[next].start];
             let rest = sql[all[from].start..end].trim_end();
-            columns.push(format!("(SELECT {call} {rest}){}", alias.trim_end()));
+            // A program may read the column by its name.
+            let alias = match alias.trim() {
+                "" => format!(" AS {}", quoted(call)),
+                _ => alias.trim_end().to_owned(),
+            };
+            columns.push(format!("(SELECT {call} {rest}){alias}"));
             place = next + usize::from(comma.is_some());
         }
         (columns.len() > 1).then(|| format!("SELECT {}", columns.join(", ")))
@@ -153,9 +167,11 @@ impl Seen<'_> {
                 continue;
             }
             let end = |place: usize| all[place].start + all[place].text.len();
-            if is(place + 3, "or") {
+            // AND binds more tightly than OR.
+            let begins = || ["where", "on", "or"].iter().any(|word| is(place - 1, word));
+            if is(place + 3, "or") && place > 0 && (all[place - 1].text == "(" || begins()) {
                 edits.push((all[place].start..all.get(place + 4)?.start, String::new()));
-            } else if place > 1 && is(place - 1, "or") {
+            } else if place > 1 && is(place - 1, "or") && !is(place + 3, "and") {
                 edits.push((end(place - 2)..end(place + 2), String::new()));
             } else {
                 continue;
@@ -197,7 +213,13 @@ impl Seen<'_> {
         })?;
         let close = closing(all, open)?;
         let counted = closing(all, open + 3)?;
-        if !all.get(counted + 1)?.is("from") {
+        // Of a column, only values are counted.
+        let counts_rows = matches!(all[open + 4].text, "*" | "1") && counted == open + 5;
+        let inner = &all[counted + 1..close];
+        let has_more = ["group", "having", "limit"]
+            .iter()
+            .any(|word| inner.iter().any(|token| token.is(word)));
+        if !counts_rows || has_more || !inner.first()?.is("from") {
             return None;
         }
         let operator: String = all[close + 1..]
@@ -272,20 +294,23 @@ struct Side {
     span: (usize, usize),
 }
 
-fn is_text(kind: &str) -> bool {
+pub(super) fn is_text(kind: &str) -> bool {
     let kind = kind.to_ascii_uppercase();
     let has = |words: &[&str]| words.iter().any(|word| kind.contains(word));
     !has(&["INT"]) && has(&["CHAR", "CLOB", "TEXT"])
 }
 
-/// Returns a text with its edits.
-fn edited(sql: &str, mut edits: Edits) -> String {
+/// Returns a text with its edits, unless these overlap.
+fn edited(sql: &str, mut edits: Edits) -> Option<String> {
     edits.sort_by_key(|(span, _)| span.start);
+    if edits.windows(2).any(|pair| pair[1].0.start < pair[0].0.end) {
+        return None;
+    }
     let mut edited = sql.to_owned();
     for (span, text) in edits.into_iter().rev() {
         edited.replace_range(span, &text);
     }
-    edited
+    Some(edited)
 }
 
 /// Returns whether what comes after a token is a condition of its own.

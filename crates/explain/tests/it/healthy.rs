@@ -1,6 +1,7 @@
 //! Statements that have what they need: nothing is said of them.
 
 use super::{SHOP, causes, explained, subject};
+use pragmark_explain::faults::Remedy;
 
 const HEALTHY: [&str; 69] = [
     "SELECT * FROM customers WHERE id = :id",
@@ -88,4 +89,33 @@ fn nothing_is_said_of_statements_that_have_what_they_need() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_text_that_would_give_other_rows_for_other_values_is_not_offered() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(
+        folder.path(),
+        "CREATE TABLE ev(id INTEGER PRIMARY KEY, at DATETIME, k INT, n INT, ms INT);
+         WITH RECURSIVE i(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM i WHERE x < 9000)
+           INSERT INTO ev SELECT x, printf('2024-05-%02d', x % 28 + 1), x % 900, x % 900,
+             CASE x % 500 WHEN 0 THEN 1715000000000 ELSE 1715000000 + x END FROM i",
+    );
+    for sql in [
+        // Beside a column of dates, which has the affinity of numbers, '2024' is a number.
+        "SELECT id FROM ev WHERE strftime('%Y', at) >= '2023' AND k = 3",
+        "SELECT id FROM ev WHERE n < 890 AND :p IS NULL OR k = :p",
+        "SELECT id FROM ev WHERE k = :p OR :p IS NULL AND n < 890",
+        "SELECT min(CASE WHEN n IS DISTINCT FROM 3 THEN k END), max(k) FROM ev",
+        "SELECT id FROM ev WHERE date(ms, 'unixepoch') >= '2023-11-20' AND k = 3",
+        "SELECT (SELECT count(n) FROM ev WHERE k = 5) > 0",
+        "SELECT id FROM ev WHERE date(at, 'localtime') = '2024-05-08'",
+    ] {
+        let found = explained(&subject, sql);
+        let texts =
+            found.faults.iter().filter(|fault| matches!(fault.remedy, Remedy::Rewrite { .. }));
+        assert_eq!(texts.count(), 0, "{sql}");
+        // Writes would fail later.
+        assert!(!found.advice.sql().concat().contains("localtime"), "{sql}");
+    }
 }

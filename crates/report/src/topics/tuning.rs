@@ -429,7 +429,7 @@ fn trade_off(tuning: &TuningAnalysis) -> Vec<Block> {
     let columns = columns.chain([Column::left("measured in").prose()]);
     let rows = goals.compromises.iter().map(|compromise| compromise_row(tuning, compromise));
     let table = Table::new("Configurations that no other one beats in every metric", columns, rows);
-    let how = "Medians, and how many times better they are than the current settings in the same blocks (above ×1 is better). What was \
+    let how = "Medians; the page adds their ratios to the current settings in the same blocks (above ×1 is better). What was \
                measured in the search alone was chosen from many trials, so luck has a hand in it: measure it again before it is used.";
     let chart =
         (goals.compromises.len() >= DRAWN).then(|| Block::full(vec![trade_off_chart(tuning)]));
