@@ -254,8 +254,6 @@ impl Copying<'_> {
         } else {
             copy_file(&self.file, self.database, &target)?;
         }
-        // The index of a log that is gone would hide pages of this state.
-        let _ = std::fs::remove_file(part_of(self.copy, "-shm"));
         for part in &PARTS[1..] {
             let (from, to) = (part_of(self.database, part), part_of(self.copy, part));
             // Left by an attempt before, it would belong to another state.
