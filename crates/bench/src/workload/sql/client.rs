@@ -66,6 +66,16 @@ pub(crate) struct Executed {
     pub(crate) changes: i64,
 }
 
+/// Digests of answers.
+pub(super) struct Answered {
+    /// Those of each statement, by its name, each over more executions than the one before.
+    pub(super) answers: BTreeMap<String, Vec<Answer>>,
+    /// Executions of each script, or of the one that was executed most often.
+    pub(super) executions: usize,
+    /// The error that ended them, as of the work itself.
+    pub(super) outcome: Result<(), TrialError>,
+}
+
 /// Executes scripts on a connection.
 pub(super) struct ScriptClient<'c> {
     connection: &'c Connection,
@@ -139,28 +149,24 @@ impl<'c> ScriptClient<'c> {
         })
     }
 
-    /// Executes scripts a number of times, in turns. Returns digests of the answers of each statement, by its name.
+    /// Executes scripts a number of times, in turns, and digests the answers.
     ///
     /// The values depend on the script and on how often it was executed before. So the answers of trials that executed it a
     /// different number of times can be compared as far as both went: they are noted after 1, 2, 4, … executions. Scripts that
     /// write are executed equally often, because one may read what another wrote.
-    ///
-    /// # Errors
-    /// As the work itself, with the answers until then.
-    pub(super) fn answers(
-        &mut self,
-        extent: Extent,
-        scripts: &[usize],
-        writes: bool,
-    ) -> (BTreeMap<String, Vec<Answer>>, Result<(), TrialError>) {
+    pub(super) fn answers(&mut self, extent: Extent, scripts: &[usize], writes: bool) -> Answered {
         self.digests = true;
         let all = self.scripts.len();
         let mut variables = vec![self.variables.clone(); all];
         let mut spent = vec![Duration::ZERO; all];
         let mut open = scripts.to_vec();
         let mut noted = BTreeMap::new();
-        let mut outcome = Ok(());
+        let (mut executions, mut outcome) = (0, Ok(()));
         for execution in 1..=extent.executions {
+            if open.is_empty() {
+                break;
+            }
+            executions = execution;
             open.retain(|&script| {
                 let start = Instant::now();
                 std::mem::swap(&mut self.variables, &mut variables[script]);
@@ -187,7 +193,7 @@ impl<'c> ScriptClient<'c> {
                 open.retain(|&script| writes || extent.allows(spent[script], 1, all));
             }
         }
-        (noted, outcome)
+        Answered { answers: noted, executions, outcome }
     }
 
     /// Notes the answers of the statements of a script so far.

@@ -566,6 +566,23 @@ fn scripts_that_write_are_executed_equally_often_for_their_answers() {
 }
 
 #[test]
+fn the_contents_of_written_tables_are_those_after_executions_of_the_script() {
+    let shop = Shop::new();
+    let script = "\\set n random(1, 2)\n\\if :n = 1\nDELETE FROM orders WHERE id = (SELECT min(id) FROM orders);\n\\else\nSELECT count(*) FROM users;\n\\endif\n";
+    let settings = [("scripts", text(shop.file("branches.sql", script)))];
+    let contents = |answers: i64| {
+        let measured = shop.measured(&[&settings[..], &[("answers", answers.into())]].concat());
+        let answer = measured.written[0].answer.clone().unwrap();
+        (answer.executions, answer.rows)
+    };
+    let all: Vec<(u64, u64)> = (1..=8).map(contents).collect();
+    assert!(all.iter().zip(1..).all(|((executions, _), wanted)| *executions == wanted), "{all:?}");
+    // Some executions take the branch that writes, and others do not.
+    let changing = all.windows(2).filter(|pair| pair[0].1 != pair[1].1).count();
+    assert!((1..7).contains(&changing), "{all:?}");
+}
+
+#[test]
 fn the_plan_is_that_of_the_bound_values() {
     let shop = Shop::with(
         "CREATE TABLE note(id TEXT PRIMARY KEY); INSERT INTO note SELECT 'n' || id FROM users; CREATE TABLE start(p TEXT); INSERT INTO start VALUES ('n1*')",

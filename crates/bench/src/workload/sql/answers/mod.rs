@@ -11,7 +11,7 @@ use lab::trial::{Answer, Facet, StatementRecord};
 use script::effect::{depends_on_chance, names, quoted, written};
 use script::may_be_open;
 
-use super::client::{ScriptClient, Workload};
+use super::client::{Answered, ScriptClient, Workload};
 use super::database::{self, TrialDatabase};
 use super::facets::Facets;
 use super::parameters::{Extent, Parameters};
@@ -38,6 +38,8 @@ enum Rows {
 struct Pass {
     answers: Answers,
     contents: Answers,
+    /// Executions of each script. Of a statement in a branch of it there are fewer.
+    executions: usize,
 }
 
 /// Returns the answers of the statements of all scripts, by name, and the tables that they wrote. Scripts that write get the
@@ -76,10 +78,8 @@ pub(super) fn read(
     let extent = Extent { limit, ..extent };
     let mut found = pass(Rows::AsChosen, extent)?;
     if tests_open {
-        let longest = found.answers.values().flatten().map(|answer| answer.executions).max();
-        let executions = longest.map_or(1, |longest| longest as usize);
         let limit = extent.limit.filter(|_| !writes);
-        let extent = Extent { executions, limit };
+        let extent = Extent { executions: found.executions, limit };
         let others = [Rows::Forwards, Rows::Backwards].map(|rows| pass(rows, extent).ok());
         let of =
             |part: fn(&Pass) -> &Answers| others.each_ref().map(|other| other.as_ref().map(part));
@@ -186,18 +186,17 @@ fn pass(
     };
     let scripts: Vec<usize> = (0..suite.scripts.len()).filter(is_needed).collect();
     let mut client = ScriptClient::prepare(&connection, workload)?;
-    let (answers, outcome) = client.answers(extent, &scripts, writes);
+    let Answered { answers, executions, outcome } = client.answers(extent, &scripts, writes);
     drop(client);
     if rows == Rows::AsChosen || writes {
         outcome?;
     }
-    let executions = answers.values().flatten().map(|answer| answer.executions).max();
     let mut contents = contents(&connection, &tables)?;
     for answer in contents.values_mut().flatten() {
-        answer.executions = executions.unwrap_or_default();
+        answer.executions = executions as u64;
     }
     connection.close()?;
-    Ok(Pass { answers, contents })
+    Ok(Pass { answers, contents, executions })
 }
 
 /// Returns the tables that the statements of a workload write, by their text and by SQLite's bytecode, which knows of triggers and
