@@ -27,6 +27,12 @@ pub fn name(name: &str) -> String {
     if begins && plain && !is_keyword { name.to_owned() } else { quoted(name) }
 }
 
+/// Returns queries for the least and the greatest rowid of a table with this name, which is quoted. SQLite looks each of them up,
+/// and reads the whole table if one query asks for both.
+pub(crate) fn ends(table: &str) -> [String; 2] {
+    ["min", "max"].map(|end| format!("(SELECT {end}(rowid) FROM {table})"))
+}
+
 /// Words of SQL that are not names without quotes (<https://sqlite.org/lang_keywords.html>), as far as columns and tables are
 /// called so.
 const KEYWORDS: &str = "add all alter and as autoincrement between case check collate column commit constraint create \

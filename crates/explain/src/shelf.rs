@@ -8,7 +8,7 @@ use engine::{Connection, EngineError, Value};
 use script::effect::{literal, quoted};
 
 use crate::candidates::Candidate;
-use crate::schema::sql_of;
+use crate::schema::{ends, sql_of};
 
 /// Indexes by their places on the shelf.
 pub(crate) type Set = BTreeSet<usize>;
@@ -261,10 +261,11 @@ impl<'s> Shelf<'s> {
         }
         let sample = format!("pragmark_sample_{}", self.samples.len());
         // Pseudo-random places among the rowids, the same each time. SQLite refuses that for a table without rowids.
+        let [least, most] = ends(&name);
         let draw = format!(
             "CREATE TEMP TABLE {sample}(id INTEGER PRIMARY KEY);
              WITH RECURSIVE draw(i, x) AS (SELECT 1, 1 UNION ALL SELECT i + 1, (x * 1103515245 + 12345) % 2147483648 FROM draw WHERE i < {SAMPLE}),
-               ends(least, span) AS MATERIALIZED (SELECT min(rowid), max(rowid) - min(rowid) FROM {name})
+               ends(least, span) AS MATERIALIZED (SELECT {least}, {most} - {least})
              INSERT OR IGNORE INTO {sample}
                SELECT (SELECT rowid FROM {name} WHERE rowid >= least + CAST(x / 2147483648.0 * span AS INTEGER) LIMIT 1) FROM draw, ends"
         );

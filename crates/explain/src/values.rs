@@ -6,6 +6,7 @@ use script::effect::{names, quoted};
 use script::{Hint, Kind, Token, hints, tokens};
 
 use crate::candidates::{Call, call};
+use crate::schema::ends;
 use crate::text::closing;
 
 /// Rows of a page, for `LIMIT ?`.
@@ -176,9 +177,9 @@ fn taken(
 ) -> Option<Value> {
     const ROWS: u32 = 1000;
     let name = quoted(&table.name);
+    let [least, most] = ends(&name);
     let from = format!(
-        "FROM {name} WHERE {term} IS NOT NULL AND rowid >= (SELECT min(rowid) + CAST((max(rowid) - min(rowid)) * {place} AS \
-         INTEGER) FROM {name})"
+        "FROM {name} WHERE {term} IS NOT NULL AND rowid >= {least} + CAST(({most} - {least}) * {place} AS INTEGER)"
     );
     let usual = format!(
         "WITH drawn AS (SELECT {term} AS value, rowid AS id {from} ORDER BY rowid LIMIT {ROWS}),
