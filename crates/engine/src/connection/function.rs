@@ -6,7 +6,7 @@
 //! own, which knows its library.
 
 use super::Connection;
-use crate::error::{Result, unsupported};
+use crate::error::{EngineError, Result, unsupported};
 use crate::ffi::{self, Api};
 use crate::library::Library;
 use crate::text::c_string;
@@ -62,7 +62,9 @@ impl Connection {
         predicate: impl Fn(&[Option<&str>]) -> Result<bool, String> + Send + 'static,
     ) -> Result<()> {
         if usize::from(arguments) > MOST_ARGUMENTS {
-            return Err(unsupported("functions of the application with so many arguments", CREATE));
+            return Err(EngineError::Usage(format!(
+                "{name} has {arguments} arguments, and a function may have at most {MOST_ARGUMENTS} here"
+            )));
         }
         let body = move |api: &Api, context, values: &[*mut ffi::sqlite3_value]| {
             let mut texts = [None; MOST_ARGUMENTS];
