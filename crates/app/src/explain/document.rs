@@ -432,9 +432,14 @@ fn cause(cause: &Cause) -> Sentence {
 /// Returns a cause that another text removes, or that no index does.
 fn cause_in_text(cause: &Cause) -> Sentence {
     Sentence::marked(&match cause {
-        Cause::Range { call, column } => format!(
-            "`{call}` keeps SQLite from searching an index on `{column}`: compare the column with the ends of the range."
-        ),
+        Cause::Range { call, column, operand } => {
+            let form = operand.as_ref().map_or(String::new(), |operand| {
+                format!(" That is the same only if `{operand}` is written as `{call}` is.")
+            });
+            format!(
+                "`{call}` keeps SQLite from searching an index on `{column}`: compare the column with the ends of the range.{form}"
+            )
+        }
         Cause::MinMax => {
             "SQLite finds min() or max() alone at an end of an index, but reads all rows for both."
                 .to_owned()

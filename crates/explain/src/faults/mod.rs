@@ -103,6 +103,8 @@ pub enum Cause {
         call: String,
         /// The column.
         column: String,
+        /// An operand that has to be written as the result of the call is, because its value is not known.
+        operand: Option<String>,
     },
     /// Both ends of a column are asked for at once.
     MinMax,

@@ -44,8 +44,12 @@ impl Seen<'_> {
             let Some((end, range)) = self.range(&call) else { continue };
             if self.is_beginning(&call) {
                 edits.push((self.tokens[place].start..end, range));
+                let operands =
+                    self.tokens[call.close..].iter().take_while(|token| token.start < end);
+                let mut operands = operands.filter(|token| token.kind == Kind::Parameter);
+                let operand = operands.next().map(|token| token.text.to_owned());
                 let (call, column) = (call.text.to_owned(), call.name);
-                cause.get_or_insert(Cause::Range { call, column });
+                cause.get_or_insert(Cause::Range { call, column, operand });
             }
         }
         Some((cause?, edits))

@@ -1,6 +1,6 @@
 //! Statements with a known fault: it is named, and the remedy was tried.
 
-use pragmark_explain::faults::Remedy;
+use pragmark_explain::faults::{Cause, Remedy};
 
 use super::{SHOP, causes, explained, subject};
 
@@ -231,4 +231,19 @@ fn a_range_of_seconds_comes_with_its_index() {
     let range = "SELECT status FROM visits WHERE at >= 1709251200 AND at < 1709337600";
     let index = "CREATE INDEX visits_by_at ON visits(at);".to_owned();
     assert_eq!(rewritten, Some((range, vec![index])));
+}
+
+#[test]
+fn a_range_names_the_parameter_whose_form_it_relies_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), SHOP);
+    let operand_of = |sql: &str| {
+        explained(&subject, sql).faults.into_iter().find_map(|fault| match fault.cause {
+            Cause::Range { operand, .. } => Some(operand),
+            _ => None,
+        })
+    };
+    let of_day = "SELECT total FROM orders WHERE date(created_at) =";
+    assert_eq!(operand_of(&format!("{of_day} :day")), Some(Some(":day".to_owned())));
+    assert_eq!(operand_of(&format!("{of_day} '2024-03-01' AND total > :least")), Some(None));
 }
