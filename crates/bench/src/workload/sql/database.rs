@@ -40,7 +40,13 @@ pub(super) fn create(
             // Where an earlier trial left no copy, one is made.
             let _ = fs::rename(kept_copy(trial.directory, database), &path);
         }
-        let state = snapshot::take(&trial.library, Path::new(database), &path)?;
+        let take = || snapshot::take(&trial.library, Path::new(database), &path);
+        let copies = trial.directory.join(COPIES);
+        let state = take().or_else(|error| {
+            // Copies of other databases may have taken the room for this one.
+            let is_freed = fs::remove_dir(&copies).is_err() && fs::remove_dir_all(&copies).is_ok();
+            if is_freed { take() } else { Err(error) }
+        })?;
         origin = format!("{database} {}", state.text());
         apply_file_settings(&trial.library, trial.settings, &path)
             .map_err(|error| in_database(error, parameters))?;

@@ -134,7 +134,7 @@ pub fn copy_or_cover(
     if copied {
         return Ok(copying.original);
     }
-    back_up(library, (database, &copying.file), copy)?;
+    back_up(library, database, &copying.file, copy)?;
     Ok(None)
 }
 
@@ -325,7 +325,8 @@ fn write_differences_in(file: &File, target: &File, range: Range<u64>) -> io::Re
 /// Copies through the backup interface.
 fn back_up(
     library: &Arc<Library>,
-    (database, file): (&Path, &File),
+    database: &Path,
+    file: &File,
     copy: &Path,
 ) -> Result<(), TrialError> {
     // Left by an attempt to copy files.
