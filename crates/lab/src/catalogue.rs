@@ -140,12 +140,15 @@ pub struct Parameter {
     pub crash_relevant: bool,
 }
 
+/// The metric by which the variants of most workloads are compared.
+pub const USUAL_METRIC: &str = "rows_per_s";
+
 /// One workload that an experiment file may name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WorkloadInfo {
     /// Its name in experiment files.
     pub name: String,
-    /// The metric by which its variants are compared, unless an experiment names another.
+    /// The metric by which its variants are compared, unless an experiment names another; empty for [`USUAL_METRIC`].
     pub metric: String,
     /// Its task.
     pub about: String,
@@ -221,7 +224,7 @@ impl Catalogue {
     /// Returns the metric by which variants of a workload are compared, unless an experiment names another.
     pub fn metric_of(&self, workload: &str) -> String {
         let declared = self.workload(workload).map(|workload| workload.metric.clone());
-        declared.filter(|metric| !metric.is_empty()).unwrap_or_else(|| "rows_per_s".to_owned())
+        declared.filter(|metric| !metric.is_empty()).unwrap_or_else(|| USUAL_METRIC.to_owned())
     }
 
     /// Returns every setting that this workload understands: its own parameters, then the shared ones.

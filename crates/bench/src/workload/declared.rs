@@ -1,6 +1,6 @@
 //! The interface of a workload.
 
-use lab::catalogue::WorkloadInfo;
+use lab::catalogue::{USUAL_METRIC, WorkloadInfo};
 use lab::level::{Settings, overlaid};
 use lab::measures::Measures;
 use lab::needs::Needs;
@@ -46,7 +46,7 @@ pub(crate) trait Declared: Sync {
     /// Its name in experiment files.
     const NAME: &'static str;
     /// The metric by which variants are compared, unless an experiment names another.
-    const METRIC: &'static str = "rows_per_s";
+    const METRIC: &'static str = USUAL_METRIC;
     /// Description of the work.
     const ABOUT: &'static str;
     /// The phases that it times separately.
