@@ -1,5 +1,5 @@
-//! Statements that SQLite executes with another one: those of its triggers, and searches for the rows whose foreign keys refer to a row
-//! that is changed. They have no place in the explanation of the plan.
+//! Statements that SQLite executes with another one: its triggers' statements, and searches of child tables for foreign keys. The
+//! query plan does not show them.
 
 use engine::schema::{ForeignKey, Schema};
 use script::effect::{quoted, written};

@@ -27,7 +27,7 @@ pub fn name(name: &str) -> String {
     if begins && plain && !is_keyword { name.to_owned() } else { quoted(name) }
 }
 
-/// Returns queries for the least and the greatest rowid of a table with this name, which is quoted. SQLite looks each of them up,
+/// Returns subqueries for the least and the greatest rowid of a table; its name is quoted already. SQLite looks each of them up,
 /// and reads the whole table if one query asks for both.
 pub(crate) fn ends(table: &str) -> [String; 2] {
     ["min", "max"].map(|end| format!("(SELECT {end}(rowid) FROM {table})"))

@@ -20,7 +20,7 @@ pub const PROTOCOL: u32 = 1;
 /// The environment variable with the directory to which the SQL of a trial and of the processes that it starts is confined.
 pub const CONFINED_TO: &str = "PRAGMARK_CONFINED_TO";
 
-/// The directory in that of a trial whose files the next trial of the run finds again: copies of databases.
+/// A subdirectory of the trial's directory. The runner hands it with its files, copies of databases, to the next trial of the run.
 pub const COPIES: &str = "copies";
 
 /// A request to a driver.

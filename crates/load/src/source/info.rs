@@ -16,7 +16,7 @@ use crate::table::Column;
 pub enum Typing {
     /// The type is declared, and values are converted as SQLite does.
     Declared,
-    /// The type is declared as that of truth values: words for true and false become 1 and 0.
+    /// The type is declared as BOOLEAN: words for true and false become 1 and 0.
     Booleans,
     /// The numbers were written with all digits that tell them apart, and keep every bit.
     Written,

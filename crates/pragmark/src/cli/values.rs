@@ -6,7 +6,7 @@ use app::measure::Vary;
 use app::{Error, Result};
 use lab::record::LONGEST_S;
 
-/// Declares values of an option that stand for those of the same names of a type of another crate.
+/// Declares the enum of an option whose variants are named as those of a type in another crate, and converts it into that type.
 macro_rules! values_of {
     (
         $(#[$attribute:meta])*

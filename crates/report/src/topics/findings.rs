@@ -42,7 +42,8 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
     vec![Section::new("findings", Kind::Highlights, "What matters on this machine", blocks)]
 }
 
-/// Returns the words for no finding, also beside changes of the application; none if no experiment has anything to compare.
+/// Returns the sentence that stands in place of findings. It claims less if `has_changes` of the application stand before it.
+/// Returns nothing if no experiment has anything to compare.
 fn without_findings(experiments: &[ExperimentAnalysis], has_changes: bool) -> Option<&'static str> {
     let answers = experiments.iter().map(|experiment| experiment.answer(None));
     let answers: Vec<Answer<'_>> = answers.collect();

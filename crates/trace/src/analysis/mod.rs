@@ -271,7 +271,7 @@ pub struct Analysis {
     pub total_ns: u64,
     /// Commits of transactions that had written.
     pub commits: u64,
-    /// Those of connections in WAL mode, and those of connections known to be in another mode.
+    /// Commits of connections in WAL mode, and commits of connections that are known to be in another mode.
     pub commits_by_mode: [u64; 2],
     /// Those outside of `BEGIN` and `COMMIT`.
     pub autocommit_writes: u64,
