@@ -11,6 +11,7 @@ use report::document::{
     Sentence, Table, Tone, joined,
 };
 use report::figures::{percent, significant, with_unit};
+use report::sql::shortened;
 
 use super::difference::access;
 use super::{Explained, heading};
@@ -69,14 +70,10 @@ fn sound_statements(all: &[&Explained]) -> Section {
     let row = |explained: &&Explained| {
         let Explained { query, observation: seen, .. } = explained;
         let words: Vec<&str> = query.sql.split_whitespace().collect();
-        let mut texts = words.join(" ").chars().collect::<Vec<char>>();
-        let is_cut = texts.len() > SHORT;
-        texts.truncate(SHORT);
-        let text: String = texts.into_iter().chain(is_cut.then_some('…')).collect();
         let rows = if seen.is_write { seen.changes.unsigned_abs() } else { seen.rows };
         Row::new([
             Cell::new(query.name.clone()),
-            Cell::code(text),
+            Cell::code(shortened(&words.join(" "), SHORT)),
             Cell::figure(Some(seen.time.as_nanos() as f64), time),
             Cell::figure(Some(rows as f64), |rows| grouped(rows as u64)),
             Cell::new(accesses(seen)),
@@ -117,16 +114,11 @@ fn answer(it: &Explained, advice: &Advice) -> Section {
     let mut blocks = vec![summary(&it.observation)];
     blocks.extend(faults(it, advice));
     let is_other_text = |fault: &Fault| matches!(fault.remedy, Remedy::Rewrite { .. });
-    let lines = advice.sql();
-    if !lines.is_empty() && it.faults.iter().any(is_other_text) {
+    if !advice.sql().is_empty() && it.faults.iter().any(is_other_text) {
         blocks.push(Block::small("Or for the statement as it is:"));
     }
     // Other statements may need an index that this one does not.
-    let drops = |line: String| match line.starts_with("DROP INDEX") {
-        true => format!("-- {line}"),
-        false => line,
-    };
-    blocks.extend(to_paste(advice, lines.into_iter().map(drops).collect()));
+    blocks.extend(to_paste(advice, "-- "));
     blocks.extend(not_tried(advice));
     section("helps", "What helps", Kind::Highlights, blocks)
 }
@@ -143,7 +135,7 @@ fn together(all: &[Explained], advice: &Advice) -> Section {
         };
         blocks.push(Block::paragraph(none));
     }
-    blocks.extend(to_paste(advice, advice.sql()));
+    blocks.extend(to_paste(advice, ""));
     blocks.push(changes(all, &advice.changes, |explained| Cell::new(explained.query.name.clone())));
     blocks.extend(not_tried(advice));
     section("helps", "What helps", Kind::Highlights, blocks)
@@ -190,8 +182,13 @@ fn size(bytes: i64) -> String {
     with_unit(bytes as f64, Unit::Bytes)
 }
 
-/// Returns the SQL of the advice, and why indexes go.
-pub(crate) fn to_paste(advice: &Advice, lines: Vec<String>) -> Vec<Block> {
+/// Returns the SQL of the advice, with this before statements that drop indexes, and why indexes go.
+pub(crate) fn to_paste(advice: &Advice, before_drops: &str) -> Vec<Block> {
+    let marked = |line: String| match line.starts_with("DROP ") {
+        true => format!("{before_drops}{line}"),
+        false => line,
+    };
+    let lines: Vec<String> = advice.sql().into_iter().map(marked).collect();
     let code = Block::Code(Code { language: "sql", text: lines.join("\n") });
     let redundant = advice.dropped.iter().map(|dropped| {
         Block::small(Sentence::marked(&format!(
@@ -297,15 +294,15 @@ fn summary(seen: &Observation) -> Block {
 /// Returns the values with which it was executed.
 pub(super) fn values(query: &Query, parameters: &[super::Parameter]) -> Option<Block> {
     let values = query.values.first()?;
-    let shown = parameters.iter().zip(values).map(|((name, is_drawn), value)| {
+    let shown = parameters.iter().zip(values).map(|(parameter, value)| {
         let text = match value {
             Value::Text(text) => format!("'{text}'"),
             other => other.to_string(),
         };
         let cut = text.chars().count() > LONG;
         let text: String = text.chars().take(LONG).collect();
-        let drawn = if *is_drawn { " from the data" } else { "" };
-        format!("{name} = {text}{}{drawn}", if cut { "…" } else { "" })
+        let drawn = if parameter.is_drawn { " from the data" } else { "" };
+        format!("{} = {text}{}{drawn}", parameter.name, if cut { "…" } else { "" })
     });
     let shown: Vec<String> = shown.collect();
     (!shown.is_empty()).then(|| Block::small(format!("With {}.", shown.join(", "))))
@@ -476,7 +473,20 @@ fn cause_in_text(cause: &Cause) -> Sentence {
             "The pattern `{pattern}` begins with a wildcard, so {} rows are read. FTS5 with the trigram tokenizer finds parts of words.",
             count(visited)
         ),
-        _ => String::new(),
+        Cause::Statistics { .. }
+        | Cause::Filter { .. }
+        | Cause::Function { .. }
+        | Cause::Collation { .. }
+        | Cause::Position { .. }
+        | Cause::Partial { .. }
+        | Cause::Direction { .. }
+        | Cause::Or
+        | Cause::AutomaticIndex { .. }
+        | Cause::Trigger { .. }
+        | Cause::ForeignKey { .. }
+        | Cause::Sort { .. }
+        | Cause::Group { .. }
+        | Cause::NotCovering { .. } => return self::cause(cause),
     })
 }
 

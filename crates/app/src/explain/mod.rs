@@ -86,8 +86,12 @@ pub(crate) struct Explained {
     faults: Vec<Fault>,
 }
 
-/// The name of a parameter, and whether its value was taken from the data.
-type Parameter = (String, bool);
+/// A parameter of a statement.
+struct Parameter {
+    name: String,
+    /// Whether its value was taken from the data.
+    is_drawn: bool,
+}
 
 /// Statements that were explained.
 pub struct Explanation {
@@ -406,7 +410,8 @@ fn with_values(
         values.is_some() || given.iter().any(|(given, _)| *given == name.trim_start_matches(SIGNS))
     };
     let parameters = (1..=prepared.parameter_count()).map(|index| parameter(&prepared, index));
-    let parameters = parameters.map(|name| (name.clone(), !is_given(&name))).collect();
+    let parameters = parameters.map(|name| Parameter { is_drawn: !is_given(&name), name });
+    let parameters = parameters.collect();
     let given: Vec<(String, Value)> =
         given.iter().map(|(name, value)| (name.clone(), value_of(value))).collect();
     let values = match values {

@@ -106,7 +106,7 @@ pub(super) fn blocks(tried: &Tried) -> Vec<Block> {
         }
     };
     let table = changes(&tried.statements, &tried.advice.changes, cell);
-    [vec![Block::paragraph(what)], to_paste(&tried.advice, tried.advice.sql()), vec![table]]
+    [vec![Block::paragraph(what)], to_paste(&tried.advice, ""), vec![table]]
         .into_iter()
         .flatten()
         .chain(not_tried(&tried.advice))
