@@ -21,10 +21,12 @@ pub enum Note {
         /// The forms.
         forms: Vec<NumberForm>,
     },
-    /// Values of a column of numbers are no numbers.
+    /// Values of a column of numbers or of truth values are none.
     Texts {
         /// The column.
         column: String,
+        /// One of the values that the column should have: `number` or `truth value`.
+        wanted: &'static str,
         /// How many.
         values: u64,
         /// One of them.
@@ -46,16 +48,16 @@ impl fmt::Display for Note {
                     forms.join(" or ")
                 )
             }
-            Note::Texts { column, values: 1, value } => {
+            Note::Texts { column, wanted, values: 1, value } => {
                 write!(
                     f,
-                    "warning: a value of column {column}, `{value}`, is no number and stayed text"
+                    "warning: a value of column {column}, `{value}`, is no {wanted} and stayed text"
                 )
             }
-            Note::Texts { column, values, value } => {
+            Note::Texts { column, wanted, values, value } => {
                 write!(
                     f,
-                    "warning: {values} values of column {column} are no numbers and stayed text, such as `{value}`"
+                    "warning: {values} values of column {column} are no {wanted}s and stayed text, such as `{value}`"
                 )
             }
         }

@@ -388,13 +388,14 @@ impl<'r> Block<'r> {
     /// A column of numbers among whose values are texts.
     fn numbers_and_texts(&self, column: usize, mut values: Texts) -> ArrayRef {
         let (mut others, mut first) = (0, None);
+        let typing = self.storing(column).typing;
         for field in self.fields(column) {
             let text = unescaped(self.text.as_bytes(), field, self.reader.dialect);
             if self.reader.is_null(self.bytes, field) {
                 values.push_null();
                 continue;
             }
-            let plain = match self.storing(column).typing {
+            let plain = match typing {
                 Typing::Booleans => truth(&text).map(|value| value.to_string().into_bytes()),
                 _ => self.reader.options.number.and_then(|form| form.plain(&text)),
             };
@@ -406,7 +407,8 @@ impl<'r> Block<'r> {
         }
         if let Some(value) = first {
             let column = self.reader.names[column].clone();
-            self.reader.notes.add(Note::Texts { column, values: others, value });
+            let wanted = if typing == Typing::Booleans { "truth value" } else { "number" };
+            self.reader.notes.add(Note::Texts { column, wanted, values: others, value });
         }
         Arc::new(values.finish())
     }

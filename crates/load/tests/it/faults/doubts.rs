@@ -85,14 +85,22 @@ fn words_for_true_and_false_become_1_and_0_where_the_type_is_declared() {
     request.table.strict = true;
     run_as(&workspace.write("b.csv", "a\nN\nyes\n"), &request, &opening()).unwrap();
     assert_eq!(workspace.rows("SELECT a, typeof(a) FROM t"), ["0|integer", "1|integer"]);
-    assert!(notes.iter().any(|note| note.contains("column b, `maybe`, is no number")), "{notes:?}");
+    assert!(
+        notes.iter().any(|note| note.contains("column b, `maybe`, is no truth value")),
+        "{notes:?}"
+    );
 }
 
 #[test]
 fn a_late_text_among_numbers_is_counted() {
     let text = format!("id,x\n{}3,n/a\n4,-\n", "1,2\n".repeat(20_000));
     let notes = notes("a.csv", &text);
-    let counted = Note::Texts { column: "x".to_owned(), values: 2, value: "n/a".to_owned() };
+    let counted = Note::Texts {
+        column: "x".to_owned(),
+        wanted: "number",
+        values: 2,
+        value: "n/a".to_owned(),
+    };
     assert!(notes.contains(&counted), "{notes:?}");
 }
 

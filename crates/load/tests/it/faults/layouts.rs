@@ -162,7 +162,12 @@ fn a_type_of_numbers_for_a_column_without_any_is_refused_and_texts_among_numbers
     );
     let notes = run(&input, &request).unwrap().notes;
     assert!(
-        notes.contains(&Note::Texts { column: "b".to_owned(), values: 2, value: "1,5".to_owned() }),
+        notes.contains(&Note::Texts {
+            column: "b".to_owned(),
+            wanted: "number",
+            values: 2,
+            value: "1,5".to_owned()
+        }),
         "{notes:?}"
     );
     // Dates have an affinity of numbers, and are texts.
