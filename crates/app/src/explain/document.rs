@@ -429,14 +429,7 @@ fn cause(cause: &Cause) -> Sentence {
 /// Returns a cause that another text removes, or that no index does.
 fn cause_in_text(cause: &Cause) -> Sentence {
     Sentence::marked(&match cause {
-        Cause::Range { call, column, operand } => {
-            let form = operand.as_ref().map_or(String::new(), |operand| {
-                format!(" That is the same only if `{operand}` is written as `{call}` is.")
-            });
-            format!(
-                "`{call}` keeps SQLite from searching an index on `{column}`: compare the column with the ends of the range.{form}"
-            )
-        }
+        Cause::Range { call, column, operand } => range(call, column, operand.as_deref()),
         Cause::MinMax => {
             "SQLite finds min() or max() alone at an end of an index, but reads all rows for both."
                 .to_owned()
@@ -488,6 +481,16 @@ fn cause_in_text(cause: &Cause) -> Sentence {
         | Cause::Group { .. }
         | Cause::NotCovering { .. } => return self::cause(cause),
     })
+}
+
+/// Returns why `call` reads all rows, and on what a range in its place relies.
+fn range(call: &str, column: &str, operand: Option<&str>) -> String {
+    let form = operand.map_or(String::new(), |operand| {
+        format!(" That is the same only if `{operand}` is written as `{call}` is.")
+    });
+    format!(
+        "`{call}` keeps SQLite from searching an index on `{column}`: compare the column with the ends of the range.{form}"
+    )
 }
 
 fn count(number: &i64) -> String {
