@@ -161,7 +161,8 @@ pub fn advise(
     // Statistics of a large table take long to collect.
     if before.iter().any(|cost| cost.total() as f64 > SMALL) {
         advice.analyzed = work.analyze(&mut advice.failed)?;
-        let planner = Planner::new(subject, &connection)?;
+        let statements = queries.iter().map(|(query, _)| query.sql.as_str());
+        let planner = Planner::new(subject, &connection, statements)?;
         work.choose_all(&planner, &mut advice)?;
         work.drop_redundant(&mut advice)?;
     }
@@ -432,7 +433,7 @@ impl Work<'_> {
         let mut measured: Vec<(i64, Group)> = Vec::new();
         // All are executed for a few steps, then for more, until one ends: so a bad plan takes no longer than a good one. Savings
         // smaller than a change are not waited for.
-        let last = (cost.steps as f64 * (1.0 - CHANGE)) as i64;
+        let last = (cost.total() as f64 * (1.0 - CHANGE)) as i64;
         let (mut most, mut best) = ((last / 64).max(FIRST), i64::MAX);
         while !groups.is_empty() {
             let mut unended = Vec::new();
@@ -466,9 +467,10 @@ impl Work<'_> {
     /// Returns the names of the indexes in the plan of a statement, with its values bound.
     fn used(&self, measured: &Measured) -> Result<Vec<String>, EngineError> {
         let plan = self.plan(&measured.query, &measured.implied)?;
+        // As in `USING INDEX name FOR IN-OPERATOR`; names of candidates have no spaces.
         let name = |line: &String| {
             let (_, rest) = line.split_once(" INDEX ")?;
-            Some(rest.split(" (").next().unwrap_or(rest).to_owned())
+            rest.split(' ').next().map(str::to_owned)
         };
         Ok(plan.iter().filter_map(name).collect())
     }

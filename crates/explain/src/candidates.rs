@@ -1,8 +1,9 @@
-//! Indexes that could serve a statement, by the questions that SQLite's planner asks of each table, and by functions of
-//! columns in the text.
+//! Indexes that could serve a statement, by the questions that SQLite's planner asks of each table. Functions of columns in the text
+//! are columns of their own there.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::Path;
 
 use engine::schema::{BINARY, Index, Part, PartOf, Schema, Table};
@@ -11,7 +12,7 @@ use script::effect::quoted;
 use script::{Kind, Token, tokens};
 
 use crate::implied::implied;
-use crate::schema::{name, sql_of};
+use crate::schema::{is_keyword, name, sql_of};
 use crate::subject::{Query, Subject};
 use crate::text::closing;
 
@@ -98,19 +99,29 @@ pub struct Planner<'s> {
     connection: &'s Connection,
     questions: Questions,
     selectivity: Vec<(String, Vec<f64>)>,
+    /// Expressions of the statements, each with its column. Tables with such a column have one more for each, behind their own.
+    expressions: Vec<(String, String)>,
     /// Answers to questions about all rows of a table, each counted once.
     asked: RefCell<BTreeMap<String, bool>>,
 }
 
+/// The beginning of the names of columns that stand for expressions.
+const EXPRESSION: &str = "pragmark_expression_";
+
 impl<'s> Planner<'s> {
-    /// Prepares a schema without rows.
+    /// Prepares a schema without rows for statements.
     ///
     /// # Errors
     /// SQLite's.
     pub fn new(
         subject: &'s Subject,
         connection: &'s Connection,
+        statements: impl IntoIterator<Item = &'s str>,
     ) -> Result<Planner<'s>, EngineError> {
+        let calls = statements.into_iter().flat_map(calls);
+        let expressions: BTreeSet<(String, String)> =
+            calls.map(|call| (call.text, call.column)).collect();
+        let expressions: Vec<(String, String)> = expressions.into_iter().collect();
         let memory = Path::new(":memory:");
         let empty = Connection::open(subject.library(), memory, OpenFlags::default(), None)?;
         let collations = empty.query_all("SELECT name FROM pragma_collation_list")?;
@@ -125,8 +136,10 @@ impl<'s> Planner<'s> {
                 let collation = if is_known { column.collation.as_str() } else { BINARY };
                 format!("{} {kind} COLLATE {collation}", quoted(&column.name))
             });
+            let more = numbers(&expressions, table)
+                .map(|number| format!("{EXPRESSION}{number} BLOB HIDDEN"));
             // A table whose declaration SQLite takes only in its own form has no candidates.
-            let _ = questions.add_table(&table.name, &columns.collect::<Vec<String>>());
+            let _ = questions.add_table(&table.name, &columns.chain(more).collect::<Vec<String>>());
         }
         for sql in &subject.schema.others {
             // The same for what stands on it.
@@ -140,6 +153,7 @@ impl<'s> Planner<'s> {
             connection,
             questions,
             selectivity: selectivity.collect(),
+            expressions,
             asked: RefCell::default(),
         })
     }
@@ -148,11 +162,11 @@ impl<'s> Planner<'s> {
     pub fn candidates(&self, query: &Query, with_partial: bool) -> Vec<Candidate> {
         // What cannot be prepared without the application's functions has no candidates.
         let implied = implied(self.schema, &query.sql);
-        let texts = std::iter::once(&query.sql).chain(&implied);
+        let with_columns = self.with_columns(&query.sql);
+        let texts = std::iter::once(&query.sql).chain(&with_columns).chain(&implied);
         let questions: Vec<Question> =
             texts.flat_map(|sql| self.questions.of(sql).unwrap_or_default()).collect();
         let (mut all, mut partial) = (BTreeSet::new(), BTreeSet::new());
-        let expressions = self.expressions(query);
         let is_open = has_open_pattern(query);
         for question in &questions {
             let Some(table) = self.schema.table(&question.table) else { continue };
@@ -182,7 +196,6 @@ impl<'s> Planner<'s> {
         let mut chosen: Vec<Candidate> = Vec::new();
         // Partial ones take no place from the others.
         let ranked = all.into_iter().chain(partial).map(|(_, candidate): (usize, _)| candidate);
-        let ranked = expressions.into_iter().chain(ranked);
         for candidate in ranked {
             let is_chosen = chosen.iter().any(|other| other.is_same(&candidate));
             if chosen.len() < MOST && !is_chosen && !self.exists(&candidate) {
@@ -246,33 +259,54 @@ impl<'s> Planner<'s> {
         indexes.any(|index| !index.is_partial && index.parts.starts_with(&candidate.parts))
     }
 
+    /// Returns a statement with columns in place of its expressions; none if it has none.
+    fn with_columns(&self, sql: &str) -> Option<String> {
+        let mut text = sql.to_owned();
+        for call in calls(sql).into_iter().rev() {
+            let mut known = self.expressions.iter();
+            let number = known.position(|(text, _)| *text == call.text)?;
+            text.replace_range(call.span, &format!("{}{EXPRESSION}{number}", call.qualifier));
+        }
+        (text != sql).then_some(text)
+    }
+
+    /// Returns a column of a question as a term of an index with this collation, or its own; none for the rowid, which is at the end of
+    /// every index.
+    fn part(&self, table: &Table, number: usize, collation: Option<&str>) -> Option<Part> {
+        let (of, own) = match table.columns.get(number) {
+            Some(column) if column.is_rowid => return None,
+            Some(column) => (PartOf::Column(number), column.collation.as_str()),
+            None => {
+                let mut more = numbers(&self.expressions, table);
+                let (text, _) = &self.expressions[more.nth(number - table.columns.len())?];
+                (PartOf::Expression(text.clone()), BINARY)
+            }
+        };
+        Some(Part { of, collation: collation.unwrap_or(own).to_owned(), is_descending: false })
+    }
+
     /// Returns lists of terms for a question, the most promising first, each with the number of those that it only covers.
     /// Patterns that begin with a wildcard are open.
     fn orders(&self, table: &Table, question: &Question, is_open: bool) -> Vec<(Vec<Part>, usize)> {
         let terms = |kind: TermKind| {
             let terms = question.terms.iter().filter(move |term| term.kind == kind);
-            terms.filter(|term| {
-                table.columns.get(term.column).is_some_and(|column| !column.is_rowid)
-            })
+            terms.filter_map(|term| self.part(table, term.column, Some(&term.collation)))
         };
-        let equal = self.arranged(table, terms(TermKind::Equal).map(part).collect());
-        if terms(TermKind::Equal).count() == 0
-            && question
-                .terms
-                .iter()
-                .any(|term| term.kind == TermKind::Equal && table.columns[term.column].is_rowid)
-        {
+        let equal = self.arranged(table, terms(TermKind::Equal).collect());
+        let is_key = |term: &Term| table.columns.get(term.column).is_some_and(|it| it.is_rowid);
+        let mut compared = question.terms.iter().filter(|term| term.kind == TermKind::Equal);
+        if equal.is_empty() && compared.any(is_key) {
             return Vec::new();
         }
         let with = |more: Vec<Part>| [equal.clone(), more].concat();
         let is_new = |part: &Part| !equal.iter().any(|equal| equal.of == part.of);
         let mut orders = Vec::new();
-        let sorted: Vec<Part> = sorted(table, question).into_iter().filter(is_new).collect();
-        let ranges: Vec<Part> = terms(TermKind::Range).map(part).filter(is_new).collect();
+        let sorted: Vec<Part> = self.sorted(table, question).into_iter().filter(is_new).collect();
+        let ranges: Vec<Part> = terms(TermKind::Range).filter(is_new).collect();
         if !sorted.is_empty() {
-            orders.push(with(sorted.clone()));
+            orders.push(with(sorted));
         }
-        orders.extend(ranges.iter().map(|range| with(vec![range.clone()])));
+        orders.extend(ranges.into_iter().map(|range| with(vec![range])));
         orders.extend(
             terms(TermKind::Pattern)
                 .filter(|_| !is_open)
@@ -283,20 +317,61 @@ impl<'s> Planner<'s> {
         orders.push(equal.clone());
         orders.dedup();
         orders.retain(|parts| !parts.is_empty());
-        let covering = orders.iter().filter_map(|parts| covering(table, question, parts));
+        if question.terms.is_empty() && question.order.is_empty() {
+            // The list of `IN (SELECT column FROM …)` can be the index itself.
+            orders.extend(self.read(table, question).filter(|parts| parts.len() == 1));
+        }
+        let covering = orders.iter().filter_map(|parts| self.covering(table, question, parts));
         let covering: Vec<(Vec<Part>, usize)> = covering.collect();
         let single = equal.into_iter().map(|part| vec![part]);
         orders.into_iter().chain(single).map(|parts| (parts, 0)).chain(covering).collect()
+    }
+
+    /// Returns the terms of the wanted order. SQLite reads an index backwards, so all descending ones need none that descends.
+    fn sorted(&self, table: &Table, question: &Question) -> Vec<Part> {
+        let is_mixed = question.order.iter().any(|(_, descending)| !descending);
+        let order = question.order.iter().map_while(|(column, descending)| {
+            let part = self.part(table, *column, None)?;
+            Some(Part { is_descending: *descending && is_mixed, ..part })
+        });
+        order.collect()
+    }
+
+    /// Returns the columns that the statement reads, except the rowid; none if it may read one that is not known.
+    fn read(&self, table: &Table, question: &Question) -> Option<Vec<Part>> {
+        let numbers = (0..63).filter(|number| question.read & (1 << number) != 0);
+        let read = numbers.filter_map(|number| self.part(table, number, None));
+        (question.read >> 63 == 0).then(|| read.collect())
+    }
+
+    /// Returns the terms with all other columns that the statement reads, if these are few.
+    fn covering(
+        &self,
+        table: &Table,
+        question: &Question,
+        parts: &[Part],
+    ) -> Option<(Vec<Part>, usize)> {
+        let mut missing = self.read(table, question)?;
+        missing.retain(|read| !parts.iter().any(|part| part.of == read.of));
+        let count = missing.len();
+        // An index of all columns is the table once more.
+        let is_copy = parts.len() + count + 1 >= table.columns.len();
+        ((1..=COVERED).contains(&count) && !is_copy).then(|| ([parts, &missing].concat(), count))
     }
 
     /// Arranges equal terms: as an existing index has them, then those with the most different values first.
     fn arranged(&self, table: &Table, mut parts: Vec<Part>) -> Vec<Part> {
         parts.dedup();
         let distinct = self.selectivity.iter().find(|(name, _)| *name == table.name);
-        let distinct_of = |part: &Part| match (&part.of, distinct) {
-            (PartOf::Column(number), Some((_, distinct))) => distinct[*number],
-            _ => 0.0,
+        let column = |part: &Part| match &part.of {
+            PartOf::Column(number) => Some(*number),
+            PartOf::Expression(of) => {
+                let mut known = self.expressions.iter();
+                known.find(|(text, _)| text == of).and_then(|(_, column)| table.column(column))
+            }
         };
+        let distinct_of =
+            |part: &Part| column(part).zip(distinct).map_or(0.0, |(number, (_, all))| all[number]);
         parts.sort_by(|a, b| distinct_of(b).total_cmp(&distinct_of(a)));
         let shared =
             |index: &Index| index.parts.iter().take_while(|part| parts.contains(part)).count();
@@ -305,51 +380,44 @@ impl<'s> Planner<'s> {
         let others = parts.iter().filter(|part| !leading.contains(part));
         leading.iter().chain(others).cloned().collect()
     }
-
-    /// Returns indexes on functions and operations of a single column that the text compares or sorts by.
-    fn expressions(&self, query: &Query) -> Vec<Candidate> {
-        let all: Vec<Token<'_>> = tokens(&query.sql).filter(Token::counts).collect();
-        let calls = (0..all.len()).filter_map(|place| {
-            call(&query.sql, &all, place).or_else(|| operation(&query.sql, &all, place))
-        });
-        let calls: Vec<Call> = calls.filter(|call| call.is_compared).collect();
-        let named: Vec<&Table> = script::effect::names(&query.sql)
-            .iter()
-            .filter_map(|name| self.schema.table(name))
-            .collect();
-        let candidates = calls.iter().flat_map(|call| {
-            let has = named.iter().filter(|table| table.column(&call.column).is_some());
-            has.map(|table| Candidate {
-                table: table.name.clone(),
-                parts: vec![Part {
-                    of: PartOf::Expression(call.text.clone()),
-                    collation: BINARY.to_owned(),
-                    is_descending: false,
-                }],
-                covering: 0,
-                condition: None,
-            })
-        });
-        let unique: BTreeSet<Candidate> = candidates.collect();
-        unique.into_iter().collect()
-    }
 }
 
-/// A call of a function on a column, or an operation of a column and a literal.
-pub(crate) struct Call {
+/// A call of a function on a column, or an operation of a column.
+struct Call {
     /// Its text, without the name of a table before the column.
-    pub(crate) text: String,
-    pub(crate) column: String,
-    /// Whether it is compared with something or sorted by.
-    is_compared: bool,
+    text: String,
+    column: String,
+    /// The name of the table before the column, with the dot.
+    qualifier: String,
+    span: Range<usize>,
 }
 
 /// Functions with the same value each time, so that an index may have them.
 const DETERMINISTIC: &str = "lower upper substr substring length trim ltrim rtrim abs date datetime strftime julianday \
     unixepoch time json_extract coalesce ifnull instr replace hex round cast";
 
-/// Returns the call of a function on a column whose name is the token at this place.
-pub(crate) fn call(sql: &str, all: &[Token<'_>], place: usize) -> Option<Call> {
+/// Returns the calls and operations that a statement compares, groups or sorts by, where it has them.
+fn calls(sql: &str) -> Vec<Call> {
+    let all: Vec<Token<'_>> = tokens(sql).filter(Token::counts).collect();
+    let (mut calls, mut used, mut place) = (Vec::new(), BTreeSet::new(), 0);
+    while place < all.len() {
+        let found = call(sql, &all, place).or_else(|| operation(sql, &all, place));
+        let Some((call, last)) = found else {
+            place += 1;
+            continue;
+        };
+        if is_used(&all, &call, last) {
+            used.insert(call.text.clone());
+        }
+        calls.push(call);
+        place = last + 1;
+    }
+    calls.retain(|call| used.contains(&call.text));
+    calls
+}
+
+/// Returns the call of a function on a column whose name is the token at this place, with the place of its end.
+fn call(sql: &str, all: &[Token<'_>], place: usize) -> Option<(Call, usize)> {
     let function = all[place].text.to_lowercase();
     if all[place].kind != Kind::Word
         || !DETERMINISTIC.split(' ').any(|name| name == function)
@@ -358,64 +426,106 @@ pub(crate) fn call(sql: &str, all: &[Token<'_>], place: usize) -> Option<Call> {
         return None;
     }
     let end = closing(all, place + 1)?;
-    let inner = &all[place + 2..end];
-    let is_column =
-        |token: &&Token<'_>| token.name().is_some() && !token.is("as") && !is_number(token);
-    // An index must not depend on parameters, other tables, the present time or the time zone.
-    let is_fixed = inner.iter().all(|token| {
-        let varies = |text: &&str| token.text.eq_ignore_ascii_case(text);
-        token.kind != Kind::Parameter && !["'now'", "'localtime'", "'utc'"].iter().any(varies)
-    });
-    let first =
-        inner.iter().filter(|token| !token.text.starts_with('\'')).clone().find(is_column)?;
-    let qualified = inner.iter().position(|token| token.start == first.start)?;
-    let column = match inner.get(qualified + 1) {
-        Some(dot) if dot.text == "." => inner.get(qualified + 2)?,
-        _ => first,
-    };
-    let mut text = sql[all[place].start..all[end].start + 1].to_owned();
-    if column.start != first.start {
-        text = text.replacen(&sql[first.start..column.start], "", 1);
-    }
-    is_fixed.then(|| Call {
-        text,
-        column: column.name().unwrap_or_default(),
-        is_compared: is_compared(all, place, end),
-    })
+    expression(sql, all, place, end)
 }
 
-/// Returns the operation that begins with the token at this place, the name of a column, and ends with a literal, such as
-/// `data ->> '$.city'` and `at / 86400`. Others are rarely more than a way to keep an index from being used.
-fn operation(sql: &str, all: &[Token<'_>], place: usize) -> Option<Call> {
-    let column = all[place].name().filter(|_| !is_number(&all[place]))?;
-    let is_qualified = place > 1 && all[place - 1].text == ".";
-    let first = if is_qualified { place - 2 } else { place };
+/// Returns the operation that begins with the token at this place, the name of a column or a sign, and goes on with literals and
+/// columns of the same table, such as `data ->> '$.city'` and `at / 86400`; with the place of its end.
+fn operation(sql: &str, all: &[Token<'_>], place: usize) -> Option<(Call, usize)> {
     let is_operator = |token: &Token<'_>| "->/%*+|&".contains(token.text);
-    let operator: String = all[place + 1..]
-        .iter()
-        .take_while(|token| is_operator(token))
-        .map(|one| one.text)
-        .collect();
-    let end = place + 1 + operator.len();
-    let literal = all.get(end).filter(|token| is_literal(token))?;
-    let is_part = first > 0 && is_operator(&all[first - 1]) && all[first - 1].text != ">";
-    (["->", "->>", "/", "%", "*"].contains(&&*operator) && !is_part).then(|| Call {
-        text: sql[all[place].start..literal.start + literal.text.len()].to_owned(),
-        column,
-        is_compared: is_compared(all, first, end),
-    })
+    let before = &all[place.checked_sub(1)?];
+    let is_part = is_operator(before) && before.text != ">";
+    let is_first = matches!(before.text, "(" | "," | "=" | "<" | ">")
+        || ["where", "and", "or", "on", "by"].iter().any(|word| before.is(word));
+    let is_negated = all[place].text == "-" && is_first;
+    let mut end = operand(all, place + usize::from(is_negated))?;
+    let first = end;
+    while let Some(next) = all.get(end + 1).filter(|next| is_operator(next)) {
+        let signs = all[end + 1..].iter().take_while(|token| is_operator(token)).count();
+        let Some(last) = operand(all, end + 1 + signs) else { break };
+        // `>` alone compares.
+        if next.text == ">" {
+            break;
+        }
+        end = last;
+    }
+    if is_part || is_number(&all[place]) || (end == first && !is_negated) {
+        return None;
+    }
+    expression(sql, all, place, end)
 }
 
-/// Returns whether what is between these tokens is compared with something or sorted by.
-fn is_compared(all: &[Token<'_>], first: usize, last: usize) -> bool {
-    let after = all.get(last + 1).is_some_and(|token| {
+/// Returns where the literal or the column ends that begins at this place.
+fn operand(all: &[Token<'_>], place: usize) -> Option<usize> {
+    let token = all.get(place)?;
+    let is_qualified = all.get(place + 1).is_some_and(|dot| dot.text == ".");
+    let end = if is_qualified { place + 2 } else { place };
+    let is_call = all.get(end + 1).is_some_and(|open| open.text == "(");
+    let is_name = token.name().is_some() && !is_keyword(token.text);
+    (is_name && !is_call && end < all.len()).then_some(end)
+}
+
+/// Returns what is between these tokens, unless it depends on parameters, other statements, the present time or the time zone, as an
+/// index must not.
+fn expression(sql: &str, all: &[Token<'_>], first: usize, last: usize) -> Option<(Call, usize)> {
+    let inner = &all[first..=last];
+    let varies = |token: &Token<'_>| {
+        token.kind == Kind::Parameter
+            || token.is("select")
+            || ["'now'", "'localtime'", "'utc'"]
+                .iter()
+                .any(|text| token.text.eq_ignore_ascii_case(text))
+    };
+    let is_column = |place: &usize| {
+        let is_call = inner.get(place + 1).is_some_and(|next| next.text == "(");
+        let token = &inner[*place];
+        token.name().is_some() && !token.text.starts_with('\'') && !is_number(token) && !is_call
+    };
+    let place = (0..inner.len()).find(is_column).filter(|_| !inner.iter().any(varies))?;
+    let is_qualified = inner.get(place + 1).is_some_and(|dot| dot.text == ".");
+    let column = if is_qualified { inner.get(place + 2)? } else { &inner[place] };
+    let span = all[first].start..all[last].start + all[last].text.len();
+    let qualifier = &sql[inner[place].start..column.start];
+    let text = sql[span.clone()].to_owned();
+    let text = if is_qualified { text.replace(qualifier, "") } else { text };
+    let (column, qualifier) = (column.name()?, qualifier.to_owned());
+    Some((Call { text, column, qualifier, span }, last))
+}
+
+/// Returns whether a call that ends at this place is compared with something, or what the statement groups or sorts by.
+fn is_used(all: &[Token<'_>], call: &Call, last: usize) -> bool {
+    let is_compared = |token: &Token<'_>| {
         matches!(token.text, "=" | "<" | ">" | "!")
             || ["in", "between", "like", "glob", "is"].iter().any(|word| token.is(word))
-    });
-    let before = first
-        .checked_sub(1)
-        .is_some_and(|before| matches!(all[before].text, "=" | "<" | ">") || all[before].is("by"));
-    after || before
+    };
+    let after = &all[last + 1..];
+    let first = all.partition_point(|token| token.start < call.span.start);
+    let before = |back: usize| first.checked_sub(back).map(|place| &all[place]);
+    let is_set = before(3).is_some_and(|token| token.is("set") || token.text == ",");
+    let is_before = |token: &Token<'_>| {
+        matches!(token.text, "<" | ">") || token.is("distinct") || (token.text == "=" && !is_set)
+    };
+    let has_name = after.first().is_some_and(|token| token.is("as"));
+    let name = after.get(usize::from(has_name)).and_then(Token::name);
+    after.first().is_some_and(is_compared)
+        || before(1).is_some_and(is_before)
+        || listed(all).any(|token| {
+            let is_name = name.is_some() && token.name() == name;
+            is_name || is_number(token) || token.start == call.span.start
+        })
+}
+
+/// Returns the tokens of what a statement groups or sorts by.
+fn listed<'t>(all: &'t [Token<'t>]) -> impl Iterator<Item = &'t Token<'t>> {
+    const ENDS: [&str; 7] = ["having", "order", "limit", "window", "union", "except", "intersect"];
+    let lists = (0..all.len()).filter(|place| all[*place].is("by"));
+    lists.flat_map(|by| {
+        let mut depth = 0;
+        all[by + 1..].iter().take_while(move |token| {
+            depth += i32::from(token.text == "(") - i32::from(token.text == ")");
+            depth >= 0 && !ENDS.iter().any(|word| token.is(word))
+        })
+    })
 }
 
 /// Returns whether a text of the statement or a value begins with a wildcard, so that no index finds what it matches.
@@ -435,56 +545,16 @@ fn is_number(token: &Token<'_>) -> bool {
     token.text.starts_with(|c: char| c.is_ascii_digit())
 }
 
-fn part(term: &Term) -> Part {
-    Part {
-        of: PartOf::Column(term.column),
-        collation: term.collation.clone(),
-        is_descending: false,
-    }
-}
-
 /// Returns the terms for a pattern: `LIKE` ignores case, `GLOB` does not
 /// (<https://sqlite.org/optoverview.html#the_like_optimization>).
-fn patterns(term: &Term) -> [Part; 2] {
-    [BINARY, "NOCASE"].map(|collation| Part { collation: collation.to_owned(), ..part(term) })
+fn patterns(part: Part) -> [Part; 2] {
+    [BINARY, "NOCASE"].map(|collation| Part { collation: collation.to_owned(), ..part.clone() })
 }
 
-/// Returns the terms of the wanted order. SQLite reads an index backwards, so all descending ones need none that descends.
-fn sorted(table: &Table, question: &Question) -> Vec<Part> {
-    let is_mixed = question.order.iter().any(|(_, descending)| !descending);
-    let order = question.order.iter().filter_map(|(column, descending)| {
-        Some(Part {
-            of: PartOf::Column(*column),
-            collation: table.columns.get(*column)?.collation.clone(),
-            is_descending: *descending && is_mixed,
-        })
-    });
-    // The rowid is at the end of every index.
-    let is_rowid = |part: &Part| match part.of {
-        PartOf::Column(number) => table.columns[number].is_rowid,
-        PartOf::Expression(_) => false,
-    };
-    order.take_while(|part| !is_rowid(part)).collect()
-}
-
-/// Returns the terms with all other columns that the statement reads, if these are few.
-fn covering(table: &Table, question: &Question, parts: &[Part]) -> Option<(Vec<Part>, usize)> {
-    let is_read = |number: &usize| *number < 63 && question.read & (1 << number) != 0;
-    let has = |number: &usize| parts.iter().any(|part| part.of == PartOf::Column(*number));
-    let numbers = 0..table.columns.len();
-    let missing: Vec<usize> = numbers
-        .filter(|number| is_read(number) && !has(number) && !table.columns[*number].is_rowid)
-        .collect();
-    let covered = missing.iter().map(|number| Part {
-        of: PartOf::Column(*number),
-        collation: table.columns[*number].collation.clone(),
-        is_descending: false,
-    });
-    // An index of all columns is the table once more.
-    let is_copy = parts.len() + missing.len() + 1 >= table.columns.len();
-    let is_few = !missing.is_empty() && missing.len() <= COVERED && question.read >> 63 == 0;
-    let is_useful = is_few && !is_copy;
-    is_useful.then(|| (parts.iter().cloned().chain(covered).collect(), missing.len()))
+/// Returns the numbers of the expressions of a table's columns.
+fn numbers(expressions: &[(String, String)], table: &Table) -> impl Iterator<Item = usize> {
+    let is_of = |number: &usize| table.column(&expressions[*number].1).is_some();
+    (0..expressions.len()).filter(is_of)
 }
 
 /// Returns about how many different values each column has in the first rows.

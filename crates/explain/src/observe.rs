@@ -59,15 +59,20 @@ pub struct Cost {
     pub steps: i64,
     /// Pages that it asked the cache for.
     pub pages: i64,
+    /// How often a row was put into a sorter or a temporary b-tree, or looked up there; 0 where the engine does not tell.
+    pub temporary: i64,
 }
 
 /// Instructions that take about as long as a page that is found in the cache, for sums of both.
 const STEPS_OF_PAGE: i64 = 4;
 
+/// Instructions that take about as long as a row of a temporary b-tree: its search and its share of the sort are one instruction.
+const STEPS_OF_TEMPORARY: i64 = 10;
+
 impl Cost {
-    /// Returns steps and pages as one number.
+    /// Returns all of them as one number.
     pub fn total(&self) -> i64 {
-        self.steps + STEPS_OF_PAGE * self.pages
+        self.steps + STEPS_OF_PAGE * self.pages + STEPS_OF_TEMPORARY * self.temporary
     }
 
     /// Returns whether the execution was stopped, so that it costs more.
@@ -183,8 +188,7 @@ impl Subject {
         let (rows, end) = count(connection, &mut statement)?;
         let time = start.elapsed();
         let pages = accesses_since(connection, accesses)?;
-        let has_program = has(connection, "ENABLE_BYTECODE_VTAB")?;
-        let program = if has_program { connection.program(&statement)? } else { Vec::new() };
+        let program = program(connection, &statement)?;
         let nodes = match statement.scan_nodes() {
             Ok(nodes) => {
                 tree(&nodes, statement.cycles(), &program, &|node| self.is_named(sql, node))
@@ -204,7 +208,11 @@ impl Subject {
             changes: connection.total_changes() - changes,
             time,
             triggered: triggered(connection, &program)?,
-            cost: Cost { steps: counter(StatementCounter::VmSteps), pages },
+            cost: Cost {
+                steps: counter(StatementCounter::VmSteps),
+                pages,
+                temporary: temporary(&program),
+            },
             sorted,
             auto_index_rows: counter(StatementCounter::AutoIndexRows),
             spilled: u64::try_from(spilled).unwrap_or(0),
@@ -255,6 +263,7 @@ impl Subject {
             Ok(Cost {
                 steps: counter(StatementCounter::VmSteps),
                 pages: accesses_since(connection, before)? / executions,
+                temporary: temporary(&program(connection, &statement)?) / executions,
             })
         })();
         // Making an index may take more.
@@ -332,6 +341,28 @@ fn accesses_since(connection: &Connection, before: i64) -> Result<i64, EngineErr
     Ok(accesses(connection)? - before)
 }
 
+/// Returns the instructions of a statement, where the engine shows them.
+fn program(
+    connection: &Connection,
+    statement: &Statement<'_, '_>,
+) -> Result<Vec<Instruction>, EngineError> {
+    let is_shown = has(connection, "ENABLE_BYTECODE_VTAB")?;
+    if is_shown { connection.program(statement) } else { Ok(Vec::new()) }
+}
+
+/// Returns how often a row was put into a sorter or a temporary b-tree, or looked up there.
+fn temporary(program: &[Instruction]) -> i64 {
+    let opened = program.iter().filter(|step| step.opcode == "OpenEphemeral");
+    let opened: BTreeSet<(&Option<String>, i64)> =
+        opened.map(|step| (&step.part, step.operands[0])).collect();
+    let is_use = |step: &&Instruction| match step.opcode.as_str() {
+        "SorterInsert" => true,
+        "IdxInsert" | "Found" | "NotFound" => opened.contains(&(&step.part, step.operands[0])),
+        _ => false,
+    };
+    program.iter().filter(is_use).map(|step| step.executions).sum()
+}
+
 /// Instructions that take a row which has met all conditions.
 const TAKING: [&str; 9] = [
     "ResultRow", "SorterInsert", "Sequence", "AggStep", "AggStep1", "IdxInsert", "RowSetAdd",
@@ -390,6 +421,8 @@ fn tree(
     // Rows of a subquery are taken elsewhere than rows of the statement.
     let is_simple = nodes.iter().filter(is_loop).all(|node| node.parent == 0);
     let last = nodes.iter().rposition(|node| is_loop(&node));
+    // A row that DISTINCT leaves out has met the conditions, too.
+    let is_distinct = nodes.iter().any(|node| node.detail.contains("DISTINCT"));
     let node = |(place, node): (usize, &ScanNode)| {
         let next =
             nodes[place + 1..].iter().find(is_loop).filter(|next| next.parent == node.parent);
@@ -397,7 +430,10 @@ fn tree(
             Some(next) => next.loops,
             None if is_simple && last == Some(place) => {
                 let main = || program.iter().filter(|step| step.part.is_none());
-                let taking = main().filter(|step| TAKING.contains(&step.opcode.as_str()));
+                let taking = main().filter(|step| {
+                    TAKING.contains(&step.opcode.as_str())
+                        || (is_distinct && step.opcode == "Found")
+                });
                 // Who takes the rows of a co-routine asks once more than it has.
                 let yields = main().filter(|step| step.opcode == "Yield");
                 taking

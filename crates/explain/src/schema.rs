@@ -23,8 +23,12 @@ pub fn name(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let plain = name.chars().all(|c| is_plain(c.to_ascii_lowercase()));
-    let is_keyword = KEYWORDS.split(' ').any(|word| word.eq_ignore_ascii_case(name));
-    if begins && plain && !is_keyword { name.to_owned() } else { quoted(name) }
+    if begins && plain && !is_keyword(name) { name.to_owned() } else { quoted(name) }
+}
+
+/// Returns whether a word is no name without quotes.
+pub(crate) fn is_keyword(word: &str) -> bool {
+    KEYWORDS.split(' ').any(|keyword| keyword.eq_ignore_ascii_case(word))
 }
 
 /// Returns subqueries for the least and the greatest rowid of a table; its name is quoted already. SQLite looks each of them up,

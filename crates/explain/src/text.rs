@@ -14,3 +14,8 @@ pub(crate) fn closing(all: &[Token<'_>], open: usize) -> Option<usize> {
         depth == 0
     })
 }
+
+/// Returns the place of the parenthesis that opens the one at this place.
+pub(crate) fn opening(all: &[Token<'_>], close: usize) -> Option<usize> {
+    (0..close).rev().find(|place| all[*place].text == "(" && closing(all, *place) == Some(close))
+}

@@ -419,6 +419,12 @@ fn cause(cause: &Cause) -> Sentence {
         ),
         Cause::Sort { rows } => format!("{} rows are sorted.", count(rows)),
         Cause::Group { rows } => format!("{} rows are sorted to group them.", count(rows)),
+        Cause::Distinct { times } => {
+            format!("SQLite finds duplicates with a temporary b-tree, used {} times.", count(times))
+        }
+        Cause::List { table, rows } => {
+            format!("{} rows of `{table}` are copied to a list for each execution.", count(rows))
+        }
         Cause::NotCovering { index } => format!(
             "Each row that `{index}` finds is looked up in the table for columns that the index lacks."
         ),
@@ -479,6 +485,8 @@ fn cause_in_text(cause: &Cause) -> Sentence {
         | Cause::ForeignKey { .. }
         | Cause::Sort { .. }
         | Cause::Group { .. }
+        | Cause::Distinct { .. }
+        | Cause::List { .. }
         | Cause::NotCovering { .. } => return self::cause(cause),
     })
 }
@@ -506,7 +514,13 @@ fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
             0 | 1 => String::new(),
             several => format!(", the mean of {several} executions"),
         };
-        format!("{}, {} → {} pages{mean}.", effect(before, after), pages(before), pages(after))
+        let [rows, left] = [before, after].map(|cost| grouped(cost.temporary.unsigned_abs()));
+        let temporary = match before.temporary - after.temporary {
+            0 => String::new(),
+            _ => format!(", {rows} → {left} uses of temporary b-trees"),
+        };
+        let (before_pages, after_pages) = (pages(before), pages(after));
+        format!("{}, {before_pages} → {after_pages} pages{temporary}{mean}.", effect(before, after))
     };
     match remedy {
         Remedy::Indexes(step) => {

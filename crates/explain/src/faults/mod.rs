@@ -135,6 +135,18 @@ pub enum Cause {
         /// The rows.
         rows: i64,
     },
+    /// A temporary b-tree tells duplicates.
+    Distinct {
+        /// How often temporary b-trees are used.
+        times: i64,
+    },
+    /// The list of `IN (SELECT …)` is written down for each execution.
+    List {
+        /// The table that it is read from.
+        table: String,
+        /// The rows read for it.
+        rows: i64,
+    },
     /// Each row of the index is looked up in the table for a few more columns.
     NotCovering {
         /// The index.
@@ -265,15 +277,20 @@ impl Seen<'_> {
         let Some(table) = self.schema().table(&made.index.table) else { return Vec::new() };
         let mut causes = Vec::new();
         causes.extend(self.implied(table, made).or_else(|| self.cause(table, made, advice)));
-        let sorts = |part: &Part| self.is_ordered_by(table, part);
-        if let Some(rows) = self.observation.sorted.filter(|rows| *rows > 1)
-            && made.index.parts.iter().any(sorts)
+        let mut changes = made.changes.iter().filter(|change| change.name == self.query.name);
+        let is_spared = changes.any(|cost| cost.after.temporary * 2 < cost.before.temporary);
+        if let Some(rows) = self.observation.sorted.filter(|rows| *rows > 1 && is_spared)
             && !causes.iter().any(|cause| matches!(cause, Cause::Direction { .. }))
         {
             causes.push(Cause::Sort { rows });
         }
+        causes.extend(is_spared.then(|| self.grouped()).flatten());
+        if let Some(list) = self.listed(table).filter(|_| is_spared) {
+            causes.retain(|cause| !matches!(cause, Cause::Filter { kept: None, .. }));
+            causes.push(list);
+        }
         if causes.is_empty() {
-            causes.push(self.grouped().unwrap_or_else(|| self.filter(table)));
+            causes.push(self.filter(table));
         }
         causes
     }
@@ -403,10 +420,29 @@ impl Seen<'_> {
         self.observation.sorted.is_none().then(|| index.name.clone())
     }
 
+    /// Returns the temporary b-tree that groups rows or tells duplicates.
     fn grouped(&self) -> Option<Cause> {
-        let groups = |detail: &str| detail.ends_with("GROUP BY") || detail.ends_with("DISTINCT");
-        let node = self.observation.nodes.iter().find(|node| groups(&node.detail))?;
-        Some(Cause::Group { rows: node.visited? })
+        let mut trees = self.observation.nodes.iter().filter_map(|node| {
+            let purpose = node.detail.strip_prefix("USE TEMP B-TREE FOR ")?;
+            match (purpose, node.visited) {
+                ("GROUP BY", Some(rows)) => Some(Cause::Group { rows }),
+                ("DISTINCT" | "count(DISTINCT)", _) => {
+                    Some(Cause::Distinct { times: self.observation.cost.temporary })
+                }
+                _ => None,
+            }
+        });
+        trees.next()
+    }
+
+    /// Returns the list of an `IN (SELECT …)` that is written down, though an index of this table could be it.
+    fn listed(&self, table: &Table) -> Option<Cause> {
+        let nodes = &self.observation.nodes;
+        let list = nodes.iter().position(|node| node.detail.starts_with("LIST SUBQUERY"))?;
+        let inner = nodes[list + 1..].iter().take_while(|node| node.depth > nodes[list].depth);
+        let mut inner = inner.filter(|node| node.object.as_deref() == Some(&*table.name));
+        let rows = inner.next()?.visited?;
+        Some(Cause::List { table: table.name.clone(), rows })
     }
 
     fn filter(&self, table: &Table) -> Cause {
@@ -446,15 +482,6 @@ impl Seen<'_> {
                 || ["in", "is", "between", "like", "glob"].iter().any(|word| pair[1].is(word));
             is_column(&pair[0]) && is_operator
         })
-    }
-
-    fn is_ordered_by(&self, table: &Table, part: &Part) -> bool {
-        let by = self.tokens.windows(2).rposition(|pair| pair[0].is("order") && pair[1].is("by"));
-        let Some(by) = by else { return false };
-        let PartOf::Column(number) = part.of else { return false };
-        let name = &table.columns[number].name;
-        let terms = self.tokens[by..].iter().take_while(|token| !token.is("limit"));
-        terms.clone().any(|token| token.name().is_some_and(|term| term.eq_ignore_ascii_case(name)))
     }
 
     /// Returns the faults whose remedies change the application or the schema more than can be tried here.

@@ -5,7 +5,7 @@ use pragmark_explain::faults::{Cause, Remedy};
 use super::{SHOP, causes, explained, subject};
 
 /// Kinds of faults, each with statements that have it.
-const FAULTY: [(&str, &[&str]); 20] = [
+const FAULTY: [(&str, &[&str]); 22] = [
     (
         "Filter",
         &[
@@ -23,6 +23,9 @@ const FAULTY: [(&str, &[&str]); 20] = [
         &[
             "SELECT id FROM orders WHERE abs(total) = 733",
             "SELECT id FROM orders o WHERE o.total % 4000 = 57",
+            "SELECT id FROM orders WHERE -total = -733",
+            "SELECT id FROM orders WHERE total - customer_id * 2 > 9000",
+            "SELECT id FROM items WHERE order_id > 0 AND product_id || '-' || qty = '77-2'",
             "SELECT id FROM products p WHERE trim(p.title) = 'Product 31'",
             "SELECT id FROM customers WHERE lower(email) = 'user77@example.com'",
             "SELECT id FROM customers c WHERE upper(c.name) = 'NAME 77'",
@@ -60,6 +63,7 @@ const FAULTY: [(&str, &[&str]); 20] = [
             "SELECT id FROM items WHERE product_id = 3 OR qty = 9",
             "SELECT id FROM customers WHERE email = :e OR name = :n",
             "SELECT id FROM products WHERE title = :t OR price = :p",
+            "SELECT id FROM customers WHERE lower(email) = :e OR name = :n",
         ],
     ),
     (
@@ -88,6 +92,25 @@ const FAULTY: [(&str, &[&str]); 20] = [
             "SELECT product_id, max(qty) FROM items GROUP BY product_id",
             "SELECT customer_id, count(*) FROM orders GROUP BY customer_id",
             "SELECT product_id, sum(qty) FROM items GROUP BY product_id",
+            "SELECT date(created_at), count(*) FROM orders GROUP BY date(created_at)",
+            "SELECT strftime('%Y-%m', o.created_at) AS month, sum(total) FROM orders o GROUP BY month",
+            "SELECT total / 1000, count(*) FROM orders GROUP BY 1 ORDER BY 1",
+            "SELECT customer_id, lower(status), count(*) FROM orders GROUP BY customer_id, lower(status)",
+        ],
+    ),
+    (
+        "Distinct",
+        &[
+            "SELECT count(DISTINCT customer_id) FROM orders",
+            "SELECT DISTINCT product_id FROM items",
+            "SELECT DISTINCT date(created_at) FROM customers",
+        ],
+    ),
+    (
+        "List",
+        &[
+            "SELECT id FROM customers WHERE id NOT IN (SELECT product_id FROM items)",
+            "SELECT count(*) FROM products WHERE title NOT IN (SELECT name FROM customers)",
         ],
     ),
     (

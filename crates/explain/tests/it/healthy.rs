@@ -3,7 +3,7 @@
 use super::{SHOP, causes, explained, subject};
 use pragmark_explain::faults::Remedy;
 
-const HEALTHY: [&str; 69] = [
+const HEALTHY: [&str; 75] = [
     "SELECT * FROM customers WHERE id = :id",
     "SELECT id FROM customers WHERE email = :email",
     "SELECT * FROM products WHERE sku = ?",
@@ -43,6 +43,12 @@ const HEALTHY: [&str; 69] = [
     "SELECT c.name, o.id FROM customers c LEFT JOIN orders o ON o.customer_id = c.id WHERE o.id = 77",
     "SELECT id FROM orders WHERE status = 'open' AND created_at = :created_at",
     "SELECT day FROM events WHERE customer_id = :customer_id ORDER BY day",
+    "SELECT DISTINCT status FROM orders",
+    "SELECT status, count(DISTINCT created_at) FROM orders GROUP BY status",
+    "SELECT date(created_at, 'localtime'), count(*) FROM orders GROUP BY 1",
+    "SELECT lower(kind), count(*) FROM events WHERE customer_id = :customer_id GROUP BY 1",
+    "SELECT id FROM customers WHERE id < 9 AND id NOT IN (SELECT order_id FROM items)",
+    "SELECT count(*) FROM orders o WHERE EXISTS (SELECT 1 FROM items i WHERE i.order_id = o.id) AND o.id < 9",
     "SELECT day FROM events WHERE customer_id = :customer_id ORDER BY day DESC LIMIT 3",
     "SELECT id FROM events WHERE customer_id = :customer_id AND day > '2024-06-01'",
     "SELECT count(*) FROM events WHERE customer_id = :customer_id",

@@ -2,6 +2,7 @@
 
 use engine::Value;
 use pragmark_explain::observe::Node;
+use pragmark_explain::values;
 
 use super::{SHOP, explained, query, subject};
 
@@ -87,4 +88,59 @@ fn a_value_is_drawn_that_neither_most_nor_fewest_rows_have() {
     let sql = "SELECT id FROM orders WHERE date(created_at) = ?";
     let [Value::Text(day)] = &drawn(sql)[..] else { panic!() };
     assert_eq!(day.len(), 10, "{day}");
+}
+
+#[test]
+fn a_parameter_gets_a_value_of_what_it_is_compared_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = "CREATE TABLE notes(id INTEGER PRIMARY KEY, body TEXT);
+        INSERT INTO notes VALUES (1, '{\"kind\":\"memo\"}'), (2, '{\"kind\":\"memo\"}');";
+    let subject = subject(folder.path(), &format!("{SHOP}{json}"));
+    let drawn = |sql: &str| query(&subject, "q", sql).values.swap_remove(0);
+    let kinds = |sql: &str| {
+        let kind = |value: &Value| match value {
+            Value::Integer(_) => "integer".to_owned(),
+            Value::Text(text) => text.clone(),
+            other => format!("{other:?}"),
+        };
+        drawn(sql).iter().map(kind).collect::<Vec<String>>()
+    };
+    for (sql, values) in [
+        ("SELECT body FROM notes WHERE json_extract(body, '$.kind') = :k", &["memo"][..]),
+        ("SELECT body FROM notes n WHERE n.body ->> '$.kind' = :k", &["memo"]),
+        ("SELECT id FROM notes WHERE upper(body ->> 'kind') LIKE upper(:k) || '%'", &["MEM"]),
+        ("SELECT id FROM notes WHERE body ->> 'kind' LIKE '%' || ? || '%'", &["mem"]),
+        ("SELECT kind FROM (SELECT body ->> 'kind' AS kind FROM notes) WHERE kind = :k", &["memo"]),
+        ("SELECT id FROM notes WHERE id IN (SELECT value FROM json_each(:ids))", &["[1]"]),
+        ("INSERT INTO notes VALUES (NULL, :body)", &["{\"kind\":\"memo\"}"]),
+        ("SELECT id FROM orders WHERE total + 5 > ?1 ORDER BY id LIMIT ?2, ?3", &["integer"; 3]),
+        ("SELECT customer_id, count(*) AS n FROM orders GROUP BY 1 HAVING n > :n", &["integer"]),
+        (
+            "UPDATE orders SET total = total + :d WHERE (customer_id, id) > (:c, :i)",
+            &["integer"; 3],
+        ),
+        ("SELECT id FROM orders a WHERE a.customer_id = coalesce(:c, a.customer_id)", &["integer"]),
+    ] {
+        assert_eq!(kinds(sql), values, "{sql}");
+    }
+    let sql = "SELECT id FROM orders WHERE date(created_at) BETWEEN :a AND :b AND :t < total";
+    let [Value::Text(first), Value::Text(last), Value::Integer(_)] = &drawn(sql)[..] else {
+        panic!()
+    };
+    assert!(first < last && first.len() == 10, "{first} {last}");
+    let connection = subject.connect().unwrap();
+    let none = connection.prepare("SELECT total * :rate FROM orders").unwrap();
+    assert!(values::draw(&connection, &subject.schema, &none, &[]).is_err());
+}
+
+#[test]
+fn a_page_is_also_asked_for_with_values_that_few_rows_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), SHOP);
+    let sql = "SELECT id FROM orders WHERE status = :s AND total > :t ORDER BY created_at LIMIT 20";
+    let values = query(&subject, "q", sql).values;
+    let [Value::Text(status), Value::Integer(total)] = &values.last().unwrap()[..] else {
+        panic!()
+    };
+    assert!(status == "open" && *total > 9000, "{status} {total}");
 }

@@ -52,7 +52,7 @@ fn same(alias: Option<&str>, name: &str) -> bool {
 }
 
 /// Returns the tables of a statement with their aliases.
-fn tables(all: &[Token<'_>]) -> Vec<(String, Option<String>)> {
+pub fn tables(all: &[Token<'_>]) -> Vec<(String, Option<String>)> {
     const AHEAD: [&str; 4] = ["from", "join", "into", "update"];
     let mut tables = Vec::new();
     for (index, token) in all.iter().enumerate() {

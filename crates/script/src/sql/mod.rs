@@ -5,7 +5,7 @@ mod hint;
 mod order;
 mod token;
 
-pub use hint::{Hint, hints};
+pub use hint::{Hint, hints, tables};
 pub(crate) use hint::{hint, is_volatile};
 pub use order::{may_be_open, orders_rows, with_keys};
 pub(crate) use token::{End, statement};
