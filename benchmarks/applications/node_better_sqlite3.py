@@ -1,6 +1,6 @@
 """A shop in Node with better-sqlite3 (the folder `node_web`)."""
-import os, shutil, subprocess
-import load
+import os, shutil
+import load, node_library
 
 TITLE = "Node, http and better-sqlite3"
 DATABASE = "shop.db"
@@ -10,10 +10,7 @@ SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "node_web")
 
 
 def install(folder, packages=(BINDING,)):
-    """Where npm asks before a package may compile, it is allowed to."""
-    with open(os.path.join(folder, "package.json"), "w") as file:
-        file.write('{"private": true, "allowScripts": {%s}}' % ", ".join(f'"{it}": true' for it in packages))
-    subprocess.run(["npm", "install", "--no-audit", "--no-fund", *packages], cwd=folder, check=True)
+    node_library.install_packages(folder, packages)
     shutil.copy(os.path.join(SOURCE, "server.js"), folder)
 
 

@@ -275,8 +275,20 @@ static void write_begin(struct connection *it, sqlite3_stmt *statement, const ch
   free(hidden);
 }
 
+/* A statement that is reset before its last row, such as INSERT with RETURNING, ends before SQLite counts what it
+** changed. */
+static void write_late_changes(struct connection *it) {
+  int changes = it->library->total_changes(it->db);
+  uint8_t *at = changes == it->changes ? NULL : reserve(&it->writer, 16);
+  if (!at) return;
+  *at++ = RECORD_CHANGES;
+  publish(&it->writer, put(at, (uint32_t)(changes - it->changes)));
+  it->changes = changes;
+}
+
 static void on_begin(struct connection *it, sqlite3_stmt *statement, const char *sql) {
   chain_commit(it);
+  write_late_changes(it);
   if (!it->secret && sets_key(sql)) {
     it->secret = true;
     forget_cached(it);
@@ -381,6 +393,7 @@ static void read_settings(struct connection *it) {
 
 static void on_close(struct connection *it) {
   if (it->closed) return;
+  write_late_changes(it);
   read_settings(it);
   uint8_t *at = reserve(&it->writer, 16);
   if (at) {

@@ -67,7 +67,8 @@ enum record {
   RECORD_SETTING = 10,
   RECORD_SNAPSHOT = 11,
   RECORD_EXIT = 12,
-  RECORD_FILE = 13
+  RECORD_FILE = 13,
+  RECORD_CHANGES = 14
 };
 
 enum value {

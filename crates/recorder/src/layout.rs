@@ -26,6 +26,7 @@
 //! | begin | time, number of the text (0: the text follows), flags, values |
 //! | end | time, flags, rows, VM steps, then as the flags say: result, changes, full-scan steps with sorts and rows of automatic indexes |
 //! | commit | time, ticket |
+//! | changes | rows that the statement which ended last changed when it was reset |
 //! | close | time |
 //! | note | code, words |
 //! | setting | name, value as read back at the end of a connection |
@@ -88,6 +89,7 @@ pub(crate) mod record {
     pub const SNAPSHOT: u8 = 11;
     pub const EXIT: u8 = 12;
     pub const FILE: u8 = 13;
+    pub const CHANGES: u8 = 14;
 }
 
 pub(crate) mod value {
@@ -170,7 +172,7 @@ mod tests {
                 $(same(concat!($prefix, stringify!($name)), super::$module::$name as i64);)*
             };
         }
-        all!("RECORD_" record: PROCESS LIBRARY CONNECTION TEXT BEGIN END COMMIT CLOSE NOTE SETTING SNAPSHOT EXIT FILE);
+        all!("RECORD_" record: PROCESS LIBRARY CONNECTION TEXT BEGIN END COMMIT CLOSE NOTE SETTING SNAPSHOT EXIT FILE CHANGES);
         all!("VALUE_" value: NULL INTEGER REAL TEXT BLOB ZEROBLOB POINTER HASHED_TEXT HASHED_BLOB OMITTED EXPANDED SMALL);
         all!("" flag: BEGIN_PREPARED BEGIN_VALUES END_AUTOCOMMIT END_TRANSACTION END_EARLY END_RESULT END_CHANGES
             END_SCANS END_UNKNOWN CONNECTION_READONLY CONNECTION_INHERITED TEXT_READONLY TEXT_SECRET

@@ -109,6 +109,12 @@ impl Live {
             }
             Record::Note { code, words } => take_note(&mut self.seen, *code, words),
             Record::Commit { .. } => self.commit(at.connection),
+            Record::Changes(changes) => {
+                let connection = self.connections.get_mut(&at.connection);
+                if let Some(event) = connection.and_then(|connection| connection.ended.as_mut()) {
+                    event.changes += i64::from(*changes);
+                }
+            }
             Record::Close => self.close(at.connection, ended),
             _ => {}
         }

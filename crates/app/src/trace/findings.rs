@@ -6,7 +6,8 @@ use report::document::{Abridge, Block, Cell, Column, Item, Row, Sentence, Table}
 use report::figures::{duration, percent};
 use report::sql::shortened;
 use trace::analysis::{
-    Analysis, CycleUse, FEW, Finding, READS, Refusal, RefusalUse, StatementUse, Unprotected, Waits,
+    Analysis, CycleUse, FEW, Finding, READS, Refusal, RefusalUse, RunUse, StatementUse,
+    Unprotected, Waits,
 };
 use trace::plans::{Plans, UnusedIndex};
 
@@ -14,6 +15,8 @@ use crate::words::{grouped, plural};
 
 /// How much of a statement with a plan is quoted, in characters.
 const QUOTED_WITH_PLAN: usize = 60;
+/// How many statements that were prepared again are named.
+const NAMED_PREPARED: usize = 3;
 /// How many indexes of a database are named.
 const NAMED: usize = 5;
 /// How much of a statement a sentence quotes, in characters.
@@ -22,18 +25,26 @@ const QUOTED: usize = 70;
 /// Returns what deserves a look, as items of a list.
 pub(super) fn items(analysis: &Analysis, plans: &Plans) -> Vec<Item> {
     let findings = analysis.findings();
-    let items = findings.iter().map(|finding| item(analysis, finding));
+    let commits = findings.iter().find_map(|finding| match finding {
+        Finding::Time(usage) if commits(usage) => Some(*usage),
+        _ => None,
+    });
+    let items = findings.iter().map(|finding| item(analysis, finding, commits));
     items.chain(of_plans(analysis, plans)).collect()
 }
 
-fn item(analysis: &Analysis, finding: &Finding<'_>) -> Item {
+/// Returns an item of the list; the first statement that commits says what commits wait for.
+fn item(analysis: &Analysis, finding: &Finding<'_>, first: Option<&StatementUse>) -> Item {
     let sentence = match finding {
-        Finding::Time(usage) => share_of_time(analysis, usage),
+        Finding::Time(usage) => {
+            let said = share_of_time(analysis, usage);
+            if first == Some(*usage) { commit_waits(said, analysis) } else { said }
+        }
         Finding::FullScans(usage) => full_scans(usage),
         Finding::Runs(usage) => run(usage),
         Finding::Cycles(usage) => cycle(usage),
         Finding::SingleRows(usage) => single_rows(usage),
-        Finding::Prepared(usage) => prepared(usage),
+        Finding::Prepared(statements) => prepared(statements),
         Finding::Autocommit { writes, commits } => autocommit(*writes, *commits),
         Finding::SingleStatement { transactions, commits } => {
             single_statement(*transactions, *commits)
@@ -50,19 +61,40 @@ fn item(analysis: &Analysis, finding: &Finding<'_>) -> Item {
 fn share_of_time(analysis: &Analysis, usage: &StatementUse) -> Sentence {
     let share = percent(analysis.share_of_time(usage));
     let sentence = about(usage, format!("took {share} of the time in statements."));
-    let is_commit =
-        ["COMMIT", "END"].iter().any(|word| usage.sql.to_ascii_uppercase().starts_with(word));
+    let sql = usage.sql.to_ascii_uppercase();
+    if commits_by_itself(usage) {
+        sentence
+            .words(" Outside of BEGIN and COMMIT it commits by itself, and its time includes that.")
+    } else if ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"].iter().any(|word| sql.starts_with(word)) {
+        sentence.words(" It waits while another connection has the write lock.")
+    } else {
+        sentence
+    }
+}
+
+fn commits_by_itself(usage: &StatementUse) -> bool {
+    usage.autocommit_writes * 2 > usage.count
+}
+
+/// Returns whether a statement's time includes commits.
+fn commits(usage: &StatementUse) -> bool {
+    let sql = usage.sql.to_ascii_uppercase();
+    commits_by_itself(usage) || ["COMMIT", "END"].iter().any(|word| sql.starts_with(word))
+}
+
+/// Adds what commits wait for, where the mode of all is known.
+fn commit_waits(sentence: Sentence, analysis: &Analysis) -> Sentence {
     let [in_wal, with_journal] = analysis.commits_by_mode;
-    let (why, varied) = if !is_commit || in_wal.max(with_journal) < analysis.commits {
+    let (why, varied) = if in_wal.max(with_journal) < analysis.commits {
         return sentence;
     } else if in_wal > 0 {
         (
-            " In WAL mode it waits for no lock: it writes the log, syncs it unless synchronous is NORMAL or OFF, and now and then copies it into the database. What the sync costs: ",
+            " In WAL mode a commit waits for no lock: it writes the log, syncs it unless synchronous is NORMAL or OFF, and now and then copies it into the database. What the sync costs: ",
             "synchronous=full,normal",
         )
     } else {
         (
-            " Outside of WAL mode it waits for connections that read, and unless synchronous is OFF it syncs the database and a journal in a file. In WAL mode it waits for none: ",
+            " Outside of WAL mode a commit waits for connections that read, and unless synchronous is OFF it syncs the database and a journal in a file. In WAL mode it waits for none: ",
             "journal_mode=delete,wal",
         )
     };
@@ -84,16 +116,7 @@ fn full_scans(usage: &StatementUse) -> Sentence {
 }
 
 fn run(usage: &StatementUse) -> Sentence {
-    about(
-        usage,
-        format!(
-            "ran {} times in {} of at least {READS} in a row (N+1), {} in the longest. One query for all rows may \
-             replace each of them.",
-            grouped(usage.in_runs),
-            plural(usage.runs, "run", "runs"),
-            grouped(usage.longest_run)
-        ),
-    )
+    about(usage, format!("ran {}", in_runs(usage.runs)))
 }
 
 fn cycle(usage: &CycleUse) -> Sentence {
@@ -102,13 +125,22 @@ fn cycle(usage: &CycleUse) -> Sentence {
         let between = if number == 0 { "" } else { ", then " };
         statements = statements.words(between).and_code(shortened(sql, QUOTED));
     }
-    statements.words(format!(
-        " ran in turn {} times in {} of at least {READS} (N+1), {} in the longest. One query for all rows may replace each \
-         of them.",
-        grouped(usage.times),
-        plural(usage.runs, "run", "runs"),
-        grouped(usage.longest)
-    ))
+    statements.words(format!(" ran in turn {}", in_runs(usage.runs)))
+}
+
+/// Returns how often reads ran in a row, and what can replace them.
+fn in_runs(runs: RunUse) -> String {
+    let (kind, advice) = if runs.of_rows > 0 {
+        (" (N+1)", "One query for all rows may replace each of them.")
+    } else {
+        ("", "If one task needs all rows of a run, one query can replace it.")
+    };
+    format!(
+        "{} times in {} of at least {READS} in a row{kind}, {} in the longest. {advice}",
+        grouped(runs.times),
+        plural(runs.count, "run", "runs"),
+        grouped(runs.longest)
+    )
 }
 
 fn single_rows(usage: &StatementUse) -> Sentence {
@@ -123,15 +155,24 @@ fn single_rows(usage: &StatementUse) -> Sentence {
     )
 }
 
-fn prepared(usage: &StatementUse) -> Sentence {
-    about(
-        usage,
-        format!(
-            "was prepared again on the same connection for {} of {} executions. The application could keep it prepared.",
+fn prepared(statements: &[&StatementUse]) -> Sentence {
+    let mut sentence = Sentence::default();
+    for (number, usage) in statements.iter().take(NAMED_PREPARED).enumerate() {
+        let before = if number == 0 { "" } else { ", " };
+        sentence = sentence.words(before).and_code(shortened(&usage.sql, QUOTED)).words(format!(
+            " ({} of {} executions)",
             grouped(usage.prepared_again),
             grouped(usage.count)
-        ),
-    )
+        ));
+    }
+    let (verb, object) = if statements.len() == 1 { ("was", "it") } else { ("were", "them") };
+    let others = match statements.len().saturating_sub(NAMED_PREPARED) {
+        0 => String::new(),
+        others => format!(" and {}", plural(others as u64, "other statement", "other statements")),
+    };
+    sentence.words(format!(
+        "{others} {verb} prepared again on the same connection. The application could keep {object} prepared."
+    ))
 }
 
 fn autocommit(writes: u64, commits: u64) -> Sentence {
@@ -426,18 +467,55 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_commit_says_whether_it_waits_for_locks_where_the_mode_of_all_is_known() {
-        let said = |sql: &str, commits_by_mode: [u64; 2]| {
-            let usage =
-                StatementUse { sql: sql.to_owned(), total_ns: 5, ..StatementUse::default() };
-            let analysis =
-                Analysis { total_ns: 10, commits: 4, commits_by_mode, ..Analysis::default() };
-            share_of_time(&analysis, &usage).plain()
+    fn the_first_statement_that_commits_says_what_it_waits_for_where_the_mode_of_all_is_known() {
+        let said = |sql: &str, autocommit_writes, commits_by_mode: [u64; 2]| {
+            let of = |sql: &str, autocommit_writes| StatementUse {
+                sql: sql.to_owned(),
+                count: 20,
+                autocommit_writes,
+                total_ns: 5,
+                ..StatementUse::default()
+            };
+            let statements = vec![of(sql, autocommit_writes), of("end", 0)];
+            let analysis = Analysis {
+                statements,
+                total_ns: 20,
+                commits: 4,
+                commits_by_mode,
+                ..Analysis::default()
+            };
+            items(&analysis, &Plans::default()).iter().map(|item| item.text.plain()).collect()
         };
-        assert!(said("COMMIT", [4, 0]).contains("waits for no lock"));
-        assert!(said("end transaction", [0, 4]).contains("waits for connections that read"));
-        for (sql, modes) in [("COMMIT", [2, 2]), ("UPDATE t SET a = ?", [4, 0])] {
-            assert!(said(sql, modes).ends_with("took 50 % of the time in statements."), "{sql}");
-        }
+        let both: Vec<String> = said("COMMIT", 0, [4, 0]);
+        assert!(both[0].contains("a commit waits for no lock"), "{both:?}");
+        assert!(both[1].ends_with("took 25 % of the time in statements."), "{both:?}");
+        let both = said("UPDATE t SET a = ?", 20, [0, 4]);
+        assert!(both[0].contains("commits by itself, and its time includes that. Outside"));
+        assert!(both[0].contains("a commit waits for connections that read"), "{both:?}");
+        let both = said("UPDATE t SET a = ?", 10, [0, 4]);
+        assert!(both[0].ends_with("took 25 % of the time in statements."), "{both:?}");
+        assert!(both[1].contains("a commit waits for connections that read"), "{both:?}");
+        let both = said("BEGIN IMMEDIATE", 0, [2, 2]);
+        assert!(both[0].ends_with("It waits while another connection has the write lock."));
+        assert!(both[1].ends_with("took 25 % of the time in statements."), "{both:?}");
+    }
+
+    #[test]
+    fn statements_that_are_prepared_again_are_one_finding() {
+        let usage = |sql: &str| StatementUse {
+            sql: sql.to_owned(),
+            count: 80,
+            prepared_again: 79,
+            ..StatementUse::default()
+        };
+        let (a, b) = (usage("SELECT 1"), usage("SELECT 2"));
+        assert_eq!(
+            prepared(&[&a]).plain(),
+            "SELECT 1 (79 of 80 executions) was prepared again on the same connection. The application could keep it prepared."
+        );
+        assert_eq!(
+            prepared(&[&a, &b, &a, &b, &a]).plain(),
+            "SELECT 1 (79 of 80 executions), SELECT 2 (79 of 80 executions), SELECT 1 (79 of 80 executions) and 2 other statements were prepared again on the same connection. The application could keep them prepared."
+        );
     }
 }

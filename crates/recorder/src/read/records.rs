@@ -156,6 +156,8 @@ pub enum Record<'a> {
         /// Its number in the order of all commits.
         ticket: u64,
     },
+    /// Rows that the statement which ended last on the connection changed when it was reset.
+    Changes(u32),
     /// The program closed the connection.
     Close,
     /// Something to know about the process.
@@ -253,6 +255,7 @@ impl<'a> Records<'a> {
                 let ticket = input.number()?;
                 Record::Commit { ticket }
             }
+            kind::CHANGES => Record::Changes(input.number()? as u32),
             kind::CLOSE => {
                 self.pass_time(input)?;
                 Record::Close

@@ -98,7 +98,7 @@ impl Recorded {
                 Record::Library(library) => {
                     self.libraries.push((library.exact, library.results, library.chains));
                 }
-                Record::Text { .. } | Record::Close | Record::File(_) => {}
+                Record::Text { .. } | Record::Changes(_) | Record::Close | Record::File(_) => {}
             }
         }
         records.unreadable() as u64

@@ -97,7 +97,7 @@ impl Connection {
             autocommit_write,
             in_a_row: autocommit_write && before.is_some_and(|end| event.start_us - end < PAUSE_US),
             prepared_again: event.prepared && !self.prepared.insert(text),
-            reads: self.reads.take(event, text, kind == Kind::Read),
+            reads: self.reads.take(event, text, kind),
             inserts: self.inserts.take(event, text, kind == Kind::Insert),
             transaction,
         }

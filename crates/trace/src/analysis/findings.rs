@@ -26,14 +26,14 @@ pub enum Finding<'a> {
     Time(&'a StatementUse),
     /// Steps in full scans for few rows.
     FullScans(&'a StatementUse),
-    /// The same read many times in a row (N+1).
+    /// The same read many times in a row.
     Runs(&'a StatementUse),
-    /// Several reads in turn, many times in a row (N+1).
+    /// Several reads in turn, many times in a row.
     Cycles(&'a CycleUse),
     /// Single rows inserted in a row within a transaction.
     SingleRows(&'a StatementUse),
-    /// Prepared again on the same connection for most of its executions.
-    Prepared(&'a StatementUse),
+    /// Prepared again on the same connection for most of their executions.
+    Prepared(Vec<&'a StatementUse>),
     /// Most commits are transactions of one statement soon after another one.
     Autocommit {
         /// Writes in autocommit in a row.
@@ -96,13 +96,14 @@ impl Analysis {
             self.share_of_time(statement) >= TIME_SHARE && statement.count >= MANY
         });
         all.extend(self.of_statements(Finding::FullScans, scans_much));
-        all.extend(self.of_statements(Finding::Runs, |statement| statement.in_runs >= MANY));
-        let cycles = self.cycles.iter().filter(|cycle| cycle.times >= MANY);
+        all.extend(self.of_statements(Finding::Runs, |statement| statement.runs.times >= MANY));
+        let cycles = self.cycles.iter().filter(|cycle| cycle.runs.times >= MANY);
         all.extend(cycles.take(NAMED).map(Finding::Cycles));
         all.extend(
             self.of_statements(Finding::SingleRows, |statement| statement.single_rows >= MANY),
         );
-        all.extend(self.of_statements(Finding::Prepared, is_prepared_again));
+        let prepared: Vec<_> = self.statements.iter().filter(is_prepared_again).collect();
+        all.extend((!prepared.is_empty()).then_some(Finding::Prepared(prepared)));
         all.extend(self.of_transactions());
         all
     }
@@ -155,7 +156,7 @@ pub fn scans_much(usage: &StatementUse) -> bool {
 }
 
 /// Returns whether a statement is prepared again for most executions; `BEGIN` and `COMMIT` are prepared in no time.
-fn is_prepared_again(usage: &StatementUse) -> bool {
+fn is_prepared_again(usage: &&StatementUse) -> bool {
     usage.kind != Kind::Transaction
         && usage.prepared_again >= MANY
         && usage.prepared_again * 2 > usage.count
@@ -198,7 +199,7 @@ mod tests {
             (|it| (it.prepared_again, it.count) = (20, 40), &[]),
             (|it| (it.prepared_again, it.kind) = (20, Kind::Transaction), &[]),
             (|it| it.single_rows = 20, &["single rows"]),
-            (|it| it.in_runs = 20, &["runs"]),
+            (|it| it.runs.times = 20, &["runs"]),
         ];
         for (number, (change, wanted)) in cases.into_iter().enumerate() {
             assert_eq!(of(change), wanted, "case {number}");

@@ -6,8 +6,9 @@
 //! - a *transaction of a single statement* is `BEGIN`, one statement that writes and `COMMIT`; *in a row* is as above;
 //! - a *short* connection executed fewer than [`FEW`] statements;
 //! - a *run* is the same reading statement at least [`READS`] times in a row on a connection, with pauses below
-//!   [`PAUSE_US`] and not always the same values, as an application that polls has: what an application does that loads
-//!   parts one by one (N+1); a *cycle* is the same with two to four statements in turn;
+//!   [`PAUSE_US`] and not always the same values, as an application that polls has; `BEGIN` and `COMMIT` around each read
+//!   do not end it. After a read that returned as many rows it is what an application does that loads parts one by one
+//!   (N+1). A *cycle* is the same with two to four statements in turn;
 //! - a transaction *reads before it writes* if it held a read lock only and then wrote, or was refused a write: SQLite may
 //!   have to refuse the write at once, whatever the busy timeout is. A connection in exclusive locking mode is alone;
 //! - a transaction is *idle* while none of its statements runs.
@@ -167,12 +168,30 @@ impl Example {
 pub struct CycleUse {
     /// The texts, in the order of their execution.
     pub texts: Vec<String>,
-    /// How often this happened.
-    pub runs: u64,
-    /// Executions of the whole cycle.
+    /// The runs of the whole cycle.
+    pub runs: RunUse,
+}
+
+/// Runs of one read, or of several reads in turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunUse {
+    /// How many there are.
+    pub count: u64,
+    /// Executions within runs.
     pub times: u64,
     /// The most in one run.
     pub longest: u64,
+    /// Runs after a read that returned a row for each execution (N+1).
+    pub of_rows: u64,
+}
+
+impl RunUse {
+    fn take(&mut self, repeated: &Repeated) {
+        self.count += 1;
+        self.times += repeated.times;
+        self.longest = self.longest.max(repeated.times);
+        self.of_rows += u64::from(repeated.is_of_rows);
+    }
 }
 
 /// All executions of statements with one normalised text.
@@ -215,11 +234,7 @@ pub struct StatementUse {
     /// Executions that failed.
     pub failed: u64,
     /// Runs of it.
-    pub runs: u64,
-    /// Executions within runs.
-    pub in_runs: u64,
-    /// The longest run.
-    pub longest_run: u64,
+    pub runs: RunUse,
     /// Executions in runs that insert single rows within a transaction.
     pub single_rows: u64,
     /// The longest of these runs.
@@ -437,18 +452,12 @@ impl Analyser {
         if repeated.is_polling {
             return;
         }
-        let times = repeated.times;
-        if repeated.period > 1 {
-            let cycle = self.cycles.entry(repeated.texts).or_default();
-            cycle.runs += 1;
-            cycle.times += times;
-            cycle.longest = cycle.longest.max(times);
-            return;
-        }
-        let usage = self.uses.entry(repeated.texts[0]).or_default();
-        usage.runs += 1;
-        usage.in_runs += times;
-        usage.longest_run = usage.longest_run.max(times);
+        let runs = if repeated.period > 1 {
+            &mut self.cycles.entry(repeated.texts).or_default().runs
+        } else {
+            &mut self.uses.entry(repeated.texts[0]).or_default().runs
+        };
+        runs.take(&repeated);
     }
 
     fn take_finished(&mut self, finished: Finished) {
@@ -513,7 +522,7 @@ fn cycles(cycles: HashMap<[i64; CYCLE], CycleUse>, texts: &Normalised) -> Vec<Cy
         ..cycle
     };
     let mut cycles: Vec<CycleUse> = cycles.into_iter().map(named).collect();
-    cycles.sort_by(|a, b| (b.times, &a.texts).cmp(&(a.times, &b.texts)));
+    cycles.sort_by(|a, b| (b.runs.times, &a.texts).cmp(&(a.runs.times, &b.texts)));
     cycles
 }
 

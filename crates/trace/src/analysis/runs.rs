@@ -1,7 +1,7 @@
 //! The same statements again and again on a connection: reads that could be one query, and inserts of single
 //! rows that could be one statement.
 
-use super::{Event, PAUSE_US, READS, RUN};
+use super::{Event, Kind, PAUSE_US, READS, RUN};
 
 /// The most statements that a cycle has.
 pub const CYCLE: usize = 4;
@@ -17,6 +17,8 @@ pub struct Repeated {
     pub times: u64,
     /// Whether its values were the same each time.
     pub is_polling: bool,
+    /// Whether the read before it returned a row for each time.
+    pub is_of_rows: bool,
 }
 
 /// The latest reads of a connection.
@@ -32,16 +34,26 @@ pub struct Reads {
     matched: [u64; CYCLE],
     /// How many of these had its values, too.
     same: [u64; CYCLE],
+    /// The rows of the latest reads, latest first.
+    rows: [u64; CYCLE],
+    /// For each period, the rows of the read before what is repeated.
+    rows_before: [u64; CYCLE],
     end_us: i64,
 }
 
 impl Reads {
-    /// Takes a statement; returns the repetition that it ends.
-    pub fn take(&mut self, event: &Event, text: i64, is_read: bool) -> Option<Repeated> {
+    /// Takes a statement; returns the repetition that it ends. `BEGIN` and `COMMIT` around reads end none.
+    pub fn take(&mut self, event: &Event, text: i64, kind: Kind) -> Option<Repeated> {
+        if kind == Kind::Transaction {
+            return None;
+        }
+        let is_read = kind == Kind::Read;
         let goes_on = is_read && event.start_us - self.end_us < PAUSE_US;
         let ended = if goes_on { self.ended_by(text) } else { std::mem::take(self).ended() };
         if is_read {
             self.add(text, (event.statement, event.values));
+            self.rows.rotate_right(1);
+            self.rows[0] = event.rows.unsigned_abs();
             self.end_us = event.end_us();
         }
         ended
@@ -65,6 +77,9 @@ impl Reads {
             let (matched, same) = (&mut self.matched[before], &mut self.same[before]);
             let had = *same + u64::from(self.values[before] == values);
             (*matched, *same) = if is_same { (*matched + 1, had) } else { (0, 0) };
+            if !is_same {
+                self.rows_before[before] = self.rows[before];
+            }
         }
         self.latest.rotate_right(1);
         self.values.rotate_right(1);
@@ -88,7 +103,8 @@ impl Reads {
         let least = (0..period).min_by_key(|at| texts[*at]).unwrap_or(0);
         texts[..period].rotate_left(least);
         let is_polling = self.same[period - 1] == self.matched[period - 1];
-        Some(Repeated { texts, period, times, is_polling })
+        let is_of_rows = self.rows_before[period - 1] >= times;
+        Some(Repeated { texts, period, times, is_polling, is_of_rows })
     }
 }
 
@@ -139,7 +155,8 @@ mod tests {
                 values: values(at as u64),
                 ..Event::default()
             };
-            all.extend(reads.take(&event, *text, *text > 0));
+            let kind = if *text > 0 { Kind::Read } else { Kind::Insert };
+            all.extend(reads.take(&event, *text, kind));
         }
         all.extend(reads.ended());
         all
@@ -170,6 +187,23 @@ mod tests {
         assert!(
             !polls(&[7], |at| at % 2) && !polls(&[7], |at| at / 11) && !polls(&[7, 5], |at| at / 2)
         );
+    }
+
+    #[test]
+    fn a_repetition_is_of_rows_where_the_read_before_it_returned_as_many() {
+        let is_of_rows = |rows: i64, texts: &[i64]| {
+            let mut reads = Reads::default();
+            let first = Event { rows, ..Event::default() };
+            assert_eq!(reads.take(&first, 9, Kind::Read), None);
+            for (values, text) in (1..).zip(cycle(texts, 6)) {
+                assert_eq!(reads.take(&Event::default(), 1, Kind::Transaction), None);
+                assert_eq!(reads.take(&Event { values, rows: 1, ..first }, text, Kind::Read), None);
+            }
+            reads.ended().unwrap().is_of_rows
+        };
+        for texts in [&[1][..], &[1, 2], &[1, 2, 3]] {
+            assert!(is_of_rows(6, texts) && !is_of_rows(5, texts), "{texts:?}");
+        }
     }
 
     #[test]

@@ -36,8 +36,8 @@ pub struct Events {
 #[derive(Default)]
 struct Connection {
     open: HashMap<usize, Event>,
-    /// The latest event that is written.
-    last: Option<i64>,
+    /// The event that ended last, until another one begins or ends: its reset may still commit and change rows.
+    last: Option<Event>,
 }
 
 impl Events {
@@ -78,8 +78,14 @@ impl Events {
                     ..Event::default()
                 };
                 self.next += 1;
-                let replaced = self.connection(at).open.insert(place, event);
-                replaced.map_or(Ok(()), |event| writer.event(&event))
+                let connection = self.connection(at);
+                let replaced = connection.open.insert(place, event);
+                connection
+                    .last
+                    .take()
+                    .iter()
+                    .chain(&replaced)
+                    .try_for_each(|event| writer.event(event))
             }
             Record::End { place, ended } => self.end(at, place, &ended, writer),
             Record::Commit { ticket } => self.commit(at, ticket, writer),
@@ -92,6 +98,13 @@ impl Events {
                     self.files.connect(at.connection);
                 }
                 writer.connection(at, &ConnectionRecord { file, ..record }, opened)
+            }
+            Record::Changes(changes) => {
+                let last = self.connection(at).last.as_mut();
+                if let Some(ended) = last.and_then(|event| event.ended.as_mut()) {
+                    ended.changes = ended.changes.wrapping_add(changes);
+                }
+                Ok(())
             }
             Record::Close => writer.closed(at.connection, self.microseconds(at.time)),
             Record::Setting { name, value } => writer.setting(at.connection, name, value),
@@ -137,35 +150,32 @@ impl Events {
         event.duration = Some(at.time.saturating_sub(event.start) as i64);
         event.state = event.state & state::PREPARED | state_of(ended);
         event.ended = Some(Ended { changes: ended.changes.wrapping_add(before), ..*ended });
-        connection.last = Some(event.id);
-        if runs_again(ended) {
+        let last = if runs_again(ended) {
             connection.open.insert(place, event);
-            return Ok(());
-        }
-        writer.event(&event)
+            connection.last.take()
+        } else {
+            connection.last.replace(event)
+        };
+        last.map_or(Ok(()), |event| writer.event(&event))
     }
 
     /// A commit belongs to the statement that is running, or to the last one if it was reset.
     fn commit(&mut self, at: Where, ticket: u64, writer: &Writer<'_>) -> Result<()> {
         let connection = self.connection(at);
         let running = connection.open.values_mut().max_by_key(|event| event.id);
-        match (running, connection.last) {
-            (Some(event), _) => {
-                let former = std::mem::replace(&mut event.ticket, ticket as i64);
-                match former {
-                    0 => Ok(()),
-                    former => writer.further_commit(former, Some(event.id)),
-                }
-            }
-            (None, Some(event)) => writer.ticket(event, ticket),
-            (None, None) => writer.further_commit(ticket as i64, None),
+        let Some(event) = running.or(connection.last.as_mut()) else {
+            return writer.further_commit(ticket as i64, None);
+        };
+        match std::mem::replace(&mut event.ticket, ticket as i64) {
+            0 => Ok(()),
+            former => writer.further_commit(former, Some(event.id)),
         }
     }
 
     /// Writes the statements that had not ended; returns the databases in files, too.
     pub fn finish(mut self, writer: &Writer<'_>) -> Result<(Sealed, Vec<DatabaseFile>)> {
-        for event in self.connections.values().flat_map(|connection| connection.open.values()) {
-            writer.event(event)?;
+        for Connection { open, last } in self.connections.values() {
+            open.values().chain(last).try_for_each(|event| writer.event(event))?;
         }
         for (connection, opened_by) in self.shared {
             writer.share(connection, opened_by)?;

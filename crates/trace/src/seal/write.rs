@@ -204,14 +204,6 @@ impl<'c> Writer<'c> {
         })
     }
 
-    /// The ticket of an event that is written.
-    pub fn ticket(&self, event: i64, ticket: u64) -> Result<()> {
-        let former = "INSERT INTO further_commit SELECT ticket, id FROM execution WHERE id = ? AND ticket > 0";
-        self.run(former, &[event.integer()])?;
-        let values = [Value::Integer(ticket as i64), Value::Integer(event)];
-        self.run("UPDATE execution SET ticket = ? WHERE id = ?", &values)
-    }
-
     /// A commit that is not the last one of its event, or that has none.
     pub fn further_commit(&self, ticket: i64, event: Option<i64>) -> Result<()> {
         let event = event.map_or(Value::Null, Value::Integer);

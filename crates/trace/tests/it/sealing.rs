@@ -64,7 +64,7 @@ fn the_analysis_says_what_the_application_did() {
     let of = |sql: &str| analysis.statements.iter().find(|it| it.sql == sql).unwrap().clone();
     let reads = of("SELECT a FROM t WHERE id = ?");
     assert_eq!(
-        (reads.count, reads.runs, reads.in_runs, reads.rows, reads.scan_steps),
+        (reads.count, reads.runs.count, reads.runs.times, reads.rows, reads.scan_steps),
         (30, 1, 30, 20, 0)
     );
     let scans = of("SELECT a, ? FROM t WHERE a = ?");
@@ -127,6 +127,35 @@ fn a_statement_that_sqlite_prepares_again_is_one_execution() {
     let tickets =
         "SELECT count(*), count(DISTINCT ticket), max(ticket) FROM event WHERE ticket > 0";
     assert_eq!(workspace.text(tickets), "159 159 159");
+}
+
+/// Inserts of which the application reads the first of two rows only, outside of and within a transaction.
+const STOPS_EARLY: &str = r#"
+import sqlite3
+c = sqlite3.connect("a.db", isolation_level=None)
+c.execute("CREATE TABLE t(id INTEGER PRIMARY KEY)")
+def insert():
+    cursor = c.execute("INSERT INTO t VALUES (NULL), (NULL) RETURNING id")
+    cursor.fetchone()
+    cursor.close()
+insert()
+c.execute("BEGIN"); insert(); c.execute("COMMIT")
+insert()
+c.close()
+"#;
+
+#[test]
+fn what_a_statement_changed_and_committed_when_it_was_reset_is_its_own() {
+    let workspace = Workspace::new();
+    let Some(_) = workspace.sealed(STOPS_EARLY, &Options::default()) else {
+        return;
+    };
+    let all = "SELECT substr(sql, 1, 6) || ':' || changes || ':' || ifnull(ticket, '–') \
+               FROM event JOIN statement ON statement.id = event.statement ORDER BY event.id";
+    assert_eq!(
+        workspace.text(all),
+        "CREATE:0:1 INSERT:2:2 BEGIN:0:– INSERT:2:– COMMIT:0:3 INSERT:2:4"
+    );
 }
 
 /// A path with four databases one after the other: two new ones, one that another program made, and one that was written
