@@ -40,6 +40,15 @@ struct Connection {
     last: Option<Event>,
 }
 
+impl Connection {
+    /// Adds rows to those that the statement which ended last changed.
+    fn add_changes(&mut self, changes: u32) {
+        if let Some(ended) = self.last.as_mut().and_then(|event| event.ended.as_mut()) {
+            ended.changes = ended.changes.wrapping_add(changes);
+        }
+    }
+}
+
 impl Events {
     pub fn new(started: u64, texts: Texts) -> Events {
         Events {
@@ -78,14 +87,7 @@ impl Events {
                     ..Event::default()
                 };
                 self.next += 1;
-                let connection = self.connection(at);
-                let replaced = connection.open.insert(place, event);
-                connection
-                    .last
-                    .take()
-                    .iter()
-                    .chain(&replaced)
-                    .try_for_each(|event| writer.event(event))
+                self.begin(at, place, event, writer)
             }
             Record::End { place, ended } => self.end(at, place, &ended, writer),
             Record::Commit { ticket } => self.commit(at, ticket, writer),
@@ -100,10 +102,7 @@ impl Events {
                 writer.connection(at, &ConnectionRecord { file, ..record }, opened)
             }
             Record::Changes(changes) => {
-                let last = self.connection(at).last.as_mut();
-                if let Some(ended) = last.and_then(|event| event.ended.as_mut()) {
-                    ended.changes = ended.changes.wrapping_add(changes);
-                }
+                self.connection(at).add_changes(changes);
                 Ok(())
             }
             Record::Close => writer.closed(at.connection, self.microseconds(at.time)),
@@ -140,6 +139,12 @@ impl Events {
     /// Microseconds since recording began.
     fn microseconds(&self, time: u64) -> i64 {
         (time.saturating_sub(self.started) / 1000) as i64
+    }
+
+    fn begin(&mut self, at: Where, place: usize, event: Event, writer: &Writer<'_>) -> Result<()> {
+        let connection = self.connection(at);
+        let replaced = connection.open.insert(place, event);
+        connection.last.take().iter().chain(&replaced).try_for_each(|event| writer.event(event))
     }
 
     fn end(&mut self, at: Where, place: usize, ended: &Ended, writer: &Writer<'_>) -> Result<()> {
