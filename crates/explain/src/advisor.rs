@@ -7,6 +7,7 @@ use engine::schema::Table;
 use engine::{Connection, EngineError};
 use script::effect::{literal, quoted};
 
+pub use crate::advice::{Advice, Change, DroppedIndex, MadeIndex};
 use crate::candidates::{Candidate, Planner};
 use crate::implied::implied;
 use crate::observe::Cost;
@@ -66,72 +67,6 @@ const FIRST: i64 = 200_000;
 /// An execution with an index may take this many times the steps that it takes without, and is stopped then.
 const MARGIN: i64 = 2;
 
-/// Changes of the indexes, with what they bring.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Advice {
-    /// Indexes to make, the one that brings most first.
-    pub made: Vec<MadeIndex>,
-    /// Indexes that are redundant then.
-    pub dropped: Vec<DroppedIndex>,
-    /// The effect of ANALYZE alone, if the planner then chooses better plans.
-    pub analyzed: Option<Vec<Change>>,
-    /// The cost of every statement before and after all of it.
-    pub changes: Vec<Change>,
-    /// Candidates that were not tried for want of time.
-    pub untried: usize,
-    /// Statements that cannot be executed here, with the reason.
-    pub failed: Vec<(String, String)>,
-}
-
-impl Advice {
-    /// Returns the statements that carry it out. Everything was counted with statistics, so they end with ANALYZE.
-    pub fn sql(&self) -> Vec<String> {
-        let made = self.made.iter().map(|made| made.sql.clone());
-        let dropped = self.dropped.iter().map(|dropped| dropped.sql.clone());
-        let is_counted = !self.made.is_empty() || self.analyzed.is_some();
-        made.chain(dropped).chain(is_counted.then(|| "ANALYZE;".to_owned())).collect()
-    }
-}
-
-/// An index that helps.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MadeIndex {
-    /// The index.
-    pub index: Candidate,
-    /// Its table and terms in words: `orders(customer_id, created_at)`.
-    pub on: String,
-    /// The statement that makes it.
-    pub sql: String,
-    /// Its size on the copy, in bytes.
-    pub bytes: i64,
-    /// The number of its step. Indexes of one step were tried together, and may help only together.
-    pub step: usize,
-    /// The costs of the statements that its step changed, before and after it.
-    pub changes: Vec<Change>,
-}
-
-/// An index to drop.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DroppedIndex {
-    /// Its name.
-    pub name: String,
-    /// The index that serves instead.
-    pub instead: String,
-    /// The statement that drops it.
-    pub sql: String,
-}
-
-/// The cost of a statement before and after a change.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Change {
-    /// The statement.
-    pub name: String,
-    /// Its cost before.
-    pub before: Cost,
-    /// Its cost after.
-    pub after: Cost,
-}
-
 /// Finds indexes for a workload, on a copy that is changed and changed back. A statement may come with its known cost on the copy as it is.
 /// `spent` returns the part of the time for trying that is over. When nine tenths are over, the cheapest indexes of each statement are made
 /// together, once.
@@ -165,6 +100,7 @@ pub fn advise(
         let planner = Planner::new(subject, &connection, statements)?;
         work.choose_all(&planner, &mut advice)?;
         work.drop_redundant(&mut advice)?;
+        advice.mark_keys(&subject.schema, queries.iter().map(|(query, _)| query));
     }
     advice.changes = work.changes_since(&before);
     connection.execute("ROLLBACK")?;
@@ -715,6 +651,7 @@ impl Work<'_> {
                 bytes: self.shelf.bytes(place)?,
                 step,
                 changes: changed(self.changes_since(&before)),
+                is_for_keys: false,
                 index,
             });
         }

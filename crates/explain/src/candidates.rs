@@ -383,13 +383,13 @@ impl<'s> Planner<'s> {
 }
 
 /// A call of a function on a column, or an operation of a column.
-struct Call {
+pub(crate) struct Call {
     /// Its text, without the name of a table before the column.
-    text: String,
-    column: String,
+    pub(crate) text: String,
+    pub(crate) column: String,
     /// The name of the table before the column, with the dot.
-    qualifier: String,
-    span: Range<usize>,
+    pub(crate) qualifier: String,
+    pub(crate) span: Range<usize>,
 }
 
 /// Functions with the same value each time, so that an index may have them.
@@ -397,7 +397,7 @@ const DETERMINISTIC: &str = "lower upper substr substring length trim ltrim rtri
     unixepoch time json_extract coalesce ifnull instr replace hex round cast";
 
 /// Returns the calls and operations that a statement compares, groups or sorts by, where it has them.
-fn calls(sql: &str) -> Vec<Call> {
+pub(crate) fn calls(sql: &str) -> Vec<Call> {
     let all: Vec<Token<'_>> = tokens(sql).filter(Token::counts).collect();
     let (mut calls, mut used, mut place) = (Vec::new(), BTreeSet::new(), 0);
     while place < all.len() {

@@ -1,8 +1,8 @@
 //! Statements that SQLite executes with another one: its triggers' statements, and searches of child tables for foreign keys. The
 //! query plan does not show them.
 
-use engine::schema::{ForeignKey, Schema};
-use script::effect::{quoted, written};
+use engine::schema::{ForeignKey, Schema, Table};
+use script::effect::{names, quoted, written};
 use script::{Kind, Token, tokens};
 
 use crate::text::closing;
@@ -38,6 +38,15 @@ fn add(schema: &Schema, sql: &str, depth: usize, all: &mut Vec<String>) {
             }
         }
     }
+}
+
+/// Returns the foreign key whose rows are searched by these columns of a table, and by which a statement has them searched without
+/// naming them.
+pub(crate) fn key<'t>(table: &'t Table, columns: &[String], sql: &str) -> Option<&'t ForeignKey> {
+    let is_in = |all: &[String], name: &str| all.iter().any(|one| one.eq_ignore_ascii_case(name));
+    let (written, names) = (written(sql), names(sql));
+    let mut keys = table.foreign_keys.iter().filter(|key| is_in(&written, &key.parent));
+    keys.find(|key| key.columns.first() == columns.first() && !is_in(&names, &key.columns[0]))
 }
 
 /// Returns all foreign keys, each with its table.

@@ -7,6 +7,7 @@
 //! the copy and the statements are executed with them ([`advisor`]). [`faults`] names the causes in the text, the plan and the counts.
 //! Nothing here prints or judges time: steps of SQLite's virtual machine and pages are the same in every execution.
 
+mod advice;
 pub mod advisor;
 pub mod candidates;
 pub mod faults;

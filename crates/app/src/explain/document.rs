@@ -184,8 +184,11 @@ fn size(bytes: i64) -> String {
 
 /// Returns the SQL of the advice, with this before statements that drop indexes, and why indexes go.
 pub(crate) fn to_paste(advice: &Advice, before_drops: &str) -> Vec<Block> {
+    let is_for_keys =
+        |line: &str| advice.made.iter().any(|made| made.is_for_keys && made.sql == line);
     let marked = |line: String| match line.starts_with("DROP ") {
         true => format!("{before_drops}{line}"),
+        false if is_for_keys(&line) => format!("{line} -- only for foreign_keys = ON"),
         false => line,
     };
     let lines: Vec<String> = advice.sql().into_iter().map(marked).collect();
@@ -436,6 +439,14 @@ fn cause(cause: &Cause) -> Sentence {
 fn cause_in_text(cause: &Cause) -> Sentence {
     Sentence::marked(&match cause {
         Cause::Range { call, column, operand } => range(call, column, operand.as_deref()),
+        Cause::Plain { call, column } => {
+            let defaults = ["coalesce(", "ifnull("];
+            let is_default = defaults.iter().any(|name| call.to_lowercase().starts_with(name));
+            let until = if is_default { " A row with NULL there would be another case." } else { "" };
+            format!(
+                "`{call}` keeps SQLite from searching an index on `{column}`, and is the same value in every row: compare the column.{until}"
+            )
+        }
         Cause::MinMax => {
             "SQLite finds min() or max() alone at an end of an index, but reads all rows for both."
                 .to_owned()
@@ -510,9 +521,12 @@ fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
     let counted = |before: Cost, after: Cost| {
         let pages = |cost: Cost| at_least(cost, cost.pages);
         // The sentence above is on one execution.
+        let is_drawn = it.parameters.iter().any(|parameter| parameter.is_drawn);
+        let has_rare = is_drawn && script::tokens(&it.query.sql).any(|token| token.is("limit"));
+        let rare = if has_rare { ", one of them with rare values" } else { "" };
         let mean = match it.query.values.len() {
             0 | 1 => String::new(),
-            several => format!(", the mean of {several} executions"),
+            several => format!(", the mean of {several} executions{rare}"),
         };
         let [rows, left] = [before, after].map(|cost| grouped(cost.temporary.unsigned_abs()));
         let temporary = match before.temporary - after.temporary {

@@ -99,12 +99,14 @@ pub struct Explanation {
     pub document: Document,
     /// The advised indexes that have all rows: their tables, and their columns up to the first expression.
     pub indexes: Vec<(String, Vec<String>)>,
+    /// The first error of a statement, if others were explained. Of a recording, only the application can execute all.
+    pub failed: Option<Error>,
 }
 
-/// Explains statements. The advice is for all of them together. A comparison has plans side by side instead of advice.
+/// Explains statements, if one of them fails the others. The advice is for all of them together. A comparison has plans side by side instead of advice.
 ///
 /// # Errors
-/// The database or the trace cannot be used, a statement is invalid, or a parameter has no value.
+/// The database or the trace cannot be used, or no statement can be executed: it is invalid, or a parameter has no value.
 pub fn explain(request: &ExplainRequest, ui: &dyn Interface) -> Result<Explanation, Error> {
     let copies = Copies::new(&request.directory, MOST_COPIED)?;
     let mut explained = explained_on(request, &copies, ui);
@@ -129,23 +131,29 @@ fn explained_on(
     let (statements, copy) = statements(request, copies)?;
     let (statements, mut left_out) = planned(statements)?;
     let is_recording = matches!(request.what, What::Trace(_, None));
+    let failed = |left_out: LeftOut| left_out.first.filter(|_| !is_recording);
+    let are_several = is_recording || statements.len() > 1;
     if request.databases.len() > 1 || !request.vary.is_empty() {
-        let statements = (statements, left_out);
-        let document = sides::compared(request, (copies, &copy), statements, is_recording, ui)?;
-        return Ok(Explanation { document, indexes: Vec::new() });
+        let statements = (statements, &mut left_out);
+        let document = sides::compared(request, (copies, &copy), statements, are_several, ui)?;
+        return Ok(Explanation { document, indexes: Vec::new(), failed: failed(left_out) });
     }
     let subject = copy.open(&Source::Explaining, request.needs()).map_err(of_engine)?;
     refuse_unknown(&request.values, &subject, &statements)?;
-    let observed = observe_each(&subject, statements, &request.values, is_recording);
-    let is_whole = matches!(&observed, Ok((_, failed)) if failed.is_empty());
+    let observed = observe_each(&subject, statements, &request.values, are_several);
+    let is_whole = matches!(&observed, Ok((_, failed)) if failed.first.is_none());
     if let (false, What::Trace(trace, _)) = (is_whole, &request.what) {
         // What only the application has is the cause of errors such as a table that could not be made.
         check_replayable(trace, &request.stand_ins, ui)?;
     }
-    let (mut all, failed) = observed?;
+    let (mut all, others) = observed?;
+    left_out.why.extend(others.why);
+    left_out.first = others.first;
+    if all.is_empty() && !is_recording {
+        return Err(left_out.first.unwrap_or_else(|| Error::mistake("there is no statement")));
+    }
     let mut advice = advice_for(&subject, &all, tried(all.len()), PATIENCE)?;
-    left_out.extend(failed);
-    advice.failed.extend(left_out);
+    advice.failed.append(&mut left_out.why);
     for it in &mut all {
         it.faults = faults(&subject, &it.query, &it.observation, &advice).map_err(of_engine)?;
     }
@@ -154,6 +162,7 @@ fn explained_on(
     Ok(Explanation {
         document: document::document(&title(request), &all, &advice),
         indexes: indexes.collect(),
+        failed: failed(left_out),
     })
 }
 
@@ -180,8 +189,8 @@ fn planned(statements: Vec<Statement>) -> Result<(Vec<Statement>, LeftOut), Erro
     let why = |statement: &Statement| {
         (statement.name.clone(), format!("{} has no plan", first(&statement.sql)))
     };
-    let left_out: LeftOut = others.iter().map(why).collect();
-    match (planned.is_empty(), left_out.first()) {
+    let left_out = LeftOut { why: others.iter().map(why).collect(), first: None };
+    match (planned.is_empty(), left_out.why.first()) {
         (true, Some((name, why))) => Err(Error::mistake(format!("{name}: {why}"))
             .hint("SELECT, INSERT, UPDATE and DELETE have one; `pragmark measure --index` measures an index")),
         _ => Ok((planned, left_out)),
@@ -213,43 +222,50 @@ fn statements(request: &ExplainRequest, copies: &Copies) -> Result<(Vec<Statemen
     Ok((statements, copies.of(database)?))
 }
 
-/// Names of statements that cannot be executed here, each with the reason.
-pub(crate) type LeftOut = Vec<(String, String)>;
+/// Statements that cannot be executed here.
+#[derive(Default)]
+pub(crate) struct LeftOut {
+    /// Their names, each with the reason.
+    pub(crate) why: Vec<(String, String)>,
+    /// The first error.
+    first: Option<Error>,
+}
 
-/// Executes statements and observes them; a recording may hold what only its application can execute, which is left out.
+/// Executes statements and observes them; of several, one that cannot be executed is left out.
 ///
 /// # Errors
-/// A statement that is not of a recording cannot be executed.
+/// The only statement cannot be executed.
 pub(crate) fn observe_each(
     subject: &Subject,
     statements: Vec<Statement>,
     given: &[(String, String)],
-    is_recording: bool,
+    are_several: bool,
 ) -> Result<(Vec<Explained>, LeftOut), Error> {
-    let (mut all, mut left_out) = (Vec::new(), Vec::new());
+    let (mut all, mut left_out) = (Vec::new(), LeftOut::default());
     for statement in statements {
         let name = statement.name.clone();
         let explained = observed(subject, statement, given);
-        all.extend(unless_left_out(explained, name, is_recording, &mut left_out)?);
+        all.extend(unless_left_out(explained, name, are_several, &mut left_out)?);
     }
     Ok((all, left_out))
 }
 
-/// Returns a result. The error of a recorded statement is noted instead, with its name.
+/// Returns a result. The error of one of several statements is noted instead, with its name.
 fn unless_left_out<T>(
     result: Result<T, Error>,
     name: String,
-    is_recording: bool,
+    are_several: bool,
     left_out: &mut LeftOut,
 ) -> Result<Option<T>, Error> {
     match result {
-        Err(error) if is_recording => {
+        Err(error) if are_several => {
             let mut why = error.message.trim_start_matches(&format!("{name}: ")).to_owned();
             let missing = bench::missing_object(&why);
             if let Some(options) = bench::options_for(missing.iter()) {
                 why = format!("{why}; {options}");
             }
-            left_out.push((name, why));
+            left_out.why.push((name, why));
+            left_out.first.get_or_insert(error);
             Ok(None)
         }
         result => result.map(Some),

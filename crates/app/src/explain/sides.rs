@@ -82,8 +82,8 @@ struct Compared {
 pub(super) fn compared(
     request: &ExplainRequest,
     (copies, copy): (&Copies, &Copy),
-    (statements, mut left_out): (Vec<Statement>, LeftOut),
-    is_recording: bool,
+    (statements, left_out): (Vec<Statement>, &mut LeftOut),
+    are_several: bool,
     ui: &dyn Interface,
 ) -> Result<Document, Error> {
     let mut sides = sides(request)?;
@@ -93,7 +93,7 @@ pub(super) fn compared(
     for statement in statements {
         let name = statement.name.clone();
         let valued = with_values(&subject, statement, &request.values);
-        let valued = unless_left_out(valued, name, is_recording, &mut left_out)?;
+        let valued = unless_left_out(valued, name, are_several, left_out)?;
         all.extend(valued.map(|(query, parameters)| Compared {
             query,
             parameters,
@@ -108,10 +108,10 @@ pub(super) fn compared(
             (database, _) => copies.of(&request.databases[database])?,
         };
         for (name, error) in observe(request, side, &own, &mut all, ui)? {
-            unless_left_out::<()>(Err(error), name, is_recording, &mut left_out)?;
+            unless_left_out::<()>(Err(error), name, are_several, left_out)?;
         }
     }
-    Ok(document(&title(request), &sides, &all, &left_out))
+    Ok(document(&title(request), &sides, &all, left_out))
 }
 
 /// Returns the sides: the first level of everything that is compared, then one change at a time.
@@ -278,7 +278,8 @@ fn document(of: &str, sides: &[Side], all: &[Compared], left_out: &LeftOut) -> D
     });
     let equal = Block::list(equal).into_iter().collect();
     let equal = Section::chapter("equal", "The same plan and the same answer", equal);
-    let left_out = left_out.iter().map(|(name, why)| Item::doubt(None, format!("{name}: {why}")));
+    let left_out = left_out.why.iter();
+    let left_out = left_out.map(|(name, why)| Item::doubt(None, format!("{name}: {why}")));
     let left_out = Block::list(left_out).into_iter().collect();
     let left_out = Section::chapter("left-out", "Statements that were left out", left_out);
     let names: Vec<String> = sides.iter().map(Side::name).collect();

@@ -67,7 +67,9 @@ pub(super) fn tried(trace: &Trace, analysis: &Analysis) -> Result<Vec<Tried>, Er
         let subject = Subject::open(&copy, None, Needs::default()).map_err(Error::unusable)?;
         let (statements, left_out) = observe_each(&subject, statements, &[], true)?;
         let mut advice = advice_for(&subject, &statements, TRIED, 1)?;
-        advice.failed.extend(left_out.into_iter().map(|(sql, why)| (shortened(&sql, QUOTED), why)));
+        advice
+            .failed
+            .extend(left_out.why.into_iter().map(|(sql, why)| (shortened(&sql, QUOTED), why)));
         all.push(Tried { database, statements, recorded, advice, grown });
     }
     Ok(all)

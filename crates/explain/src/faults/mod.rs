@@ -8,6 +8,7 @@ mod ranges;
 mod rewrites;
 
 use crate::advisor::{Advice, MadeIndex};
+use crate::implied::key;
 use crate::observe::{Cost, Observation};
 use crate::subject::{Query, Subject};
 
@@ -105,6 +106,13 @@ pub enum Cause {
         column: String,
         /// An operand that has to be written as the result of the call is, because its value is not known.
         operand: Option<String>,
+    },
+    /// An operation is compared that gives the value of its column in every row.
+    Plain {
+        /// The operation.
+        call: String,
+        /// The column.
+        column: String,
     },
     /// Both ends of a column are asked for at once.
     MinMax,
@@ -229,6 +237,12 @@ pub fn faults(
         }
     }
     faults.extend(seen.rewritten()?);
+    // The column itself needs no index on the operation.
+    let plain = faults.iter().find_map(|fault| match &fault.cause {
+        Cause::Plain { call, .. } => Some(Cause::Function { call: call.clone() }),
+        _ => None,
+    });
+    faults.retain(|fault| Some(&fault.cause) != plain.as_ref());
     let is_rewritten = faults.iter().any(|fault| matches!(fault.remedy, Remedy::Rewrite { .. }));
     faults.extend(seen.untried(advice, is_rewritten));
     Ok(faults)
@@ -374,14 +388,7 @@ impl Seen<'_> {
         if let Some(cause) = self.triggered(Some(table)) {
             return Some(cause);
         }
-        let columns = made.index.columns(self.schema());
-        let written = script::effect::written(&self.query.sql);
-        let is_written = |name: &str| written.iter().any(|one| one.eq_ignore_ascii_case(name));
-        let keys = table.foreign_keys.iter().filter(|key| is_written(&key.parent));
-        let mut keys = keys.filter(|key| key.columns.first() == columns.first());
-        let names = script::effect::names(&self.query.sql);
-        let is_named = |name: &String| names.iter().any(|one| one.eq_ignore_ascii_case(name));
-        let key = keys.find(|key| !is_named(&key.columns[0]))?;
+        let key = key(table, &made.index.columns(self.schema()), &self.query.sql)?;
         let Cause::Filter { visited, .. } = self.filter(table) else { return None };
         let (child, columns) = (table.name.clone(), key.columns.clone());
         Some(Cause::ForeignKey { child, columns, visited })

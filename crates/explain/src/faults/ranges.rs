@@ -6,7 +6,6 @@ use script::{Kind, Token};
 
 use super::rewrites::{Edits, begins_condition, is_text};
 use super::{Cause, Seen};
-use crate::observe::MOST_STEPS;
 use crate::text::closing;
 
 /// The beginnings of a time: their length, format, what a time lacks then, and the step to the next one.
@@ -185,12 +184,6 @@ impl Seen<'_> {
                 "{column} IS NOT NULL AND (typeof({column}) <> 'text' OR strftime('{format}', {column}) IS NOT substr({column}, 1, {length}))"
             )
         };
-        let table = quoted(&table.name);
-        let differs = format!("SELECT EXISTS (SELECT 1 FROM {table} WHERE {differs})");
-        let connection = self.subject.connect().ok();
-        connection.is_some_and(|connection| {
-            let is_limited = connection.limit_steps(MOST_STEPS).is_ok();
-            is_limited && connection.query_i64(&differs).is_ok_and(|differs| differs == 0)
-        })
+        self.has_none(table, &differs)
     }
 }

@@ -3,13 +3,16 @@
 use std::ops::Range;
 use std::time::Instant;
 
+use engine::schema::Table;
 use engine::{EngineError, Step, Value};
 use script::effect::{depends_on_chance, quoted};
 use script::{Kind, Token};
 
 use super::{Cause, Fault, Remedy, Seen};
 use crate::advisor::{SMALL, advise};
+use crate::candidates::calls;
 use crate::observe::{Cost, MOST_STEPS};
+use crate::schema::name;
 use crate::subject::{Query, bind};
 use crate::text::closing;
 
@@ -39,7 +42,8 @@ impl Seen<'_> {
         // Ranges need a look at all rows.
         let is_dear = self.observation.cost.total() as f64 > SMALL;
         let ranges = is_dear.then(|| self.ranges()).flatten();
-        let edits = [ranges, self.optional(), self.hint(), self.materialized()];
+        let plain = is_dear.then(|| self.plain()).flatten();
+        let edits = [ranges, plain, self.optional(), self.hint(), self.materialized()];
         tried.extend(edits.into_iter().flatten().filter_map(edited));
         let mut faults = Vec::new();
         for (cause, sql) in tried {
@@ -123,6 +127,37 @@ impl Seen<'_> {
             place = next + usize::from(comma.is_some());
         }
         (columns.len() > 1).then(|| format!("SELECT {}", columns.join(", ")))
+    }
+
+    /// Returns the text with a column in place of an operation that gives its own value in every row.
+    fn plain(&self) -> Option<(Cause, Edits)> {
+        const FORMS: [&str; 3] = ["cast(", "coalesce(", "ifnull("];
+        const NEUTRAL: [&str; 4] = ["+0", "-0", "*1", "||''"];
+        let sql = &self.query.sql;
+        calls(sql).into_iter().find_map(|call| {
+            let text = call.text.to_lowercase().replace(' ', "");
+            let is_form = FORMS.iter().any(|form| text.starts_with(form));
+            let place = self.tokens.iter().position(|token| token.start == call.span.start)?;
+            let table = self.table_with(&call.column)?;
+            let column = quoted(&call.column);
+            let differs =
+                format!("{0} IS NOT {column} OR typeof({0}) <> typeof({column})", call.text);
+            let is_plain = (is_form || NEUTRAL.iter().any(|end| text.ends_with(end)))
+                && begins_condition(&self.tokens[place.checked_sub(1)?])
+                && self.has_none(table, &differs);
+            let edits = vec![(call.span, format!("{}{}", call.qualifier, name(&call.column)))];
+            is_plain.then_some((Cause::Plain { call: call.text, column: call.column }, edits))
+        })
+    }
+
+    /// Returns whether no row of a table meets a condition.
+    pub(super) fn has_none(&self, table: &Table, condition: &str) -> bool {
+        let any =
+            format!("SELECT EXISTS (SELECT 1 FROM {} WHERE {condition})", quoted(&table.name));
+        self.subject.connect().is_ok_and(|connection| {
+            let is_limited = connection.limit_steps(MOST_STEPS).is_ok();
+            is_limited && connection.query_i64(&any).is_ok_and(|any| any == 0)
+        })
     }
 
     /// Returns the text without what forbids an index.

@@ -5,7 +5,7 @@ use pragmark_explain::faults::{Cause, Remedy};
 use super::{SHOP, causes, explained, subject};
 
 /// Kinds of faults, each with statements that have it.
-const FAULTY: [(&str, &[&str]); 22] = [
+const FAULTY: [(&str, &[&str]); 23] = [
     (
         "Filter",
         &[
@@ -173,6 +173,15 @@ const FAULTY: [(&str, &[&str]); 22] = [
         ],
     ),
     (
+        "Plain",
+        &[
+            "SELECT id FROM orders WHERE total + 0 = 733",
+            "SELECT o.id FROM orders o WHERE o.id > 0 AND coalesce(o.customer_id, 0) = :c",
+            "SELECT id FROM customers WHERE CAST(email AS TEXT) = :email",
+            "SELECT id FROM products WHERE title || '' = 'Product 31'",
+        ],
+    ),
+    (
         "Materialized",
         &[
             "WITH big AS MATERIALIZED (SELECT * FROM orders WHERE total > 1000) SELECT * FROM big WHERE id = 77",
@@ -224,6 +233,20 @@ fn a_planted_fault_is_named() {
         }
     }
     assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+#[test]
+fn an_operation_that_changes_some_row_is_indexed_and_not_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let others = "UPDATE orders SET total = '7x' WHERE id = 9; UPDATE customers SET name = NULL WHERE id = 9;";
+    let subject = subject(folder.path(), &format!("{SHOP}{others}"));
+    for sql in [
+        "SELECT id FROM orders WHERE total + 0 = 733",
+        "SELECT id FROM orders WHERE customer_id || '' = '77'",
+        "SELECT id FROM customers WHERE ifnull(name, 'Name 7') = 'Name 7'",
+    ] {
+        assert_eq!(causes(&explained(&subject, sql)), ["Function"], "{sql}");
+    }
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Work that a statement causes without naming it: by triggers and foreign keys.
 
+use pragmark_explain::advisor::advise;
 use pragmark_explain::faults::{Cause, Fault, Remedy};
 
-use super::{SHOP, causes, explained, subject};
+use super::{SHOP, causes, explained, query, subject};
 
 /// Totals that triggers keep, one of them by another, and reviews that go with their product.
 const LEDGER: &str = "
@@ -77,6 +78,24 @@ fn the_table_that_is_scanned_for_a_foreign_key_is_named_and_gets_its_index() {
         );
         assert!(is_key, "{sql}: {:?}", explained.faults);
     }
+}
+
+#[test]
+fn an_index_for_foreign_keys_alone_is_marked_and_comes_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), &format!("{SHOP}{LEDGER}"));
+    let delete = "DELETE FROM customers WHERE id = 7";
+    let made = |statements: &[&str]| {
+        let queries: Vec<_> =
+            statements.iter().map(|sql| (query(&subject, sql, sql), None)).collect();
+        let made = advise(&subject, &queries, &|| 0.0).unwrap().made;
+        made.into_iter().map(|made| (made.on, made.is_for_keys)).collect::<Vec<_>>()
+    };
+    let (on, other) = ("orders(customer_id)".to_owned(), "customers(name)".to_owned());
+    let small = "SELECT id FROM customers WHERE name = 'Name 7'";
+    assert_eq!(made(&[delete, small]), [(other, false), (on.clone(), true)]);
+    let read = "SELECT id FROM orders WHERE customer_id = 7";
+    assert_eq!(made(&[delete, read]), [(on, false)]);
 }
 
 #[test]

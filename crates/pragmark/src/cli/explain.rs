@@ -62,7 +62,9 @@ impl ExplainArgs {
             stand_ins: self.stand_ins.lines(),
             directory: std::env::temp_dir(),
         };
-        output::write_answer(&self.output, &explain(&request, &Terminal::lines())?.document)
+        let explained = explain(&request, &Terminal::lines())?;
+        let exit = output::write_answer(&self.output, &explained.document)?;
+        explained.failed.map_or(Ok(exit), Err)
     }
 }
 

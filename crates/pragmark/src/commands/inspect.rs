@@ -71,11 +71,14 @@ pub fn execute(
         output::display_json(&json!({
             "database": examination, "application": application, "statements": statements
         }))?;
-    } else if let Some(explained) = explained {
+    } else if let Some(explained) = &explained {
         output::display("\n")?;
         let output = Output { format: Format::Terminal, out: None };
         output::write_answer(&output, &explained.document)?;
         output::display(&finding_lines(KEYS, &missing))?;
+    }
+    if let Some(error) = explained.and_then(|explained| explained.failed) {
+        return Err(error);
     }
     let is_sound = |integrity: &Integrity| integrity.problems.is_empty();
     let is_sound = examination.integrity.as_ref().is_none_or(is_sound);

@@ -238,6 +238,26 @@ fn a_damaged_database_is_named_with_the_command_that_lists_its_damage() {
 }
 
 #[test]
+fn a_statement_that_fails_keeps_none_of_the_others_from_being_explained() {
+    let laboratory = Laboratory::new();
+    shop(&laboratory);
+    let fails =
+        "-- name: rate\nSELECT total * :rate FROM orders;\n-- name: gone\nSELECT * FROM nowhere;\n";
+    laboratory.write("some.sql", &format!("{fails}-- name: mine\n{SLOW};\n"));
+    laboratory.write("none.sql", fails);
+    let left_out =
+        ["rate was left out: the parameter :rate", "gone was left out: no such table: nowhere"];
+    let some = laboratory.pragmark(&["explain", "--db", "app.db", "some.sql"]).exits(2);
+    some.says(&left_out).says(&["orders(user_id, day)"]).complains(&["rate: the parameter :rate"]);
+    let inspected = laboratory.pragmark(&["inspect", "app.db", "--queries", "some.sql"]).exits(2);
+    inspected.says(&left_out).says(&["orders(user_id, day)", "visits_by_user_id"]);
+    let vary = ["explain", "--db", "app.db", "some.sql", "--vary", "analyze=false,true"];
+    laboratory.pragmark(&vary).exits(2).says(&["gone: no such table: nowhere", "With ANALYZE"]);
+    let none = laboratory.pragmark(&["explain", "--db", "app.db", "none.sql"]).exits(2);
+    assert!(none.complains(&["rate: the parameter :rate"]).stdout().is_empty());
+}
+
+#[test]
 fn a_mistake_names_what_is_wrong_and_what_to_do() {
     let laboratory = Laboratory::new();
     shop(&laboratory);

@@ -1,0 +1,93 @@
+//! Changes of the indexes, with what they bring.
+
+use engine::schema::Schema;
+
+use crate::candidates::Candidate;
+use crate::implied::key;
+use crate::observe::Cost;
+use crate::subject::Query;
+
+/// Changes of the indexes, with what they bring.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Advice {
+    /// Indexes to make, the one that brings most first.
+    pub made: Vec<MadeIndex>,
+    /// Indexes that are redundant then.
+    pub dropped: Vec<DroppedIndex>,
+    /// The effect of ANALYZE alone, if the planner then chooses better plans.
+    pub analyzed: Option<Vec<Change>>,
+    /// The cost of every statement before and after all of it.
+    pub changes: Vec<Change>,
+    /// Candidates that were not tried for want of time.
+    pub untried: usize,
+    /// Statements that cannot be executed here, with the reason.
+    pub failed: Vec<(String, String)>,
+}
+
+impl Advice {
+    /// Returns the statements that carry it out. Everything was counted with statistics, so they end with ANALYZE.
+    pub fn sql(&self) -> Vec<String> {
+        let made = self.made.iter().map(|made| made.sql.clone());
+        let dropped = self.dropped.iter().map(|dropped| dropped.sql.clone());
+        let is_counted = !self.made.is_empty() || self.analyzed.is_some();
+        made.chain(dropped).chain(is_counted.then(|| "ANALYZE;".to_owned())).collect()
+    }
+
+    /// Marks indexes that only serve foreign keys, which SQLite does not check by default, and puts them at the end.
+    pub(crate) fn mark_keys<'q>(
+        &mut self,
+        schema: &Schema,
+        queries: impl Iterator<Item = &'q Query> + Clone,
+    ) {
+        for made in &mut self.made {
+            let Some(table) = schema.table(&made.index.table) else { continue };
+            let columns = made.index.columns(schema);
+            let helped = made.changes.iter().filter(|it| it.after.total() < it.before.total());
+            made.is_for_keys = helped
+                .flat_map(|change| queries.clone().find(|query| query.name == change.name))
+                .all(|query| key(table, &columns, &query.sql).is_some());
+        }
+        self.made.sort_by_key(|made| made.is_for_keys);
+    }
+}
+
+/// An index that helps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MadeIndex {
+    /// The index.
+    pub index: Candidate,
+    /// Its table and terms in words: `orders(customer_id, created_at)`.
+    pub on: String,
+    /// The statement that makes it.
+    pub sql: String,
+    /// Its size on the copy, in bytes.
+    pub bytes: i64,
+    /// The number of its step. Indexes of one step were tried together, and may help only together.
+    pub step: usize,
+    /// The costs of the statements that its step changed, before and after it.
+    pub changes: Vec<Change>,
+    /// Whether it only serves to find rows by foreign keys, which SQLite checks with `foreign_keys = ON`.
+    pub is_for_keys: bool,
+}
+
+/// An index to drop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DroppedIndex {
+    /// Its name.
+    pub name: String,
+    /// The index that serves instead.
+    pub instead: String,
+    /// The statement that drops it.
+    pub sql: String,
+}
+
+/// The cost of a statement before and after a change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The statement.
+    pub name: String,
+    /// Its cost before.
+    pub before: Cost,
+    /// Its cost after.
+    pub after: Cost,
+}
