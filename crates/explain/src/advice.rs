@@ -42,7 +42,8 @@ impl Advice {
         for made in &mut self.made {
             let Some(table) = schema.table(&made.index.table) else { continue };
             let columns = made.index.columns(schema);
-            let helped = made.changes.iter().filter(|it| it.after.total() < it.before.total());
+            let is_helped = |change: &&Change| change.after.total() < change.before.total();
+            let helped = made.changes.iter().filter(is_helped);
             made.is_for_keys = helped
                 .flat_map(|change| queries.clone().find(|query| query.name == change.name))
                 .all(|query| key(table, &columns, &query.sql).is_some());

@@ -293,7 +293,8 @@ impl<'s> Planner<'s> {
             terms.filter_map(|term| self.part(table, term.column, Some(&term.collation)))
         };
         let equal = self.arranged(table, terms(TermKind::Equal).collect());
-        let is_key = |term: &Term| table.columns.get(term.column).is_some_and(|it| it.is_rowid);
+        let is_key =
+            |term: &Term| table.columns.get(term.column).is_some_and(|column| column.is_rowid);
         let mut compared = question.terms.iter().filter(|term| term.kind == TermKind::Equal);
         if equal.is_empty() && compared.any(is_key) {
             return Vec::new();
@@ -394,7 +395,7 @@ pub(crate) struct Call {
 
 /// Functions with the same value each time, so that an index may have them.
 const DETERMINISTIC: &str = "lower upper substr substring length trim ltrim rtrim abs date datetime strftime julianday \
-    unixepoch time json_extract coalesce ifnull instr replace hex round cast";
+    unixepoch time json_extract coalesce ifnull replace hex round cast";
 
 /// Returns the calls and operations that a statement compares, groups or sorts by, where it has them.
 pub(crate) fn calls(sql: &str) -> Vec<Call> {

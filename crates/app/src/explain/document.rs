@@ -21,6 +21,9 @@ use crate::words::{grouped, plural};
 /// Values longer than this are cut.
 const LONG: usize = 40;
 
+/// So few uses of temporary b-trees more or less are not shown.
+const FEW: u64 = 100;
+
 /// Texts of sound statements longer than this are cut.
 const SHORT: usize = 50;
 
@@ -439,14 +442,7 @@ fn cause(cause: &Cause) -> Sentence {
 fn cause_in_text(cause: &Cause) -> Sentence {
     Sentence::marked(&match cause {
         Cause::Range { call, column, operand } => range(call, column, operand.as_deref()),
-        Cause::Plain { call, column } => {
-            let defaults = ["coalesce(", "ifnull("];
-            let is_default = defaults.iter().any(|name| call.to_lowercase().starts_with(name));
-            let until = if is_default { " A row with NULL there would be another case." } else { "" };
-            format!(
-                "`{call}` keeps SQLite from searching an index on `{column}`, and is the same value in every row: compare the column.{until}"
-            )
-        }
+        Cause::Plain { call, column } => plain(call, column),
         Cause::MinMax => {
             "SQLite finds min() or max() alone at an end of an index, but reads all rows for both."
                 .to_owned()
@@ -502,6 +498,16 @@ fn cause_in_text(cause: &Cause) -> Sentence {
     })
 }
 
+/// Returns why `call` reads all rows, though the column has the same values.
+fn plain(call: &str, column: &str) -> String {
+    let is_default =
+        ["coalesce(", "ifnull("].iter().any(|name| call.to_lowercase().starts_with(name));
+    let until = if is_default { " A row with NULL there would be another case." } else { "" };
+    format!(
+        "`{call}` keeps SQLite from searching an index on `{column}`, and is the same value in every row: compare the column.{until}"
+    )
+}
+
 /// Returns why `call` reads all rows, and on what a range in its place relies.
 fn range(call: &str, column: &str, operand: Option<&str>) -> String {
     let form = operand.map_or(String::new(), |operand| {
@@ -529,8 +535,8 @@ fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
             several => format!(", the mean of {several} executions{rare}"),
         };
         let [rows, left] = [before, after].map(|cost| grouped(cost.temporary.unsigned_abs()));
-        let temporary = match before.temporary - after.temporary {
-            0 => String::new(),
+        let temporary = match before.temporary.abs_diff(after.temporary) {
+            ..FEW => String::new(),
             _ => format!(", {rows} → {left} uses of temporary b-trees"),
         };
         let (before_pages, after_pages) = (pages(before), pages(after));

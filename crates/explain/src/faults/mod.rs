@@ -7,7 +7,7 @@ use script::{Kind, Token, tokens};
 mod ranges;
 mod rewrites;
 
-use crate::advisor::{Advice, MadeIndex};
+use crate::advisor::{Advice, Change, MadeIndex};
 use crate::implied::key;
 use crate::observe::{Cost, Observation};
 use crate::subject::{Query, Subject};
@@ -291,15 +291,19 @@ impl Seen<'_> {
         let Some(table) = self.schema().table(&made.index.table) else { return Vec::new() };
         let mut causes = Vec::new();
         causes.extend(self.implied(table, made).or_else(|| self.cause(table, made, advice)));
-        let mut changes = made.changes.iter().filter(|change| change.name == self.query.name);
-        let is_spared = changes.any(|cost| cost.after.temporary * 2 < cost.before.temporary);
+        let mut own = made.changes.iter().filter(|change| change.name == self.query.name);
+        let uses = |change: &Change| (change.before.temporary, change.after.temporary);
+        let (before, after) = own.next().map_or((0, 0), uses);
+        let grouped = self.grouped().filter(|_| after * 2 < before);
+        let rows_of_groups = if let Some(Cause::Group { rows }) = grouped { rows } else { 0 };
+        let is_spared = after * 2 < before - rows_of_groups;
         if let Some(rows) = self.observation.sorted.filter(|rows| *rows > 1 && is_spared)
             && !causes.iter().any(|cause| matches!(cause, Cause::Direction { .. }))
         {
             causes.push(Cause::Sort { rows });
         }
-        causes.extend(is_spared.then(|| self.grouped()).flatten());
-        if let Some(list) = self.listed(table).filter(|_| is_spared) {
+        causes.extend(grouped);
+        if let Some(list) = self.listed(table).filter(|_| after * 2 < before) {
             causes.retain(|cause| !matches!(cause, Cause::Filter { kept: None, .. }));
             causes.push(list);
         }

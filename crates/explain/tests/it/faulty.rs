@@ -236,6 +236,14 @@ fn a_planted_fault_is_named() {
 }
 
 #[test]
+fn a_sort_that_the_index_does_not_spare_is_not_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), SHOP);
+    let sql = "SELECT product_id, sum(qty) FROM items GROUP BY product_id ORDER BY 2 DESC";
+    assert_eq!(causes(&explained(&subject, sql)), ["Group"]);
+}
+
+#[test]
 fn an_operation_that_changes_some_row_is_indexed_and_not_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let others = "UPDATE orders SET total = '7x' WHERE id = 9; UPDATE customers SET name = NULL WHERE id = 9;";
