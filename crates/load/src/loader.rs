@@ -123,11 +123,16 @@ pub(crate) fn read_options(source: &dyn Source, request: &Request, target: &Targ
     let of = |((column, seen), stored): ((&Column, &Seen), &TargetColumn)| {
         let mut types = request.table.types.iter();
         let declared = types.find(|known| same(&known.name, &column.name));
-        let is_boolean = |known: &Column| Affinity::is_of_truth_values(&known.declared);
+        // A table that its SQL makes gets the texts back that were unloaded from it.
+        let of_table = (request.mode == Mode::Append).then_some(&stored.declared);
+        let is_boolean = declared
+            .map(|known| &known.declared)
+            .or(of_table)
+            .is_some_and(|declared| Affinity::is_of_truth_values(declared));
         let is_fixed = request.has_types() && !target.added.contains(&column.name);
         let typing = if stored.written == Some(AsText::Reals) {
             Typing::Written
-        } else if declared.is_some_and(is_boolean) {
+        } else if is_boolean {
             Typing::Booleans
         } else if is_fixed || declared.is_some() {
             Typing::Declared

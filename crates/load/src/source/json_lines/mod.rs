@@ -22,6 +22,7 @@ use super::notes::Notes;
 use super::number::is_number_to_sqlite;
 use super::number::keeps_digits;
 use super::text::{Parsed, Text, TextFormat, TextSource};
+use super::truth::truth;
 use super::{Input, ReadOptions, Storing, Typing, Unit};
 use crate::affinity::Affinity;
 use crate::error::{Fault, LoadError, Result};
@@ -322,7 +323,7 @@ impl Lines {
             if let Some(fault) = self.mismatch(*column, raw.get()) {
                 return Err((Some(key.into_owned()), fault));
             }
-            values[*column] = value(raw, Storing::of(&self.columns, *column).affinity)
+            values[*column] = value(raw, Storing::of(&self.columns, *column))
                 .map_err(|reason| (Some(key.into_owned()), Fault::Form(reason)))?;
         }
         Ok(Some(values))
@@ -444,17 +445,22 @@ impl Value<'_> {
 }
 
 /// Returns the value for SQLite: true and false are 1 and 0, and arrays and objects stay JSON. A column
-/// of text gets other values as JSON writes them.
-fn value(raw: &RawValue, affinity: Affinity) -> Result<Value<'_>, String> {
+/// of text gets other values as JSON writes them, and one of truth values 1 and 0 for words for them.
+fn value(raw: &RawValue, storing: Storing) -> Result<Value<'_>, String> {
     let text = raw.get();
     let reason = |error: serde_json::Error| error.to_string();
-    let is_text_column = affinity == Affinity::Text;
+    let is_text_column = storing.affinity == Affinity::Text;
     Ok(match text.as_bytes().first() {
         Some(b'n') => Value::Null,
         Some(first) if is_text_column && *first != b'"' => Value::Text(Cow::Borrowed(text)),
         Some(b't') => Value::Integer(1),
         Some(b'f') => Value::Integer(0),
-        Some(b'"') => Value::Text(serde_json::from_str::<Key<'_>>(text).map_err(reason)?.0),
+        Some(b'"') => {
+            let text = serde_json::from_str::<Key<'_>>(text).map_err(reason)?.0;
+            let is_of_truth_values = storing.typing == Typing::Booleans;
+            let truth = is_of_truth_values.then(|| truth(text.as_bytes())).flatten();
+            truth.map_or(Value::Text(text), Value::Integer)
+        }
         Some(b'[' | b'{') | None => Value::Text(Cow::Borrowed(text)),
         Some(_) => match text.parse() {
             Ok(integer) => Value::Integer(integer),

@@ -101,7 +101,10 @@ impl<'l> Parser<'l> {
         }
         let is_text = storing.affinity == Affinity::Text;
         if first == b'"' {
-            let is_checked = storing.is_of_numbers() && storing.typing == Typing::Sampled;
+            let is_checked = match storing.typing {
+                Typing::Sampled => storing.is_of_numbers(),
+                typing => typing == Typing::Booleans,
+            };
             return (!is_checked).then(|| self.text().map(ValueRef::Text))?;
         }
         let begin = self.at - 1;

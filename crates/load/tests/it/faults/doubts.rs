@@ -1,6 +1,6 @@
 //! Files that can be read in two ways: the one that was chosen is said, with the option for the other one.
 
-use pragmark_load::{Column, CsvOptions, LoadError, Note, Opening, Selection};
+use pragmark_load::{Column, CsvOptions, LoadError, Mode, Note, Opening, Selection};
 
 use crate::faults::layouts::{has, loaded};
 use crate::faults::{Workspace, library, refused, run_as};
@@ -89,6 +89,27 @@ fn words_for_true_and_false_become_1_and_0_where_the_type_is_declared() {
         notes.iter().any(|note| note.contains("column b, `maybe`, is no truth value")),
         "{notes:?}"
     );
+}
+
+#[test]
+fn words_for_true_and_false_become_1_and_0_in_a_boolean_column_that_is_there() {
+    for (file, text) in [
+        ("a.csv", "id,paid,t\n1,true,no\n2,No,true\n3,maybe,\n"),
+        (
+            "a.jsonl",
+            "{\"id\": 1, \"paid\": true, \"t\": \"no\"}\n{\"id\": 2, \"paid\": \"No\", \"t\": \"true\"}\n\
+             {\"id\": 3, \"paid\": \"maybe\", \"t\": null}\n",
+        ),
+    ] {
+        let workspace = Workspace::new();
+        let table = "CREATE TABLE t(id INTEGER PRIMARY KEY, paid BOOLEAN, t TEXT)";
+        workspace.connection().execute(table).unwrap();
+        let mut request = workspace.request();
+        request.mode = Mode::Append;
+        run_as(&workspace.write(file, text), &request, &opening()).unwrap();
+        let rows = workspace.rows("SELECT id, paid, typeof(paid), t FROM t");
+        assert_eq!(rows, ["1|1|integer|no", "2|0|integer|true", "3|maybe|text|NULL"], "{file}");
+    }
 }
 
 #[test]
