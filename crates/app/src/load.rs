@@ -11,7 +11,7 @@ use load::{
 };
 
 use crate::error::{Error, Result};
-use crate::files::{built_in_library, read_text};
+use crate::files::{built_in_library, is_database, read_text};
 use crate::interface::Interface;
 
 /// The rows of a dry run that are returned.
@@ -114,8 +114,15 @@ pub fn made_table(inputs: &mut Vec<PathBuf>, opening: &mut Opening) -> Result<Op
 /// They name none; or an input cannot be read.
 pub fn table_name(inputs: &[PathBuf], opening: &Opening) -> Result<String> {
     load::table_name(inputs, opening)?.ok_or_else(|| {
+        let hint = match inputs {
+            [_, .., last] if is_database(last) => format!(
+                "name it with --table NAME; the last argument is the database, so rows are read from {} here",
+                last.display()
+            ),
+            _ => "name it with --table NAME".to_owned(),
+        };
         Error::mistake("several files, folders, patterns, queries and pipes do not name the table")
-            .hint("name it with --table NAME")
+            .hint(hint)
     })
 }
 

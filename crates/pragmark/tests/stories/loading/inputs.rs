@@ -241,6 +241,9 @@ fn a_table_is_named_after_its_input_unless_it_gets_another_name() {
     ] {
         load(arguments).exits(2).complains(&["do not name the table", "--table NAME"]);
     }
+    load(&["no_ending", "all.db", "towns"])
+        .exits(2)
+        .complains(&["the last argument is the database", "rows are read from all.db here"]);
     load(&["missing.csv", "new.db"]).exits(3).complains(&["cannot open missing.csv"]);
     load(&["all.db", "new.db"]).exits(3).complains(&["several tables", "--rows NAME"]);
     assert!(!laboratory.path().join("new.db").exists());
