@@ -111,11 +111,13 @@ fn statistics(
             "ANALYZE has never run, so the query planner guesses how many rows an index finds";
         return Ok(vec![optimize("statistics", what.to_owned())]);
     };
-    let stale = indexed().filter_map(|table| {
-        let what = stale(table, &known, rows_of(table, space)?)?;
-        Some(optimize(&format!("statistics of {}", table.name), what))
-    });
-    Ok(stale.collect())
+    let stale: Vec<String> = indexed()
+        .filter_map(|table| {
+            let what = stale(table, &known, rows_of(table, space)?)?;
+            Some(format!("{}: {what}", table.name))
+        })
+        .collect();
+    Ok((!stale.is_empty()).then(|| optimize("statistics", stale.join("; "))).into_iter().collect())
 }
 
 /// None where there are none.

@@ -40,6 +40,8 @@ fn replaced_by(table: &Table, index: &Index) -> Option<String> {
     let other = table.indexes.iter().find(|other| repeats(index, other))?;
     Some(if other.is_key {
         format!("the primary key of {}", table.name)
+    } else if other.is_of_constraint {
+        format!("a UNIQUE constraint of {}", table.name)
     } else {
         format!("the index {}", other.name)
     })
@@ -134,21 +136,23 @@ pub(super) fn of(
     space: &[Space],
     page_bytes: i64,
 ) -> Result<Vec<Finding>, EngineError> {
-    let mut findings = Vec::new();
+    let mut findings: Vec<_> = autoincrement(schema).into_iter().collect();
     for table in &schema.tables {
-        findings.extend(autoincrement(table));
         findings.extend(stored_twice(table, space, page_bytes));
         findings.extend(in_random_order(connection, table)?);
     }
     Ok(findings)
 }
 
-fn autoincrement(table: &Table) -> Option<Finding> {
-    let sql = table.sql.to_ascii_uppercase();
-    let uses = rowid(table).is_some()
-        && sql.split(|c: char| !c.is_alphanumeric()).any(|word| word == "AUTOINCREMENT");
-    uses.then(|| Finding {
-        subject: format!("table {}", table.name),
+fn autoincrement(schema: &Schema) -> Option<Finding> {
+    let uses = |table: &&Table| {
+        let sql = table.sql.to_ascii_uppercase();
+        rowid(table).is_some()
+            && sql.split(|c: char| !c.is_alphanumeric()).any(|word| word == "AUTOINCREMENT")
+    };
+    let tables: Vec<&str> = schema.tables.iter().filter(uses).map(|table| &*table.name).collect();
+    (!tables.is_empty()).then(|| Finding {
+        subject: format!("{} {}", if tables.len() == 1 { "table" } else { "tables" }, tables.join(", ")),
         what: "AUTOINCREMENT writes the largest key into a second table with every INSERT".to_owned(),
         remedy: "leave AUTOINCREMENT out, unless a key must never be used again after its row was deleted".to_owned(),
         experiment: Some("insert-auto-keys"),

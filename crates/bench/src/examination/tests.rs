@@ -65,10 +65,10 @@ fn small_pages_and_free_pages_are_found() {
 #[test]
 fn an_index_that_was_filled_at_random_is_out_of_order_until_vacuum() {
     let sql = format!(
-        "CREATE TABLE a(b); CREATE INDEX a_b ON a(b); {ROWS} INSERT INTO a SELECT hex(randomblob(200)) FROM n; ANALYZE;"
+        "CREATE TABLE a(b); CREATE INDEX a_b ON a(b); {ROWS} INSERT INTO a SELECT (i * 7919 % 3001) || hex(zeroblob(200)) FROM n; ANALYZE;"
     );
-    finds(&sql, "fragmentation: ");
-    finds(&sql, "a_b: 9");
+    finds(&sql, "fragmentation: a");
+    finds(&sql, "a_b: ");
     finds(&sql, "of pages out of order");
     finds_nothing(&format!("{sql} VACUUM;"));
 }
@@ -108,7 +108,7 @@ fn an_index_that_another_begins_with_is_found_unless_it_means_more() {
         "index a_b: the index a_bc begins with the same columns, so it can answer the same queries -> DROP INDEX \"a_b\";",
     );
     finds(&with("CREATE INDEX again ON a(b, c)"), "index again: the index a_bc");
-    finds(&with("CREATE INDEX a_c ON a(c)"), "index a_c: the index sqlite_autoindex_a_1");
+    finds(&with("CREATE INDEX a_c ON a(c)"), "index a_c: a UNIQUE constraint of a begins with");
     finds(&with("CREATE INDEX a_id ON a(id)"), "index a_id: the table a, by its rowid, begins");
     for needed in [
         "CREATE UNIQUE INDEX a_b ON a(b)",
