@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use ::engine::EngineError;
 use lab::catalogue::Catalogue;
@@ -84,9 +85,9 @@ pub enum Work {
 /// SQL, and how it is executed.
 #[derive(Clone, Debug, Default)]
 pub struct Sql {
-    /// Files of SQL, compared with one another.
+    /// Files of SQL. Several are compared with one another, unless other things are compared.
     pub files: Vec<PathBuf>,
-    /// Statements instead of files.
+    /// Statements instead of files; likewise.
     pub statements: Vec<String>,
     /// One of pgbench's scripts instead.
     pub builtin: Option<String>,
@@ -234,7 +235,7 @@ pub(crate) fn experiment(
     if experiment.base.contains_key("latency_limit_us") {
         experiment.secondary_metrics.push("over_limit_percent".to_owned());
     }
-    add_factors(subject, &mut experiment)?;
+    add_factors(subject, combine, &mut experiment)?;
     convert_truths(&mut experiment, catalogue);
     name_journal_mode(subject, &mut experiment, catalogue)?;
     if experiment.factors.is_empty() {
@@ -291,9 +292,7 @@ fn of_sql(sql: &Sql, setup: Option<&Path>) -> Result<Experiment, Error> {
     let base = &mut experiment.base;
     let mut set = |name: &str, level: Level| base.insert(name.to_owned(), level);
     set("unit", "statement".into());
-    if !sql.statements.is_empty() {
-        set("sql", Level::Text(joined(&sql.statements)));
-    } else if sql.files.is_empty() && sql.builtin.is_none() {
+    if sql.statements.is_empty() && sql.files.is_empty() && sql.builtin.is_none() {
         return Err(Error::mistake("nothing to measure")
             .hint("name a file of SQL, give a statement with -c, or use --builtin tpcb-like"));
     }
@@ -377,26 +376,57 @@ fn joined(statements: &[String]) -> String {
 }
 
 /// Adds what is compared: databases, files, engines and settings.
-fn add_factors(subject: &Subject, experiment: &mut Experiment) -> Result<(), Error> {
+/// Files and statements are compared with one another if nothing else is compared, or all combinations are wanted; otherwise each
+/// variant executes all of them.
+fn add_factors(subject: &Subject, combine: bool, experiment: &mut Experiment) -> Result<(), Error> {
     let paths = |paths: &[PathBuf], option: &str| -> Result<Vec<Level>, Error> {
         paths.iter().map(|path| absolute_level(path, option)).collect()
     };
-    let files = match &subject.work {
-        Work::Sql(sql) => sql.files.as_slice(),
-        Work::Replay(_) => &[],
-    };
-    files.iter().try_for_each(|file| refuse_other_than_sql(file))?;
-    add_factor(experiment, "database", paths(&subject.databases, "--db")?);
-    add_factor(experiment, "scripts", paths(files, "FILE")?);
+    add_factor(experiment, "database", paths(&subject.databases, "--db")?)?;
     if subject.engines.len() > 1 {
         let engines = subject.engines.iter().map(|engine| Level::Text(engine.clone()));
-        add_factor(experiment, "engine", engines.collect());
+        add_factor(experiment, "engine", engines.collect())?;
     }
     for Vary { name, values } in &subject.vary {
-        add_factor(experiment, name, values.iter().map(|value| level_of(value)).collect());
+        add_factor(experiment, name, values.iter().map(|value| level_of(value)).collect())?;
+    }
+    add_indexes(subject, experiment)?;
+    if let Work::Sql(sql) = &subject.work {
+        sql.files.iter().try_for_each(|file| refuse_other_than_sql(file))?;
+        let is_alone = experiment.factors.is_empty() || combine;
+        let statements = sql.statements.iter().map(|sql| Level::Text(joined(slice::from_ref(sql))));
+        let together = |levels: Vec<Level>, whole: Level| match levels.len() {
+            0 | 1 => levels,
+            _ if is_alone => levels,
+            _ => vec![whole],
+        };
+        let whole = Level::Text(joined(&sql.statements));
+        add_factor(experiment, "sql", together(statements.collect(), whole))?;
+        let files = paths(&sql.files, "FILE")?;
+        let list: Vec<String> = files.iter().map(Level::to_string).collect();
+        add_factor(experiment, "scripts", together(files, Level::Text(list.join(","))))?;
+        name_statements(experiment);
     }
     name_paths(experiment);
-    add_indexes(subject, experiment)
+    Ok(())
+}
+
+/// Names the variants of several statements after the beginnings of their texts.
+fn name_statements(experiment: &mut Experiment) {
+    let levels = experiment.factors.get("sql").into_iter().flatten().map(Level::to_string);
+    let levels: Vec<String> = levels.collect();
+    let one_line = |sql: &str| sql.split_whitespace().collect::<Vec<_>>().join(" ");
+    let short = |sql: &str| report::sql::shortened(&one_line(sql), 60);
+    let mut names = BTreeMap::new();
+    for sql in levels {
+        let name = short(&sql);
+        let alike = names.values().filter(|known: &&String| known.starts_with(&name)).count();
+        let name = if alike == 0 { name } else { format!("{name} ({})", alike + 1) };
+        names.insert(sql, name);
+    }
+    if !names.is_empty() {
+        experiment.labels.0.insert("sql".to_owned(), names);
+    }
 }
 
 /// Names the variants of several databases or files after their files.
@@ -450,8 +480,7 @@ fn add_indexes(subject: &Subject, experiment: &mut Experiment) -> Result<(), Err
         levels.push(Level::Text(sql));
     }
     experiment.labels.0.insert(FACTOR.to_owned(), names);
-    add_factor(experiment, FACTOR, levels);
-    Ok(())
+    add_factor(experiment, FACTOR, levels)
 }
 
 /// Returns why SQLite refuses a change of the schema, by the words of the statement alone: the database is only read, and nobody who
@@ -485,7 +514,11 @@ pub(crate) fn refuse_other_than_sql(file: &Path) -> Result<(), Error> {
 }
 
 /// Adds a factor, or a setting of all variants if it has one level.
-fn add_factor(experiment: &mut Experiment, name: &str, levels: Vec<Level>) {
+fn add_factor(experiment: &mut Experiment, name: &str, levels: Vec<Level>) -> Result<(), Error> {
+    let twice = levels.iter().enumerate().find(|(at, level)| levels[..*at].contains(level));
+    if let Some((_, level)) = twice {
+        return Err(Error::mistake(format!("{level} is given twice")));
+    }
     match levels.as_slice() {
         [] => {}
         [only] => {
@@ -496,6 +529,7 @@ fn add_factor(experiment: &mut Experiment, name: &str, levels: Vec<Level>) {
             experiment.factors.insert(name.to_owned(), levels);
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]

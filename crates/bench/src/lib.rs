@@ -52,7 +52,7 @@ pub use workload::sql::facets::answer_of;
 pub use workload::sql::snapshot::{
     State as DatabaseState, copy_database, copy_or_cover, is_in_wal_mode,
 };
-pub use workload::sql::statements;
+pub use workload::sql::{has_several_scripts, statements};
 
 use lab::level::Settings;
 use lab::needs::Needs;

@@ -214,6 +214,22 @@ pub struct StatementRecord {
     /// Its answers in the first of these executions, to be compared with a trial that had fewer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier_answers: Vec<Answer>,
+    /// The rows of its answers, an entry for each execution, as far as they were kept to show a difference.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<AnswerRows>,
+}
+
+/// The rows of one execution of a statement. Values are written as in SQL.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AnswerRows {
+    /// The values of its parameters, by name.
+    pub values: Vec<(String, String)>,
+    /// The columns.
+    pub columns: Vec<String>,
+    /// The first rows.
+    pub rows: Vec<Vec<String>>,
+    /// Whether more rows followed.
+    pub is_cut: bool,
 }
 
 impl StatementRecord {

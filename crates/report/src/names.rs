@@ -59,6 +59,15 @@ impl Names {
         }
     }
 
+    /// The baseline by its name, in a sentence.
+    pub(crate) fn baseline(&self) -> Sentence {
+        match &self.0[0].words {
+            Some(words) if words.starts_with("the ") => words.as_str().into(),
+            Some(words) => format!("the baseline “{words}”").into(),
+            None => Sentence::from("the baseline ").and(self.sentence(0)),
+        }
+    }
+
     /// The levels where the name does not say them, and there are any.
     pub(crate) fn detail(&self, variant: usize) -> Sentence {
         let name = &self.0[variant];
@@ -139,6 +148,8 @@ mod tests {
             ["the current settings", "a, b"]
         );
         assert!(names.full_cell(0).text.plain().ends_with("defaults"));
+        assert!(names.baseline().plain().starts_with("the current settings"));
+        assert_eq!(Names(vec![name("a, b")]).baseline().plain(), "the baseline “a, b”");
     }
 
     #[test]

@@ -196,7 +196,7 @@ pub(crate) fn upper_bound_problem(bound: &UpperBoundAnalysis) -> Option<String> 
 pub(crate) fn gain_words(metric: &str) -> &'static str {
     match metric.split_once('.').map_or(metric, |(base, _)| base) {
         "rows_per_s" | "txns_per_s" | "queries_per_s" | "ops_per_s" | "mib_per_s" | "seconds"
-        | "ns_per_row" | "generate_s" => "as fast as",
+        | "ns_per_row" | "generate_s" | "typical_us" => "as fast as",
         "cpu_user_s" | "cpu_system_s" => "as sparing of CPU time as",
         "peak_memory_bytes" => "as sparing of memory as",
         "db_bytes" | "wal_bytes" | "bytes_per_row" => "as compact as",

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lab::comparison::Side;
+use lab::comparison::{ExactComparison, Side, keeping_rows};
 use lab::design::Variant;
 use lab::experiment::{Experiment, Labels};
 use lab::plan::{Request, plan};
@@ -37,11 +37,22 @@ pub struct ExactRequest {
     pub seed: u64,
 }
 
+/// The result of an exact comparison.
+pub struct ComparedSides {
+    /// Each other side compared with the first.
+    pub comparisons: Vec<ExactComparison>,
+    /// Whether every trial of every side was measured.
+    pub is_whole: bool,
+}
+
 /// Counts what all sides do. Returns `None` if it was interrupted.
 ///
 /// # Errors
 /// The request is invalid, or something cannot be used.
-pub fn compare_exactly(request: &ExactRequest, ui: &dyn Interface) -> Result<Option<Vec<Side>>> {
+pub fn compare_exactly(
+    request: &ExactRequest,
+    ui: &dyn Interface,
+) -> Result<Option<ComparedSides>> {
     let experiment = experiment(request, ui)?;
     let (interrupted, driver) = (ui.interrupted()?, driver::native()?);
     let engine_of_all = match request.subject.engines.as_slice() {
@@ -61,14 +72,28 @@ pub fn compare_exactly(request: &ExactRequest, ui: &dyn Interface) -> Result<Opt
     let Some(planned) = plan.experiments.first() else { return Ok(None) };
     let repetitions = request.repetitions as usize;
     let counted = runner::count(&plan, planned, repetitions, &mut executor)?;
-    let sides = counted.map(|executions| named(planned, executions));
+    let Some(sides) = counted.map(|executions| named(planned, executions)) else { return Ok(None) };
     // If only some sides fail, that is a difference between them.
-    let problems = sides.iter().flatten().map(|side| side.trials.first());
+    let problems = sides.iter().map(|side| side.trials.first());
     let mistakes = problems.map(|trial| trial.filter(|trial| trial.is_mistake())?.problem());
-    match mistakes.collect::<Option<Vec<_>>>().unwrap_or_default().into_iter().next() {
-        Some(problem) => Err(Error::mistake(problem.trim_start_matches("failed: "))),
-        None => Ok(sides),
+    let mistakes = mistakes.collect::<Option<Vec<_>>>().unwrap_or_default();
+    if let Some(problem) = mistakes.into_iter().next() {
+        return Err(Error::mistake(problem.trim_start_matches("failed: ")));
     }
+    let (base, others) = sides.split_at(1);
+    let compared = others.iter().map(|new| ExactComparison::of(&base[0], new));
+    let mut comparisons: Vec<ExactComparison> = compared.collect();
+    if let Some(planned) = keeping_rows(planned)
+        && comparisons.iter().any(ExactComparison::has_other_answers)
+        && let Some(again) = runner::count(&plan, &planned, 1, &mut executor)?
+    {
+        let again: Vec<Side> = named(&planned, again);
+        for (comparison, new) in comparisons.iter_mut().zip(&again[1..]) {
+            comparison.add_rows(&again[0].trials[0], &new.trials[0]);
+        }
+    }
+    let is_measured = |side: &Side| side.trials.iter().all(|trial| trial.problem().is_none());
+    Ok(Some(ComparedSides { comparisons, is_whole: sides.iter().all(is_measured) }))
 }
 
 /// Returns the experiment whose variants are the sides.
@@ -95,7 +120,7 @@ fn experiment(request: &ExactRequest, ui: &dyn Interface) -> Result<Experiment> 
     }
     if experiment.factors.is_empty() {
         return Err(Error::mistake("there is nothing to compare").hint(
-            "name two engines (--engine system --engine default), two databases (--db a.db --db b.db), two files of SQL, or two values of a setting (--vary journal_mode=delete,wal)",
+            "name two engines (--engine system --engine default), two databases (--db a.db --db b.db), two files of SQL or statements (-c), or two values of a setting (--vary journal_mode=delete,wal)",
         ));
     }
     let text = experiment.to_toml().map_err(Error::mistake)?;
@@ -117,5 +142,9 @@ fn named(planned: &PlannedExperiment, executions: Vec<Vec<Execution>>) -> Vec<Si
         name: name(variant, &planned.experiment.labels),
         trials: trials.into_iter().map(|execution| execution.outcome).collect(),
     };
-    variants.map(side).collect()
+    let mut sides: Vec<Side> = variants.map(side).collect();
+    if let Some((base, others)) = sides.split_first_mut() {
+        others.iter_mut().for_each(|side| side.name_as_in(base));
+    }
+    sides
 }

@@ -5,7 +5,7 @@ mod runs;
 
 use std::path::{Path, PathBuf};
 
-pub use exact::{ExactRequest, compare_exactly};
+pub use exact::{ComparedSides, ExactRequest, compare_exactly};
 pub use runs::{ComparedRuns, compare_runs};
 
 use crate::error::{Error, Result};

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use lab::catalogue::Catalogue;
-use lab::comparison::{ExactComparison, Side};
+use lab::comparison::{ExactComparison, Side, keeping_rows};
 use lab::design::Variant;
 use lab::experiment::Scale;
 use lab::guard::{
@@ -118,7 +118,14 @@ impl<'a> Measurement<'a> {
             records.extend(self.records_of_counts(side, executions));
             sides.push(Side { name, trials });
         }
-        Ok((ExactComparison::of(&sides[0], &sides[1]), records))
+        let mut comparison = ExactComparison::of(&sides[0], &sides[1]);
+        if let Some(planned) = keeping_rows(&self.counters)
+            && comparison.has_other_answers()
+            && let Some(again) = self.sides().count(&planned, 1)?
+        {
+            comparison.add_rows(&again[0][0].outcome, &again[1][0].outcome);
+        }
+        Ok((comparison, records))
     }
 
     /// Returns why no side is counted: both are work of drivers that skip what only counts.

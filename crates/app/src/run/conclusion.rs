@@ -151,7 +151,7 @@ fn hint_for_problem(variant: &VariantAnalysis, problem: &str) -> Option<&'static
     let is_empty = named.is_none_or(str::is_empty) && !variant.settings.contains_key("trace");
     let misses_data = ["no such table", "has no value"].iter().any(|words| problem.contains(words));
     (is_empty && misses_data).then_some(
-        "without --db FILE the database is empty; `--set setup=FILE` names SQL that makes its tables",
+        "without --db FILE the database is empty, and `setup` (`--set setup=FILE`) names SQL that makes its tables",
     )
 }
 

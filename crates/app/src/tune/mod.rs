@@ -11,6 +11,7 @@ use lab::design::Stopping;
 use lab::engine_name::{ENGINE, engine_of};
 use lab::experiment::{DesignKind, Experiment};
 use lab::level::{Level, Settings, overlaid, picked};
+use lab::metric::higher_is_better;
 use lab::tier::MayLose;
 use lab::tuning_plan::{Constraint, TunableSetting, TuningPlan};
 use report::settings::Binding;
@@ -37,8 +38,8 @@ pub struct TuneRequest {
     pub may_lose: MayLose,
     /// The time for all trials, in seconds.
     pub time_limit_s: f64,
-    /// The goal.
-    pub goal: Goal,
+    /// The goal; by default [`Goal::Latency`] of several statements, and [`Goal::Throughput`] of other work.
+    pub goal: Option<Goal>,
     /// Limits of other metrics.
     pub limits: Vec<Constraint>,
     /// Settings that the application has now.
@@ -66,8 +67,10 @@ pub struct TuneRequest {
 /// Goals of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
-    /// The metric of the experiment, or transactions per second.
+    /// Transactions per second, or the metric of the experiment.
     Throughput,
+    /// The typical latency: of several statements, each counts by its weight, however long it takes.
+    Latency,
     /// The latency that 99 % of the operations do not exceed.
     P99,
     /// The size of the database when the work has ended.
@@ -147,11 +150,16 @@ fn tuning(
         ));
     }
     let current = overlaid(&found, &given);
+    let mut advice = [subject.indexes.clone(), bench::advice(&ground)].concat();
+    // More connections wait for each other, so that their latency says nothing of the work that they do.
+    advice.retain(|change| {
+        higher_is_better(&subject.experiment.metric) || !change.settings.contains_key("clients")
+    });
     let all = bench::good_settings();
     let tuning = TuningPlan {
         constraints: request.limits.clone(),
         idle,
-        advice: [subject.indexes.clone(), bench::advice(&ground)].concat(),
+        advice,
         ..tuning_of(levers, &current, &all, request.may_lose)
     };
     match &request.earlier {
@@ -161,12 +169,12 @@ fn tuning(
 }
 
 /// Refuses figures of a whole trial as a goal where trials last a fixed time: the fastest settings do the most work in it.
-fn check_goal(goal: Goal, experiment: &Experiment) -> Result<(), Error> {
+fn check_goal(goal: Option<Goal>, experiment: &Experiment) -> Result<(), Error> {
     let works = |name: &&str| {
         let number = experiment.base.get(*name).and_then(Level::as_int);
         number.is_some_and(|number| number > 0)
     };
-    let is_of_trial = matches!(goal, Goal::Size | Goal::Cpu);
+    let is_of_trial = matches!(goal, Some(Goal::Size | Goal::Cpu));
     let is_timed = experiment.base.contains_key("stop_after_ms");
     let has_work = ["transactions", "executions"].iter().any(works);
     if is_of_trial && is_timed && !has_work {

@@ -78,7 +78,7 @@ impl Subject {
             return of_trace(request, path, ui);
         }
         let experiment = match catalogue.workload(name) {
-            Some(_) => ad_hoc("tune", QUESTION, name, &catalogue.metric_of(name)),
+            Some(_) => ad_hoc("tune", "", name, &catalogue.metric_of(name)),
             None => of_experiment(name, catalogue)?,
         };
         Ok(Subject::new(with_goal(request, experiment, None)))
@@ -134,19 +134,14 @@ impl Subject {
         Ok(())
     }
 
-    /// Makes each of several statements count by its weight, however long it takes, if nothing else is the goal, and trials so long that each is
-    /// executed several times.
-    fn count_each_statement(&mut self, request: &TuneRequest, statements: usize) {
+    /// Makes trials so long that each statement is executed several times.
+    fn lengthen_trials(&mut self, request: &TuneRequest) {
         let base = &mut self.experiment.base;
         if let Some(Level::Int(milliseconds)) = base.get_mut("stop_after_ms")
             && request.trial_s.is_none()
         {
             let rounds = (ROUNDS * self.round).min(Duration::from_secs_f64(*TRIAL_S.end()));
             *milliseconds = (*milliseconds).max(rounds.as_millis() as i64);
-        }
-        if statements > 1 && request.goal == Goal::Throughput {
-            let others = [std::mem::replace(&mut self.experiment.metric, "typical_us".to_owned())];
-            self.experiment.secondary_metrics.extend(others);
         }
     }
 
@@ -155,12 +150,11 @@ impl Subject {
     }
 }
 
-const QUESTION: &str = "Which settings of SQLite are the fastest for this workload?";
-
 /// A script of the user's own on a copy of the database, or one of pgbench's.
 fn of_script(request: &TuneRequest, path: Option<&Path>) -> Result<Subject, Error> {
-    let mut experiment = ad_hoc("tune", QUESTION, "sql", "txns_per_s");
+    let mut experiment = ad_hoc("tune", "", "sql", "txns_per_s");
     let base = &mut experiment.base;
+    base.insert("unit".to_owned(), "statement".into());
     match path {
         Some(path) => base.insert("scripts".to_owned(), absolute_level(path, "WORKLOAD")?),
         None => base.insert("builtin".to_owned(), request.workload.as_str().into()),
@@ -188,11 +182,10 @@ fn of_script(request: &TuneRequest, path: Option<&Path>) -> Result<Subject, Erro
         let copy = folder.path.join("copy.db");
         let copied = bench::copy_database(&built_in_library()?, db, &copy);
         copied.map_err(Error::unusable)?;
-        let count = statements.len();
         let statements = statements.into_iter();
         let statements = statements.map(|(statement, weight)| Statement::of(statement, weight));
         subject.look_at_plans(request, &copy, statements.collect())?;
-        subject.count_each_statement(request, count);
+        subject.lengthen_trials(request);
     }
     Ok(subject)
 }
@@ -200,7 +193,7 @@ fn of_script(request: &TuneRequest, path: Option<&Path>) -> Result<Subject, Erro
 /// The recorded traffic of an application, with the settings of most of its connections.
 fn of_trace(request: &TuneRequest, path: &Path, ui: &dyn Interface) -> Result<Subject, Error> {
     check_replayable(path, &request.stand_ins, ui)?;
-    let mut experiment = ad_hoc("tune", QUESTION, "replay", "txns_per_s");
+    let mut experiment = ad_hoc("tune", "", "replay", "txns_per_s");
     experiment.base.insert("trace".to_owned(), absolute_level(path, "WORKLOAD")?);
     experiment.base.extend(stand_in_setting(&request.stand_ins));
     let library = built_in_library()?;
@@ -256,7 +249,7 @@ fn restored(trace: &Trace, folder: &Path) -> Result<Vec<PathBuf>, Error> {
 fn of_experiment(name: &str, catalogue: &Catalogue) -> Result<Experiment, Error> {
     let mut named = library::named(&[name.to_owned()], catalogue)?;
     let found = named.pop().ok_or_else(|| Error::mistake("no experiment is named"))?;
-    let mut experiment = ad_hoc("tune", QUESTION, &found.workload, &found.metric);
+    let mut experiment = ad_hoc("tune", "", &found.workload, &found.metric);
     let scaled = found.scale.get(&lab::experiment::Scale::Default);
     // Settings of SQLite are what is searched; those of the baseline are not the user's.
     experiment.base = overlaid(&found.base, scaled.unwrap_or(&Settings::new()));
@@ -271,10 +264,14 @@ fn of_experiment(name: &str, catalogue: &Catalogue) -> Result<Experiment, Error>
     Ok(experiment)
 }
 
-/// The metric of the goal, and another one for the reader.
+/// The metric of the goal, which the question names, and another one for the reader.
 fn with_goal(request: &TuneRequest, mut experiment: Experiment, other: Option<&str>) -> Experiment {
-    let metric = match request.goal {
+    let has_several = experiment.workload == "sql" && bench::has_several_scripts(&experiment.base);
+    let usual = if has_several { Goal::Latency } else { Goal::Throughput };
+    let metric = match request.goal.unwrap_or(usual) {
         Goal::Throughput => experiment.metric.clone(),
+        Goal::Latency if has_several => "typical_us".to_owned(),
+        Goal::Latency => "p50_us".to_owned(),
         Goal::P99 => "p99_us".to_owned(),
         Goal::Size => "db_bytes".to_owned(),
         Goal::Cpu => "cpu_user_s".to_owned(),
@@ -283,8 +280,19 @@ fn with_goal(request: &TuneRequest, mut experiment: Experiment, other: Option<&s
     let limited = request.limits.iter().map(|limit| limit.metric.as_str());
     let also = also.into_iter().flatten().chain(limited).filter(|name| *name != metric);
     experiment.secondary_metrics = lab::level::distinct(also.map(str::to_owned));
+    experiment.question = question(&metric);
     experiment.metric = metric;
     experiment
+}
+
+/// Returns the question, which names what is compared.
+fn question(metric: &str) -> String {
+    let heading = lab::metric::find(metric).map_or(metric, |metric| metric.heading);
+    let is_word = heading.chars().skip(1).take(2).all(char::is_lowercase);
+    let (first, rest) = heading.split_at(usize::from(is_word));
+    let best = if lab::metric::higher_is_better(metric) { "most" } else { "lowest" };
+    let first = first.to_lowercase();
+    format!("With which settings of SQLite has this workload the {best} {first}{rest}?")
 }
 
 /// The settings that a database file keeps, by its header (<https://sqlite.org/fileformat2.html>, section 1.3).
@@ -326,6 +334,16 @@ mod tests {
     use engine::{Connection, OpenFlags};
 
     use super::*;
+
+    #[test]
+    fn the_question_names_what_is_compared() {
+        let end =
+            |metric: &str| question(metric).split_once("has this workload ").unwrap().1.to_owned();
+        assert_eq!(end("txns_per_s"), "the most transactions per second?");
+        assert_eq!(end("typical_us"), "the lowest typical latency?");
+        assert_eq!(end("cpu_user_s"), "the lowest CPU time, user?");
+        assert_eq!(end("mib_per_s"), "the most MiB per second?");
+    }
 
     #[test]
     fn the_header_of_a_file_tells_the_settings_that_it_keeps() {

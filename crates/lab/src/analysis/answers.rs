@@ -83,6 +83,7 @@ mod tests {
     fn answered(asked: &str, answers: &[(&str, u64, &str)]) -> Answered {
         let statement = |(name, rows, checksum): &(&str, u64, &str)| StatementRecord {
             name: (*name).to_owned(),
+            sql: "SELECT 1".to_owned(),
             answer: Some(Answer {
                 executions: 20,
                 rows: *rows,

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use crate::text::grouped;
 use crate::trial::{Answer, Facet, StatementRecord};
 
 /// Whether both sides answered the same.
@@ -121,13 +122,16 @@ impl<'a> Right<'a> {
                 ""
             };
             let executions = match self.answer.executions {
-                0 | 1 => String::new(),
-                several => format!(" of {several} executions"),
+                // The contents of a table have no statement.
+                several if several > 1 && !sql.is_empty() => format!(" of {several} executions"),
+                _ => String::new(),
             };
-            let words = match (base == new, new) {
-                (false, _) => format!("{new} rows{executions} instead of {base}{untested}"),
-                (true, 1) => format!("1 row{executions} as before, with {what}{untested}"),
-                (true, _) => format!("{new} rows{executions} as before, with {what}{untested}"),
+            let rows = if new == 1 { "row" } else { "rows" };
+            let rows = format!("{} {rows}{executions}", grouped(&new.to_string()));
+            let words = if base == new {
+                format!("{rows} as before, with {what}{untested}")
+            } else {
+                format!("{rows} instead of {}{untested}", grouped(&base.to_string()))
             };
             AnswerChange::Other { words }
         };

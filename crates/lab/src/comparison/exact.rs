@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::answer::AnswerChange;
 use super::figure::{Count, Figure};
+use super::rows::DifferingRows;
 use super::statement::{OF_STATEMENT, StatementComparison, answer_change};
 use crate::trial::{Measured, Outcome, StatementRecord, stand_ins};
 
@@ -27,6 +28,30 @@ pub struct Side {
     pub name: String,
     /// Its repetitions: the same work on the same data with the same seed.
     pub trials: Vec<Outcome>,
+}
+
+impl Side {
+    /// Gives its only statement the name of the other side's only one: they are two forms of it.
+    pub fn name_as_in(&mut self, other: &Side) {
+        let only = |side: &Side| {
+            let statements = measured(side).into_iter().map(|trial| &trial.statements[..]);
+            let mut names = statements.map(|all| match all {
+                [only] => Some(only.name.clone()),
+                _ => None,
+            });
+            names.next().flatten()
+        };
+        let Some((own, other)) = only(self).zip(only(other)) else { return };
+        for trial in &mut self.trials {
+            let Outcome::Measured(trial) = trial else { continue };
+            let metrics = std::mem::take(&mut trial.metrics).into_iter().map(|(name, value)| {
+                let of_statement = name.strip_suffix(&own).filter(|start| start.ends_with('.'));
+                (of_statement.map_or(name.clone(), |start| format!("{start}{other}")), value)
+            });
+            trial.metrics = metrics.collect();
+            trial.statements.iter_mut().for_each(|only| only.name.clone_from(&other));
+        }
+    }
 }
 
 /// Facts about a side besides its counters.
@@ -61,6 +86,9 @@ pub struct ExactComparison {
     /// Whether the tables that were written have the same contents afterwards, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub written: BTreeMap<String, AnswerChange>,
+    /// Rows of the tables that have other contents, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub written_rows: BTreeMap<String, DifferingRows>,
     /// Names of statements.
     #[serde(flatten)]
     pub unmatched: Unmatched,
@@ -140,6 +168,31 @@ impl ExactComparison {
                 [count(|figure| figure.base), count(|figure| figure.new)]
             };
             *total = Figure::between(&total.metric, base, new);
+        }
+    }
+
+    /// Returns whether an answer, or the contents of a table, differ.
+    pub fn has_other_answers(&self) -> bool {
+        let statements = self.statements.iter().map(|statement| &statement.answer);
+        let mut all = statements.chain(self.written.values());
+        all.any(|change| change.difference().is_some())
+    }
+
+    /// Adds the rows that differ, from trials which kept rows.
+    pub fn add_rows(&mut self, base: &Outcome, new: &Outcome) {
+        let (Outcome::Measured(base), Outcome::Measured(new)) = (base, new) else { return };
+        let between = |of: fn(&Measured) -> &[StatementRecord], name: &str| {
+            let rows = |trial| Some(&of(trial).iter().find(|record| record.name == name)?.rows);
+            DifferingRows::between(rows(base)?, rows(new)?)
+        };
+        for statement in &mut self.statements {
+            if statement.answer.difference().is_some() {
+                statement.rows = between(|trial| &trial.statements, &statement.name);
+            }
+        }
+        for (name, _) in self.written.iter().filter(|(_, change)| change.difference().is_some()) {
+            let rows = between(|trial| &trial.written, name);
+            self.written_rows.extend(rows.map(|rows| (name.clone(), rows)));
         }
     }
 

@@ -20,6 +20,7 @@ mod figure;
 mod history;
 mod machines;
 mod plans;
+mod rows;
 mod runs;
 mod statement;
 
@@ -35,6 +36,7 @@ pub use machines::{
     Machine, MachineCollector, MachineRatio, Unanswered, summarise,
 };
 pub use plans::{PlanChange, normalised, same_plan};
+pub use rows::{DifferingRow, DifferingRows, keeping_rows};
 pub use runs::{ExperimentComparison, Incomparable, RatioChange, RunComparison, VariantComparison};
 pub(crate) use statement::OF_STATEMENT;
 pub use statement::{Severity, StatementComparison};

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::answer::AnswerChange;
 use super::figure::{Change, Figure, is_work};
 use super::plans::PlanChange;
+use super::rows::DifferingRows;
 use crate::trial::{Measured, StatementRecord};
 
 /// Metrics by which one statement is compared.
@@ -30,6 +31,9 @@ pub struct StatementComparison {
     pub figures: Vec<Figure>,
     /// Its answers.
     pub answer: AnswerChange,
+    /// The rows that differ, if its answers do and their rows were kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows: Option<DifferingRows>,
     /// VM steps of all executions together that the new side needs more than the base; fewer if negative. None where VM
     /// steps do not repeat exactly.
     pub more_steps: Option<f64>,
@@ -72,6 +76,7 @@ impl StatementComparison {
             more_steps: more_steps(&figures),
             figures,
             answer: answer_change([base_trials, new_trials], &base.name, |trial| &trial.statements),
+            rows: None,
         }
     }
 

@@ -32,7 +32,7 @@ pub enum Comparator {
 pub enum BudgetError {
     /// It has another form.
     #[error(
-        "`{0}` is no budget: write `<= 1.10` or `>= 0.95`, the new figure divided by that of the base"
+        "`{0}` is not a bound: write `<= 1.10` or `>= 0.95`, a ratio to the base or to the current settings"
     )]
     Form(String),
     /// No form of a limit.

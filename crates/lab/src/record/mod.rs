@@ -256,6 +256,11 @@ impl PlannedExperiment {
         }
     }
 
+    /// Returns its name in people's words, or its label.
+    pub fn name(&self, index: usize) -> &str {
+        self.variants.get(index).map_or_else(|| self.label(index), Variant::name_or_label)
+    }
+
     /// Returns the index of the variant or limit of this label.
     pub fn index_of(&self, label: &str, role: Role) -> Option<usize> {
         if role == Role::UpperBound {

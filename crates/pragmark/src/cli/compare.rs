@@ -29,6 +29,8 @@ Examples:
                                         a list of queries on two libraries
   pragmark compare queries.sql --db app.db --db migrated.db
                                         the same on two databases
+  pragmark compare --db app.db -c 'SELECT …' -c 'SELECT …'
+                                        two forms of one query: work and answers
   pragmark compare queries.sql --db app.db --vary journal_mode=delete,wal
                                         syncs, pages and bytes written with two settings
 
@@ -39,10 +41,10 @@ Only runs are timed. Everything else compares counters: instructions of SQLite's
 query plans and answers. They are the same on every machine.")]
 pub struct CompareArgs {
     /// Folders of runs or their exports (JSON, SQLite, Parquet, or CSV tables of trials), a trace of `pragmark record`, or files of SQL as for
-    /// `pragmark measure`. Several files: pragmark compares them with one another.
+    /// `pragmark measure`. Several files are compared with one another, unless databases, engines or settings are.
     #[arg(required_unless_present = "commands")]
     pub subjects: Vec<PathBuf>,
-    /// Statement to compare instead of a file; repeat it for several statements.
+    /// Statement to compare instead of a file. Several are compared with one another, as files are.
     #[arg(short = 'c', long = "command", value_name = "SQL", conflicts_with = "subjects")]
     pub commands: Vec<String>,
     /// Your database. Every repetition works on a copy. Repeat it to compare databases [default: an empty one].

@@ -19,6 +19,8 @@ use crate::exit::Exit;
 Examples:
   pragmark measure --db app.db -c 'SELECT * FROM users WHERE email = :email'
                                         one statement; values are drawn from the column
+  pragmark measure --db app.db -c 'SELECT …' -c 'SELECT …'
+                                        which of two queries is faster; `pragmark compare` says whether they answer the same
   pragmark measure --db app.db queries.sql
                                         each statement or named query of a file
   pragmark measure --db app.db queries.sql --vary journal_mode=delete,wal --vary cache_size=-2000,-64000
@@ -37,9 +39,10 @@ Examples:
                                         the same as an experiment file, to extend it")]
 pub struct MeasureArgs {
     /// Files of SQL: scripts in pgbench's language, lists of named queries (`-- name: find_user`), or plain
-    /// statements. Several files are compared with one another.
+    /// statements. Several files are compared with one another, unless databases, engines, indexes or settings are: then each
+    /// variant executes all of them.
     pub files: Vec<PathBuf>,
-    /// Statement to measure instead of a file; repeat it for several statements.
+    /// Statement to measure instead of a file. Several are compared with one another, as files are.
     #[arg(short = 'c', long = "command", value_name = "SQL", conflicts_with = "builtin")]
     pub commands: Vec<String>,
     /// One of pgbench's scripts instead of a file, on tables that pragmark makes.

@@ -44,9 +44,9 @@ pub struct TuneArgs {
     /// Time for all trials: search, contributions and confirmation.
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = seconds)]
     pub time_limit: f64,
-    /// Metric to improve.
-    #[arg(long, value_enum, value_name = "GOAL", default_value = "throughput")]
-    pub goal: GoalArg,
+    /// Metric to improve [default: latency for several statements, otherwise throughput].
+    #[arg(long, value_enum, value_name = "GOAL")]
+    pub goal: Option<GoalArg>,
     /// Limit of another metric, such as 'p99 <= 1.05' (a ratio to the current settings), 'size <= 1.10' or
     /// 'memory <= 256MiB'; repeat it for several. Names are p99, size, memory, cpu, or a metric of `pragmark list metrics`.
     #[arg(long, value_name = "CONSTRAINT", value_parser = Constraint::parsed)]
@@ -91,7 +91,7 @@ impl TuneArgs {
             database: self.db,
             may_lose: self.may_lose.into(),
             time_limit_s: self.time_limit,
-            goal: self.goal.into(),
+            goal: self.goal.map(Into::into),
             limits: self.limit,
             current: settings(&self.current, "--current")?,
             current_of: self.current_of,
@@ -120,8 +120,10 @@ values_of! {
 values_of! {
     /// Goals of a search.
     enum GoalArg of Goal {
-        /// The metric of the experiment, or transactions per second.
+        /// Transactions per second, or the metric of the experiment.
         Throughput,
+        /// Typical latency: the geometric mean over all statements, so that a slow one does not hide the others.
+        Latency,
         /// The latency that 99 % of the operations do not exceed.
         P99,
         /// The size of the database when the work has ended.

@@ -1,6 +1,5 @@
 //! `pragmark compare`: what differs between two sides, without a verdict on time.
 
-use lab::comparison::{ExactComparison, Side};
 use std::path::PathBuf;
 
 use app::Result;
@@ -32,15 +31,11 @@ pub fn execute(
             }
         }
     }
-    let Some(sides) = compare_exactly(&request, &Terminal::lines())? else {
+    let Some(compared) = compare_exactly(&request, &Terminal::lines())? else {
         return Ok(Exit::Interrupted);
     };
-    let Some((base, others)) = sides.split_first() else { return Ok(Exit::Success) };
-    let compared = others.iter().map(|new| ExactComparison::of(base, new));
-    let comparisons: Vec<ExactComparison> = compared.collect();
-    output::write_document(output, &report::exact(&comparisons), &comparisons)?;
-    let is_whole = |side: &Side| side.trials.iter().all(|trial| trial.problem().is_none());
-    Ok(exit(sides.iter().all(is_whole)))
+    output::write_document(output, &report::exact(&compared.comparisons), &compared.comparisons)?;
+    Ok(exit(compared.is_whole))
 }
 
 /// Compares runs with the first one.

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use app::words::humanly;
 use lab::record::{Purpose, TrialRecord};
 use lab::text::one_line;
+use report::sql::shortened;
 use runner::{Event, Observer};
 use tuning::Forecast;
 
@@ -58,7 +59,7 @@ impl Trials {
 /// Returns what is being measured. The only variant has no name.
 fn beginning(experiment: &str, round: u32, variant: &str) -> String {
     let round = round + 1;
-    match &*one_line(variant) {
+    match &*shortened(&one_line(variant), 80) {
         "" => format!("{experiment}, round {round}"),
         name => format!("{experiment}, round {round}: {name}"),
     }
@@ -136,6 +137,7 @@ mod tests {
     fn a_variant_without_a_name_leaves_no_colon() {
         assert_eq!(beginning("measure", 0, ""), "measure, round 1");
         assert_eq!(beginning("measure", 1, "a=1"), "measure, round 2: a=1");
+        assert!(beginning("tune", 1, &"CREATE INDEX i ON t(a); ".repeat(20)).len() < 110);
     }
 
     #[test]

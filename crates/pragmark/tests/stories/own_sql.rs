@@ -143,6 +143,25 @@ fn an_index_is_tried_by_one_option_and_sql_with_commas_is_one_value() {
 }
 
 #[test]
+fn statements_are_compared_with_one_another_unless_something_else_is() {
+    let laboratory = shop();
+    let both =
+        ["--db", "app.db", "-c", "SELECT count(*) FROM users WHERE age = 7", "-c", "SELECT 7"];
+    let json = |out: &str| -> Vec<String> {
+        let plan: serde_json::Value =
+            serde_json::from_str(&laboratory.read(&format!("{out}/run.json"))).unwrap();
+        let variants = plan["experiments"][0]["variants"].as_array().unwrap().iter();
+        variants.map(|variant| variant["name"].as_str().unwrap().to_owned()).collect()
+    };
+    laboratory.pragmark(&measure(&both)).exits(0).says(&["SELECT 7", "select_users"]);
+    assert_eq!(json("run"), ["SELECT count(*) FROM users WHERE age = 7", "SELECT 7"]);
+    let index =
+        [&["measure"], &both[..], &SHORT[..4], &["--index", "users(age)", "--out", "again"]];
+    laboratory.pragmark(&index.concat()).exits(0).says(&["select_users", "select "]);
+    assert_eq!(json("again"), ["without a new index", "index users(age)"]);
+}
+
+#[test]
 fn an_index_may_name_a_column_that_is_in_the_write_ahead_log_only() {
     let laboratory = shop();
     let library = Arc::new(Library::load(&Source::Embedded).unwrap());

@@ -1,17 +1,17 @@
 //! Two sides compared by counters: which statements changed, their plans, and the counters of the whole work.
 
 use lab::comparison::{
-    AnswerChange, Change, Count, ExactComparison, Figure, PlanChange, Severity, SideFacts,
-    StatementComparison, Unmatched,
+    AnswerChange, Change, Count, DifferingRow, DifferingRows, ExactComparison, Figure, PlanChange,
+    Severity, SideFacts, StatementComparison, Unmatched,
 };
 
 use super::{add_qualified, cells, sections, unmatched};
 use crate::document::{
     Abridge, Block, Cell, Column, Document, Item, Row, Section, Sentence, Sign, Table, Tone,
-    joined, led,
+    blocks, joined, led,
 };
 use crate::figures::count;
-use crate::words::{metric_column, metric_heading};
+use crate::words::{metric_column, metric_heading, plural};
 
 /// Most characters of a statement that a table quotes.
 const QUOTED: usize = 70;
@@ -61,6 +61,7 @@ fn side(role: &str, facts: &SideFacts) -> Sentence {
 
 fn comparison_sections(comparison: &ExactComparison) -> Vec<Section> {
     let chapters = [
+        ("rows", "Rows that differ", rows(comparison)),
         ("statements", "Statements that changed", statements(comparison)),
         ("plans", "Query plans that changed", plans(comparison)),
         ("totals", "The whole work", totals(comparison)),
@@ -92,19 +93,33 @@ fn summary(comparison: &ExactComparison) -> Vec<Block> {
     Block::list(items).into_iter().collect()
 }
 
-/// Returns the sign of a severity, its tone, and the words for statements that have it.
-fn severity_words(severity: Severity) -> (Sign, &'static str) {
+/// Returns the sign of a severity, its tone, and the words for one statement that has it, and for several.
+fn severity_words(severity: Severity) -> (Sign, [&'static str; 2]) {
     let (change, words) = match severity {
-        Severity::Answer => return (("✗", Tone::Bad), "answered differently"),
-        Severity::Scan => {
-            (Change::Worse, "read a table whole that was searched before, and need more VM steps")
-        }
-        Severity::More => (Change::Worse, "need more work"),
-        Severity::Less => (Change::Better, "need less work"),
-        Severity::Mixed => {
-            (Change::Other, "have another plan, or counters that changed in both directions")
-        }
-        Severity::Same => (Change::Same, "have the same plan and no counter that changed"),
+        Severity::Answer => return (("✗", Tone::Bad), ["answered differently"; 2]),
+        Severity::Scan => (
+            Change::Worse,
+            [
+                "reads a table whole that was searched before, and needs more VM steps",
+                "read a table whole that was searched before, and need more VM steps",
+            ],
+        ),
+        Severity::More => (Change::Worse, ["needs more work", "need more work"]),
+        Severity::Less => (Change::Better, ["needs less work", "need less work"]),
+        Severity::Mixed => (
+            Change::Other,
+            [
+                "has another plan, or counters that changed in both directions",
+                "have another plan, or counters that changed in both directions",
+            ],
+        ),
+        Severity::Same => (
+            Change::Same,
+            [
+                "has the same plan and no counter that changed",
+                "have the same plan and no counter that changed",
+            ],
+        ),
     };
     (cells::mark(change), words)
 }
@@ -118,6 +133,7 @@ fn statements_of(comparison: &ExactComparison, severity: Severity) -> Option<Ite
     }
     let (sign, words) = severity_words(severity);
     let (number, all) = (count(names.len()), count(comparison.statements.len()));
+    let words = words[usize::from(names.len() > 1)];
     let mut text = Sentence::from(format!("{number} of {all} statements {words}"));
     if severity != Severity::Same {
         let named = names.iter().take(NAMED).map(|name| Sentence::code(*name));
@@ -204,6 +220,68 @@ fn change(statement: &StatementComparison) -> Cell {
     };
     let rewritten = statement.new_sql.as_ref().map_or("", |_| "the text changed, too");
     Cell::new(format!("{words}{steps}")).signed(sign).with_below(rewritten)
+}
+
+/// Returns the first rows that differ in each answer and each table.
+fn rows(comparison: &ExactComparison) -> Vec<Block> {
+    let of_statements = comparison
+        .statements
+        .iter()
+        .filter_map(|statement| Some((Cell::code(&statement.name), statement.rows.as_ref()?)));
+    let of_tables = comparison.written_rows.iter();
+    let of_tables = of_tables.map(|(name, rows)| (Cell::code(format!("table {name}")), rows));
+    let all: Vec<(Cell, &DifferingRows)> = of_statements.chain(of_tables).collect();
+    let lines = all.iter().flat_map(|(name, differing)| {
+        let rows = differing.rows.iter();
+        rows.map(|row| Row::new([name.clone()].into_iter().chain(differing_row(row))))
+    });
+    let lines: Vec<Row> = lines.collect();
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let counts = all.iter().map(|(name, differing)| {
+        Item::new(name.text.clone().words(format!(": {}.", which(differing))))
+    });
+    let counts = Block::list(counts);
+    let columns = [Column::left("answer of"), Column::left("row"), Column::left("column")];
+    let columns = columns.into_iter().chain(["base", "new"].map(|side| Column::left(side).prose()));
+    let table = Table::new("rows that differ", columns, lines).dense();
+    let remark = "The first three rows of the first execution that differs, with values as in SQL.";
+    blocks![counts, Block::table(table), Block::small(remark)]
+}
+
+fn differing_row(row: &DifferingRow) -> [Cell; 4] {
+    let values = |values: &Option<Vec<String>>| match values {
+        Some(values) => Cell::new(values.join(", ")),
+        None => Cell::new("no such row"),
+    };
+    let columns = if row.base.is_some() && row.new.is_some() {
+        row.columns.join(", ")
+    } else {
+        String::new()
+    };
+    [Cell::new(row.row.as_str()), Cell::new(columns), values(&row.base), values(&row.new)]
+}
+
+/// Returns how many rows differ, and in which execution.
+fn which(differing: &DifferingRows) -> String {
+    let counts = [
+        (differing.changed, "changed"),
+        (differing.missing, "missing"),
+        (differing.additional, "additional"),
+    ];
+    let counts = counts.into_iter().filter(|(number, _)| *number > 0);
+    let counts = counts.map(|(number, word)| format!("{} {word}", plural(number, "row", "rows")));
+    let mut words = counts.collect::<Vec<_>>().join(", ");
+    if words.is_empty() {
+        words.push_str("the same rows in another order");
+    }
+    if differing.is_partial {
+        words.push_str(" among the first ones, and the rest was not looked at");
+    }
+    let values = differing.values.iter().map(|(name, value)| format!("{name} = {value}"));
+    let values = values.collect::<Vec<_>>().join(", ");
+    if values.is_empty() { words } else { format!("with {values}: {words}") }
 }
 
 /// Returns the plans of both sides, next to each other.

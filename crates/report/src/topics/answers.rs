@@ -92,20 +92,26 @@ fn of_whole(subject: &Subject<'_>) -> Sentence {
 fn only(subject: &Subject<'_>) -> Sentence {
     let whole = subject.median(0);
     let several = subject.experiment.variants[0].statements.len() > 1;
-    match (statements::medians(subject), whole) {
+    let lead = match subject.experiment.variants.len() - 1 {
+        0 => "",
+        1 => "There is nothing to compare with, because the other variant was not measured. ",
+        _ => "There is nothing to compare with, because no other variant was measured. ",
+    };
+    let figures = match (statements::medians(subject), whole) {
         (Some(medians), Some(whole)) if several => {
-            Sentence::from("Median times: ").and(medians).words(". All of them: ").figure(whole)
+            let medians = Sentence::from("Median times: ").and(medians);
+            medians.words(". Transactions per second: ").figure(whole)
         }
         (Some(medians), _) => Sentence::from("Median time: ").and(medians),
         (None, Some(whole)) => subject.names.sentence(0).words(": ").figure(whole),
         (None, None) => "Nothing was measured".into(),
-    }
-    .words(".")
+    };
+    Sentence::from(lead).and(figures).words(".")
 }
 
 /// That nothing is chosen before the baseline, and how the others compare with it.
 fn nothing_better(subject: &Subject<'_>, compared: Compared) -> Sentence {
-    let baseline = subject.names.sentence(0);
+    let baseline = subject.names.baseline();
     let Compared {
         better,
         better_with_failures: failing,
@@ -119,7 +125,7 @@ fn nothing_better(subject: &Subject<'_>, compared: Compared) -> Sentence {
     if compared.is_alike() {
         let detectable = subject.experiment.detectable.map(figures::percent);
         let detectable = detectable.map(|percent| format!(" (detectable difference {percent})"));
-        return Sentence::from("No detectable difference from the baseline ")
+        return Sentence::from("No detectable difference from ")
             .and(baseline)
             .and(explained(&detectable.unwrap_or_default()))
             .and(finer(subject.experiment))
@@ -127,9 +133,7 @@ fn nothing_better(subject: &Subject<'_>, compared: Compared) -> Sentence {
     }
     if all_better + same + lost + unknown == 0 {
         let all = if worse == 1 { "the other variant" } else { "every other variant" };
-        return Sentence::from("Nothing beats the baseline ")
-            .and(baseline)
-            .words(format!(": {all} is worse."));
+        return Sentence::from("Nothing beats ").and(baseline).words(format!(": {all} is worse."));
     }
     let parts = [
         (better, "better, but too little to be chosen every time"),
@@ -143,7 +147,7 @@ fn nothing_better(subject: &Subject<'_>, compared: Compared) -> Sentence {
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let parts: Vec<String> =
         parts.map(|(count, what)| format!("{} {what}", figures::count(count))).collect();
-    Sentence::from("No variant is chosen before the baseline ")
+    Sentence::from("No variant is chosen before ")
         .and(baseline)
         .words(format!(". Of the others: {}.", parts.join(", ")))
 }
@@ -151,8 +155,8 @@ fn nothing_better(subject: &Subject<'_>, compared: Compared) -> Sentence {
 /// The best, which may not be used.
 fn breaks_constraints(subject: &Subject<'_>, index: usize) -> Sentence {
     let broken = subject.experiment.variants[index].breaks.iter();
-    Sentence::from("No variant within the constraints was found to be better than the baseline ")
-        .and(subject.names.sentence(0))
+    Sentence::from("No variant within the constraints was found to be better than ")
+        .and(subject.names.baseline())
         .words(". ")
         .and(subject.names.sentence(index))
         .words(" is, but does not keep ")
@@ -165,8 +169,8 @@ fn unconfirmed(subject: &Subject<'_>, index: usize) -> Sentence {
     let variant = &subject.experiment.variants[index];
     let estimate = variant.confirmation.as_ref();
     let ratio = estimate.map(|estimate| figures::ratio(estimate.centre, estimate.interval));
-    Sentence::from("No variant was confirmed to be better than the baseline ")
-        .and(subject.names.sentence(0))
+    Sentence::from("No variant was confirmed to be better than ")
+        .and(subject.names.baseline())
         .words(". The best of many was ")
         .and(subject.names.sentence(index))
         .and(explained(", but its confirmation run shows "))

@@ -30,8 +30,9 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
         analysis.findings.iter().filter_map(|finding| item(analysis, finding)).collect();
     // Indexes are counted before any setting is timed.
     let subjects = (0..experiments.len()).map(|index| Subject::of(analysis, index));
-    let changes: Vec<String> =
-        subjects.filter_map(|subject| tuning::to_change(subject.tuning()?)).collect();
+    let changes =
+        subjects.filter_map(|subject| tuning::to_change(subject.tuning()?, subject.metric()));
+    let changes: Vec<String> = changes.collect();
     let blocks = match (items.is_empty(), without_findings(experiments, !changes.is_empty())) {
         (true, None) => return Vec::new(),
         (true, Some(words)) => {
@@ -57,7 +58,13 @@ fn without_findings(experiments: &[ExperimentAnalysis], has_changes: bool) -> Op
             false => "No answer yet: too little was measured.",
         })
     } else {
-        Some("No variant was found to be better than the baseline of its experiment.")
+        Some(match experiments {
+            [only] if only.id == "tune" => {
+                "No settings were found to be better than the current ones."
+            }
+            [_] => "No variant was found to be better than the baseline.",
+            _ => "No variant was found to be better than the baseline of its experiment.",
+        })
     }
 }
 
@@ -77,7 +84,8 @@ fn item(analysis: &Analysis, finding: &Finding) -> Option<Item> {
     if finding.confirmation_rounds.is_some() {
         link = link.and(explained(" (gain of the confirmation run)"));
     }
-    let in_application = subject.tuning().and_then(tuning::in_application);
+    let in_application =
+        subject.tuning().and_then(|tuning| tuning::in_application(tuning, subject.metric()));
     let step = finding.faster.as_ref().map(|faster| step(&subject, faster));
     Some(Item {
         lead: Some((

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use lab::analysis::{ComparisonResult, Effect, VariantAnalysis};
 use lab::level::Level;
 use lab::measures::Measures;
+use lab::metric::higher_is_better;
+use lab::stats::Interval;
 use lab::trial::StatementRecord;
 
 use super::subject::Subject;
@@ -26,8 +28,9 @@ const METRICS: [&str; 8] = [
     "auto_index_rows",
 ];
 
-/// The heading of the ratio of the median to the baseline's.
-const RATIO: &str = "to the baseline";
+/// The headings of the ratio of the median to the baseline's, and of its inverse, which has the direction of a rate.
+const TIME: &str = "time to the baseline's";
+const SPEED: &str = "speed to the baseline's";
 
 /// The heading of the smallest and the largest median of a trial.
 const RANGE: &str = "smallest–largest";
@@ -112,12 +115,7 @@ fn table(subject: &Subject<'_>, statements: &[Executed<'_>]) -> Table {
     };
     let mut metrics: Vec<&str> = METRICS.iter().filter(has).copied().collect();
     let median_at = metrics.iter().position(|metric| *metric == METRICS[0]);
-    let beside = if !several {
-        Some(RANGE)
-    } else {
-        variants.iter().any(|variant| !variant.statement_effects.is_empty()).then_some(RATIO)
-    };
-    if let Some((at, beside)) = median_at.zip(beside) {
+    if let Some((at, beside)) = median_at.zip(beside(subject, several)) {
         metrics.insert(at + 1, beside);
     }
     let row = |(statement, variant): &(&StatementRecord, usize)| {
@@ -139,7 +137,7 @@ fn table(subject: &Subject<'_>, statements: &[Executed<'_>]) -> Table {
     };
     let variant = several.then(|| Column::left("variant"));
     let columns = variant.into_iter().chain(metrics.iter().map(|metric| match *metric {
-        RATIO | RANGE => Column::right(*metric),
+        TIME | SPEED | RANGE => Column::right(*metric),
         // How often a statement was executed says on how much the other figures rest.
         "executions" => {
             Column { heading: "Executions in a trial".into(), ..metric_column("executions") }
@@ -156,10 +154,18 @@ fn table(subject: &Subject<'_>, statements: &[Executed<'_>]) -> Table {
     .data()
 }
 
+/// Returns the heading of the column beside the median, if there is one.
+fn beside(subject: &Subject<'_>, several: bool) -> Option<&'static str> {
+    let mut variants = subject.experiment.variants.iter();
+    let heading = if has_rate(subject) { SPEED } else { TIME };
+    let has_ratios = variants.any(|variant| !variant.statement_effects.is_empty());
+    if several { has_ratios.then_some(heading) } else { Some(RANGE) }
+}
+
 /// The figure of a statement in a column of this name.
 fn cell(variant: &VariantAnalysis, column: &str, statement: &str) -> Cell {
     match column {
-        RATIO => ratio(variant, statement),
+        TIME | SPEED => ratio(variant, statement, column == SPEED),
         RANGE => {
             let summary = variant.summaries.get(&format!("{}.{statement}", METRICS[0]));
             Cell::number(summary.map(|summary| figures::range(summary.range, METRICS[0])))
@@ -173,12 +179,25 @@ fn median(variant: &VariantAnalysis, metric: &str, statement: &str) -> Option<f6
     variant.median(&format!("{metric}.{statement}"))
 }
 
-/// The time of a statement compared with the baseline's.
-fn ratio(variant: &VariantAnalysis, statement: &str) -> Cell {
+/// Returns whether variants are compared by a rate, so that single statements are, too: in one answer, above ×1 is better or worse
+/// everywhere.
+fn has_rate(subject: &Subject<'_>) -> bool {
+    higher_is_better(subject.metric())
+}
+
+/// Returns a ratio of times, or of the speeds that they mean, with its words.
+fn directed(centre: f64, interval: Interval, is_speed: bool) -> (f64, String) {
+    let inverse = (1.0 / centre, interval.inverse());
+    let (centre, interval) = if is_speed { inverse } else { (centre, interval) };
+    (centre, figures::ratio(centre, interval))
+}
+
+/// The time or the speed of a statement compared with the baseline's.
+fn ratio(variant: &VariantAnalysis, statement: &str, is_speed: bool) -> Cell {
     let Some(effect) = variant.statement_effects.get(statement) else { return Cell::number(None) };
     let estimate = &effect.estimate;
-    let show = |centre| figures::ratio(centre, estimate.interval);
-    let cell = Cell::figure(Some(estimate.centre), show);
+    let (value, words) = directed(estimate.centre, estimate.interval, is_speed);
+    let cell = Cell::figure(Some(value), |_| words);
     let standing = match (effect.is_found(), estimate.centre < 1.0) {
         (false, _) if is_lost_in_correction(effect) => return cell,
         (false, _) => ComparisonResult::Same,
@@ -224,12 +243,15 @@ pub(super) fn in_the_mix(subject: &Subject<'_>) -> Vec<Sentence> {
 
 /// The statements whose time differs with a variant.
 fn times(subject: &Subject<'_>, variant: usize) -> Sentence {
-    let differing = subject.experiment.variants[variant].differing_statements();
+    let (is_speed, variant_of) = (has_rate(subject), &subject.experiment.variants[variant]);
+    let differing = variant_of.differing_statements();
     let statements = differing.iter().map(|(name, effect)| {
         let estimate = &effect.estimate;
-        Sentence::code(*name).words(" ").figure(figures::ratio(estimate.centre, estimate.interval))
+        let (_, ratio) = directed(estimate.centre, estimate.interval, is_speed);
+        Sentence::code(*name).words(" ").figure(ratio)
     });
-    Sentence::from("Time of single statements with ")
+    let lead = if is_speed { "Speed" } else { "Time" };
+    Sentence::from(format!("{lead} of single statements with "))
         .and(subject.names.sentence(variant))
         .words(", compared with the baseline: ")
         .and(listed(statements.collect(), NAMED))
@@ -296,7 +318,7 @@ fn answers(subject: &Subject<'_>) -> Vec<Block> {
     let compared: usize = equal.iter().map(|variant| variant.answers_compared).sum();
     let open: BTreeSet<&String> = equal.iter().flat_map(|variant| &variant.open_answers).collect();
     if compared == 0 {
-        return Vec::new();
+        return rows_of_others(subject).into_iter().collect();
     }
     let equal = if open.is_empty() {
         "They are equal."
@@ -308,7 +330,17 @@ fn answers(subject: &Subject<'_>) -> Vec<Block> {
         plural(compared, "trial", "trials")
     );
     let open = open.into_iter().map(|words| Item::new(Sentence::from(format!("{words}."))));
-    blocks![Block::small(text), Block::list(open)]
+    blocks![Block::small(text), Block::list(open), rows_of_others(subject)]
+}
+
+/// Returns what shows the rows that differ, if the answers of a variant do.
+fn rows_of_others(subject: &Subject<'_>) -> Option<Block> {
+    let mut problems = subject.experiment.variants.iter().flat_map(|variant| &variant.problem);
+    let differ = problems.any(|problem| problem.contains("differs from the baseline's"));
+    let words = Sentence::code("pragmark compare").words(
+        ", with the same statements, databases, engines and settings, shows rows that differ.",
+    );
+    (differ && subject.experiment.is_measured_by_command()).then(|| Block::small(words))
 }
 
 /// Returns the plan of each statement, and the plans of variants that differ.
@@ -360,6 +392,13 @@ fn plans_of<'a>(subject: &Subject<'a>, name: &str) -> Vec<(&'a [String], Vec<usi
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_speed_is_the_inverse_of_a_time_with_its_interval() {
+        let interval = Interval { low: 0.4, high: 0.8 };
+        assert_eq!(directed(0.5, interval, false).1, "×0.50 [0.40, 0.80]");
+        assert_eq!(directed(0.5, interval, true), (2.0, "×2.0 [1.2, 2.5]".to_owned()));
+    }
 
     #[test]
     fn a_statement_is_shortened_to_one_line() {

@@ -16,14 +16,13 @@ use crate::document::{
     joined, led,
 };
 use crate::figures;
-use crate::words::{metric_axis, metric_column, plural};
+use crate::words::{gain_words, metric_axis, metric_column, plural};
 
 /// Everything on the search of an experiment that was tuned.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let Some(tuning) = subject.tuning() else { return Vec::new() };
     blocks![
         settings::sought(subject),
-        better_in_words(tuning).map(Block::paragraph),
         moved(tuning),
         constraints(tuning),
         contributions(tuning),
@@ -259,9 +258,7 @@ fn advice(tuning: &TuningAnalysis) -> Vec<Block> {
     }
     let heading = "Changes of your application, apart from settings";
     if tuning.advised.iter().all(|advised| advised.gain.is_none()) {
-        let words = counted_in_words(tuning).unwrap_or_else(|| NO_TIME.to_owned());
-        let words = Block::paragraph(words);
-        return blocks![Block::heading(heading), words, better_by_sql(tuning)];
+        return blocks![Block::heading(heading), Block::paragraph(NO_TIME), better_by_sql(tuning)];
     }
     let table = Table::of(
         "What changes of the application bring",
@@ -282,7 +279,7 @@ fn advice(tuning: &TuningAnalysis) -> Vec<Block> {
 
 /// Returns what to change in the application, or why that is not known, for the first screen; none if no change was to be
 /// measured.
-pub(super) fn in_application(tuning: &TuningAnalysis) -> Option<String> {
+pub(super) fn in_application(tuning: &TuningAnalysis, metric: &str) -> Option<String> {
     let is_measured = tuning.advised.iter().any(|advised| advised.gain.is_some());
     let otherwise = if is_measured {
         let tried = tuning.advised.iter().filter(|advised| advised.gain.is_some());
@@ -292,17 +289,20 @@ pub(super) fn in_application(tuning: &TuningAnalysis) -> Option<String> {
         "What changes of the application bring was not timed: no time was left.".to_owned()
     };
     let otherwise = (!tuning.advised.is_empty()).then_some(otherwise);
-    to_change(tuning).or(otherwise)
+    to_change(tuning, metric).or(otherwise)
 }
 
 /// Returns what to change in the application; none if nothing is known to help.
-pub(super) fn to_change(tuning: &TuningAnalysis) -> Option<String> {
-    better_in_words(tuning).or_else(|| counted_in_words(tuning))
+pub(super) fn to_change(tuning: &TuningAnalysis, metric: &str) -> Option<String> {
+    better_in_words(tuning, metric).or_else(|| counted_in_words(tuning))
 }
 
-fn better_in_words(tuning: &TuningAnalysis) -> Option<String> {
+fn better_in_words(tuning: &TuningAnalysis, metric: &str) -> Option<String> {
+    let words = gain_words(metric).trim_end_matches(" as");
     let named = tuning.advised.iter().filter(is_better).filter_map(|change| {
-        Some(format!("{} ({})", change.advice.change, times(change.gain.as_ref()?)))
+        let gain = change.gain.as_ref()?;
+        let times = figures::times(gain.ratio, gain.interval);
+        Some(format!("{}, {times} times {words}", change.advice.change))
     });
     let named = named.collect::<Vec<_>>().join("; ");
     (!named.is_empty()).then(|| format!("To change in the application: {named}."))
@@ -329,12 +329,8 @@ fn is_better(it: &&Advised) -> bool {
 /// The SQL of the changes that are better, to paste.
 fn better_by_sql(tuning: &TuningAnalysis) -> Option<Block> {
     let helps = |change: &&Advised| is_better(change) || is_only_counted(change);
-    let with_gain = tuning.advised.iter().filter(helps).filter_map(|change| {
-        let sql = change.advice.sql.as_ref()?;
-        let gain = change.gain.as_ref().map(times).or_else(|| change.advice.counted.clone())?;
-        Some(format!("-- {}: {gain}\n{sql}", change.advice.change))
-    });
-    let text = with_gain.collect::<Vec<_>>().join("\n");
+    let sql = tuning.advised.iter().filter(helps).filter_map(|change| change.advice.sql.clone());
+    let text = sql.collect::<Vec<_>>().join("\n");
     (!text.is_empty()).then(|| Block::code("sql", text))
 }
 
@@ -587,7 +583,7 @@ mod tests {
         ];
         tuning.advised[0].advice.sql = Some("CREATE INDEX a ON t(b);".to_owned());
         tuning.advised[2].advice.sql = Some("VACUUM;".to_owned());
-        let brief = better_in_words(&tuning).unwrap_or_default();
+        let brief = better_in_words(&tuning, "txns_per_s").unwrap_or_default();
         assert!(brief.contains("10 in one") && !brief.contains("VACUUM"), "{brief}");
         let text = text(advice(&tuning));
         assert!(text.contains("CREATE INDEX a ON t(b);") && !text.contains("VACUUM;"), "{text}");

@@ -393,7 +393,10 @@ fn the_first_screen_of_a_search_says_what_to_change_in_the_application() {
         rest.split("\n## ").next().unwrap().to_owned()
     };
     for (gain, words) in [
-        (Some(3.0), "To change in the application: 10 executions in one transaction (×3.0"),
+        (
+            Some(3.0),
+            "To change in the application: 10 executions in one transaction, 3.0 times as fast",
+        ),
         (Some(1.0), "1 change of the application tried, none found to be better."),
         (None, "was not timed: no time was left"),
     ] {
@@ -421,9 +424,7 @@ fn mixed() -> Analysis {
     let statement = |name: &str| lab::trial::StatementRecord {
         name: name.to_owned(),
         sql: format!("SELECT '{name}'"),
-        plan: Vec::new(),
-        answer: None,
-        earlier_answers: Vec::new(),
+        ..lab::trial::StatementRecord::default()
     };
     for (index, variant) in analysis.experiments[0].variants.iter_mut().enumerate() {
         variant.statements = vec![statement("one"), statement("other")];
@@ -438,6 +439,7 @@ fn mixed() -> Analysis {
 fn a_statement_that_differs_stands_before_a_mix_that_does_not() {
     let analysis = mixed();
     let answers = report::answers(&analysis);
+    // In the direction of the latency by which the variants are compared.
     assert!(answers[0].answer.starts_with("Time of single statements"), "{answers:?}");
     let text = report::markdown(&analysis);
     let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("no `{words}` in {text}"));

@@ -155,7 +155,7 @@ pub enum Event<'a> {
         planned: &'a PlannedExperiment,
         /// Its round, from 0.
         round: u32,
-        /// Label of its variant.
+        /// Name of its variant.
         variant: &'a str,
         /// Seconds that the whole run will probably still take; none before a trial has ended, from
         /// which it could be estimated.

@@ -196,7 +196,7 @@ impl Watch for Block<'_, '_> {
         self.runner.observer.event(Event::TrialBegins {
             planned,
             round: slot.place.0,
-            variant: planned.label(slot.variant),
+            variant: planned.name(slot.variant),
             left_s,
         });
     }
@@ -319,7 +319,7 @@ impl Watch for BlockOfSearch<'_> {
         self.observer.event(Event::TrialBegins {
             planned: self.planned,
             round: slot.place.0,
-            variant: self.planned.label(slot.variant),
+            variant: self.planned.name(slot.variant),
             left_s: self.budget_s.map(|budget_s| (budget_s - elapsed_s).max(0.0)),
         });
     }

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use engine::{Connection, Statement};
 use lab::level::{Settings, overlaid};
 use lab::seed::Seed;
-use lab::trial::Answer;
+use lab::trial::{Answer, AnswerRows};
 use script::{Deck, Op, Prng, Slot, Value, Variables};
 
 use super::draw::Pools;
+use super::facets::Kept;
 use super::parameters::{Extent, Parameters, Preparing};
 use super::statement::{PreparedStatement, StatementError};
 use super::suite::Suite;
@@ -194,6 +195,24 @@ impl<'c> ScriptClient<'c> {
             }
         }
         Answered { answers: noted, executions, outcome }
+    }
+
+    /// Keeps this many rows of the answers of each statement.
+    pub(super) fn keep_rows(&mut self, room: usize) {
+        for statement in self.scripts.iter_mut().flat_map(|script| &mut script.statements) {
+            statement.answers.kept = Kept::at_most(room);
+        }
+    }
+
+    /// Returns the rows that were kept, by the name of the statement.
+    pub(super) fn take_rows(&mut self) -> BTreeMap<String, Vec<AnswerRows>> {
+        let scripts = self.workload.suite.scripts.iter().zip(&mut self.scripts);
+        let statements = scripts
+            .flat_map(|(script, prepared)| script.statements.iter().zip(&mut prepared.statements));
+        let kept = statements.filter_map(|(statement, prepared)| {
+            Some((statement.name.clone(), prepared.answers.kept.take()?.executions))
+        });
+        kept.collect()
     }
 
     /// Notes the answers of the statements of a script so far.

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use engine::{Connection, EngineError, Statement, Step, Value};
-use lab::trial::{Answer, Facet};
-use script::effect::depends_on_chance;
+use lab::trial::{Answer, AnswerRows, Facet};
+use script::effect::{depends_on_chance, literal};
 use script::{may_be_open, orders_rows};
 use twox_hash::XxHash3_64;
 
@@ -32,6 +32,50 @@ pub(super) struct Facets {
     has_rounded: bool,
     changes: Option<u64>,
     columns: Vec<Column>,
+    /// The rows, if they are kept.
+    pub(super) kept: Option<Kept>,
+}
+
+/// Rows of answers that are kept to show how they differ from others.
+#[derive(Default)]
+pub(super) struct Kept {
+    /// Rows that may still be kept.
+    room: usize,
+    /// The executions that ended.
+    pub(super) executions: Vec<AnswerRows>,
+    /// The one under way.
+    pub(super) current: AnswerRows,
+}
+
+impl Kept {
+    /// Keeps this many rows; `None` if it is none.
+    pub(super) fn at_most(room: usize) -> Option<Kept> {
+        (room > 0).then(|| Kept { room, ..Kept::default() })
+    }
+
+    fn add(&mut self, row: impl Iterator<Item = Value>) {
+        self.current.is_cut |= self.room == 0;
+        if let Some(room) = self.room.checked_sub(1) {
+            self.room = room;
+            self.current.rows.push(row.map(|value| as_literal(&value)).collect());
+        }
+    }
+}
+
+/// Writes a value as in SQL, which shows its storage class. A long one is cut and has a checksum.
+pub(super) fn as_literal(value: &Value) -> String {
+    const MOST: usize = 200;
+    let text = match value {
+        Value::Text(text) => literal(text),
+        other => other.to_string(),
+    };
+    match text.char_indices().nth(MOST) {
+        None => text,
+        Some((end, _)) => {
+            let sum = XxHash3_64::oneshot(text.as_bytes());
+            format!("{}… ({} bytes, checksum {sum:016x})", &text[..end], text.len())
+        }
+    }
 }
 
 /// The values of one column.
@@ -147,6 +191,9 @@ impl Facets {
         for index in self.columns.len() as i32..statement.column_count() {
             self.keys = chained(self.keys, hash(&statement.column_value(index), true));
         }
+        if let Some(kept) = &mut self.kept {
+            kept.add((0..self.columns.len() as i32).map(|index| statement.column_value(index)));
+        }
         self.sum = self.sum.wrapping_add(row);
         self.order = chained(self.order, row);
         self.rounded = if self.is_ordered {
@@ -162,6 +209,11 @@ impl Facets {
             self.note_columns(statement);
         }
         self.executions += 1;
+        if let Some(kept) = &mut self.kept {
+            let mut ended = std::mem::take(&mut kept.current);
+            ended.columns = self.columns.iter().map(|column| column.name.clone()).collect();
+            kept.executions.push(ended);
+        }
         self.order = chained(self.order, self.rows);
         if !statement.is_read_only() {
             let last = chained(connection.changes() as u64, connection.last_insert_rowid() as u64);

@@ -99,12 +99,12 @@ impl Declared for Sql {
         let extent = parameters.extent_of_answers(Duration::from_secs_f64(period.seconds()));
         if extent.executions > 0 && (trial.counter.is_none() || is_alone) {
             (trial.phase)("verify");
-            let (mut answers, written) =
+            let mut found =
                 answers::read(trial, parameters, &database, extent, trial.tests_open || is_alone)?;
             for statement in &mut measured.statements {
-                statement.set_answers(answers.remove(&statement.name).unwrap_or_default());
+                found.complete(statement);
             }
-            measured.written = written;
+            measured.written = found.written;
             let asked = trial.seed.child(&database.origin).child("in turns").nth(suite.checksum);
             measured.asked = Some(format!("{:016x}", asked.0));
         }
@@ -163,6 +163,11 @@ pub(crate) fn leaves_begin_open(settings: &Settings) -> bool {
 pub fn statements(settings: &Settings) -> Result<Vec<(script::Statement, u32)>, TrialError> {
     let (_, suite) = read(settings)?;
     Ok(suite?.weighted().map(|(statement, weight)| (statement.clone(), weight)).collect())
+}
+
+/// Returns whether these settings have several scripts, such as statements that are transactions of their own, if they can be read.
+pub fn has_several_scripts(settings: &Settings) -> bool {
+    read(settings).is_ok_and(|(_, suite)| suite.is_ok_and(|suite| suite.in_use().count() > 1))
 }
 
 /// Returns whether the scripts of these settings, if they can be read, write, and every statement is a transaction of its own.

@@ -140,6 +140,8 @@ parameters! {
         /// Executions of each script whose answers are compared with those of the baseline; 0: none. By default at most
         /// 20, and at least one, in a fifth of the time of the work.
         answers: Option<usize> = None, 0..=1_000_000;
+        /// Rows of each statement's answers that are recorded as well, and of each table that is written; 0: none.
+        answer_rows: usize = 0, 0..=1_000_000;
         retrying: Retrying;
     }
 }

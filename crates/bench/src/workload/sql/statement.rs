@@ -1,9 +1,10 @@
 //! A prepared statement with the variables of its parameters: binding, stepping, resetting, and counting.
 
 use engine::{Connection, EngineError, Statement, Step};
+use lab::trial::AnswerRows;
 use script::{Slot, Value, Variables};
 
-use super::facets::Facets;
+use super::facets::{Facets, as_literal};
 use crate::drive::messages::{PartReport, StatementCounters};
 use crate::error::{TrialError, breaks_constraint, is_invalid};
 use crate::measure::LatencyHistogram;
@@ -117,6 +118,16 @@ impl<'c> PreparedStatement<'c> {
         };
         for (index, slot) in bindings {
             bind(statement, *index, variables, *slot).map_err(StatementError::Engine)?;
+        }
+        if let Some(kept) = self.answers.kept.as_mut().filter(|_| digests) {
+            kept.current = AnswerRows::default();
+            kept.current.values = bindings
+                .iter()
+                .map(|(index, slot)| {
+                    let name = statement.parameter_name(*index).unwrap_or(format!("?{index}"));
+                    (name, as_literal(&value(variables, *slot)))
+                })
+                .collect();
         }
         let mut rows = 0;
         let stepped = loop {

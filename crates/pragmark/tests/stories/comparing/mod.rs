@@ -48,7 +48,7 @@ fn a_dropped_index_is_named_with_its_statement_and_both_plans_and_nothing_is_lef
         "same_age",
         "now SCAN users",
         "SEARCH users USING INDEX by_age (age=?)",
-        "need less work: touch",
+        "needs less work: touch",
     ]);
     let json = laboratory.pragmark(&compare(&[&sides[..], &["--format", "json"]].concat()));
     let json = json.exits(0).json();
@@ -62,6 +62,57 @@ fn a_dropped_index_is_named_with_its_statement_and_both_plans_and_nothing_is_lef
     let after = std::fs::read(laboratory.path().join("app.db")).unwrap();
     assert_eq!(before, after);
     assert!(laboratory.left_over().is_empty());
+}
+
+#[test]
+fn the_rows_that_differ_are_shown_in_every_form() {
+    let laboratory = shop();
+    let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+    let path = laboratory.path().join("migrated.db");
+    let connection = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();
+    connection
+        .execute("UPDATE users SET name = 'Bob' WHERE id = 7; DELETE FROM users WHERE id = 9")
+        .unwrap();
+    connection.close().unwrap();
+    laboratory.write(
+        "few.sql",
+        "-- name: few\nSELECT id, name FROM users WHERE id < 12;\n-- name: touch\nUPDATE users SET age = 1 WHERE id = 3;\n",
+    );
+    let sides = ["few.sql", "--db", "app.db", "--db", "migrated.db", "--format"];
+    let in_form =
+        |form: &str| laboratory.pragmark(&compare(&[&sides[..], &[form]].concat())).exits(0);
+    for form in ["terminal", "markdown"] {
+        in_form(form).says(&[
+            "id = 7",
+            "'user 7'",
+            "'Bob'",
+            "no such row",
+            "1 row changed, 1 row missing",
+        ]);
+    }
+    in_form("html").says(&["id = 7", "no such row"]);
+    in_form("terminal")
+        .says(&["table users has other contents afterwards: 1,999 rows instead of 2,000"]);
+    let json = in_form("json").json();
+    let rows = &statement(&json, "few")["rows"];
+    assert_eq!((&rows["changed"], &rows["missing"]), (&1.into(), &1.into()), "{rows}");
+    assert_eq!(rows["rows"][0]["new"][0], "'Bob'");
+    assert_eq!(json[0]["written_rows"]["users"]["missing"], 1);
+}
+
+#[test]
+fn two_forms_of_a_query_are_compared_with_one_another() {
+    let laboratory = shop();
+    let forms = ["SELECT name FROM users WHERE id = 5", "SELECT name FROM users WHERE id + 0 = 5"];
+    laboratory.write("one.sql", forms[0]);
+    laboratory.write("two.sql", forms[1]);
+    for both in [&["-c", forms[0], "-c", forms[1]][..], &["one.sql", "two.sql"]] {
+        let json = [&["--db", "app.db", "--format", "json"], both].concat();
+        let json = laboratory.pragmark(&compare(&json)).exits(0).json();
+        assert_eq!(json[0]["only_base"].as_array().unwrap().len(), 0, "{json}");
+        assert_eq!(json[0]["statements"][0]["plan"]["scans"][0], "users");
+        assert_eq!(json[0]["statements"][0]["answer"], "same");
+    }
 }
 
 #[test]

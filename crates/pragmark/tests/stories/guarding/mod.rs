@@ -201,7 +201,7 @@ fn an_added_index_passes_and_is_less_work() {
         return;
     };
     let answer = project.guard(&LAST).exits(0);
-    answer.says(&["Guard: passed", "1 of 4 statements need less work: customers_of_city"]);
+    answer.says(&["Guard: passed", "1 of 4 statements needs less work: customers_of_city"]);
     project.is_clean();
 }
 

@@ -126,10 +126,10 @@ fn faults(statements: &[[OneSide; 2]], highlights: &[String]) -> Vec<String> {
         unchanged += usize::from(same);
         let expected = [
             ("answered differently", differs),
-            ("read a table whole that was searched before", !differs && scans && more),
-            ("need more work", !differs && more && !scans),
-            ("need less work", !differs && less),
-            ("have another plan, or counters", !differs && !more && !less && !same),
+            ("a table whole that was searched before", !differs && scans && more),
+            (" more work", !differs && more && !scans),
+            (" less work", !differs && less),
+            (" another plan, or counters", !differs && !more && !less && !same),
         ];
         for (words, is_so) in expected {
             // A sentence names five at most.
@@ -139,7 +139,8 @@ fn faults(statements: &[[OneSide; 2]], highlights: &[String]) -> Vec<String> {
             }
         }
     }
-    let words = format!("{unchanged} of {common} statements have the same plan");
+    let verb = if unchanged == 1 { "has" } else { "have" };
+    let words = format!("{unchanged} of {common} statements {verb} the same plan");
     if (unchanged > 0) != highlights.iter().any(|item| item.starts_with(&words)) {
         faults.push(format!("not: {words}"));
     }

@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use engine::{Connection, Step};
-use lab::trial::{Answer, Facet, StatementRecord};
+use lab::trial::{Answer, AnswerRows, Facet, StatementRecord};
 use script::effect::{depends_on_chance, names, quoted, written};
 use script::may_be_open;
 
 use super::client::{Answered, ScriptClient, Workload};
 use super::database::{self, TrialDatabase};
-use super::facets::Facets;
+use super::facets::{Facets, Kept};
 use super::parameters::{Extent, Parameters};
 use crate::error::TrialError;
 use crate::target::sqlite;
@@ -40,6 +40,23 @@ struct Pass {
     contents: Answers,
     /// Executions of each script. Of a statement in a branch of it there are fewer.
     executions: usize,
+    /// Rows of statements and of tables, as far as they are kept.
+    rows: [BTreeMap<String, Vec<AnswerRows>>; 2],
+}
+
+/// The answers of the statements, and the tables that they wrote.
+pub(super) struct AnswersAndTables {
+    answers: Answers,
+    rows: BTreeMap<String, Vec<AnswerRows>>,
+    pub(super) written: Vec<StatementRecord>,
+}
+
+impl AnswersAndTables {
+    /// Gives a statement its answers.
+    pub(super) fn complete(&mut self, statement: &mut StatementRecord) {
+        statement.set_answers(self.answers.remove(&statement.name).unwrap_or_default());
+        statement.rows = self.rows.remove(&statement.name).unwrap_or_default();
+    }
 }
 
 /// Returns the answers of the statements of all scripts, by name, and the tables that they wrote. Scripts that write get the
@@ -53,7 +70,7 @@ pub(super) fn read(
     database: &TrialDatabase,
     extent: Extent,
     tests_open: bool,
-) -> Result<(Answers, Vec<StatementRecord>), TrialError> {
+) -> Result<AnswersAndTables, TrialError> {
     let connection = sqlite::open(trial, &database.path)?;
     let suite = workload(trial, &connection)?.suite;
     let is_read = |statement: &script::Statement| {
@@ -70,7 +87,8 @@ pub(super) fn read(
         if writes {
             database::create(trial, parameters)?;
         }
-        pass(trial, &database.path, extent, rows, writes)
+        let room = if rows == Rows::AsChosen { parameters.answer_rows } else { 0 };
+        pass(trial, &database.path, extent, rows, (writes, room))
     };
     let tests_open = tests_open && !may_be_open.is_empty();
     // The time is for all passes together.
@@ -92,12 +110,14 @@ pub(super) fn read(
             mark_open(answers, of(|pass| &pass.contents).map(|all| all?.get(name)));
         }
     }
-    let contents = found.contents.into_iter().map(|(name, answers)| {
-        let mut record = StatementRecord { name, ..StatementRecord::default() };
+    let [rows, mut contents] = found.rows;
+    let written = found.contents.into_iter().map(|(name, answers)| {
+        let rows = contents.remove(&name).unwrap_or_default();
+        let mut record = StatementRecord { name, rows, ..StatementRecord::default() };
         record.set_answers(answers);
         record
     });
-    Ok((found.answers, contents.collect()))
+    Ok(AnswersAndTables { answers: found.answers, rows, written: written.collect() })
 }
 
 /// Marks the facets that differ where the rows of tables are read in another order. Answers over more executions than were
@@ -163,13 +183,13 @@ fn columns_by_chance(connection: &Connection) -> Vec<(String, String)> {
     columns.map(|(table, column, _)| (table, column)).collect()
 }
 
-/// Executes the scripts on a database with the rows of its tables in an order.
+/// Executes the scripts on a database with the rows of its tables in an order, and keeps rows as far as there is room.
 fn pass(
     trial: &Trial<'_>,
     path: &Path,
     extent: Extent,
     rows: Rows,
-    writes: bool,
+    (writes, room): (bool, usize),
 ) -> Result<Pass, TrialError> {
     let connection = sqlite::open(trial, path)?;
     let mut workload = workload(trial, &connection)?;
@@ -186,17 +206,19 @@ fn pass(
     };
     let scripts: Vec<usize> = (0..suite.scripts.len()).filter(is_needed).collect();
     let mut client = ScriptClient::prepare(&connection, workload)?;
+    client.keep_rows(room);
     let Answered { answers, executions, outcome } = client.answers(extent, &scripts, writes);
+    let rows_of_statements = client.take_rows();
     drop(client);
     if rows == Rows::AsChosen || writes {
         outcome?;
     }
-    let mut contents = contents(&connection, &tables)?;
+    let (mut contents, rows_of_tables) = contents(&connection, &tables, room)?;
     for answer in contents.values_mut().flatten() {
         answer.executions = executions as u64;
     }
     connection.close()?;
-    Ok(Pass { answers, contents, executions })
+    Ok(Pass { answers, contents, executions, rows: [rows_of_statements, rows_of_tables] })
 }
 
 /// Returns the tables that the statements of a workload write, by their text and by SQLite's bytecode, which knows of triggers and
@@ -300,10 +322,11 @@ fn key_of(connection: &Connection, table: &str) -> Vec<String> {
 fn contents(
     connection: &Connection,
     tables: &BTreeMap<String, bool>,
-) -> Result<Answers, TrialError> {
+    room: usize,
+) -> Result<(Answers, BTreeMap<String, Vec<AnswerRows>>), TrialError> {
     connection.limit_steps(STEPS)?;
     let by_chance = columns_by_chance(connection);
-    let mut contents = Answers::new();
+    let (mut contents, mut rows) = (Answers::new(), BTreeMap::new());
     for (table, is_by_chance) in tables {
         let info = format!("PRAGMA main.table_info({})", quoted(table));
         let mut columns = connection.query_rows(&info, |row| Ok(row.column_text(1)?.to_owned()))?;
@@ -323,6 +346,7 @@ fn contents(
         );
         let mut statement = connection.prepare(&sql)?;
         let mut facets = Facets::of(&sql, *is_by_chance, None);
+        facets.kept = Kept::at_most(room);
         let ended = loop {
             match statement.step() {
                 Ok(Step::Row) => facets.add_row(&statement),
@@ -339,8 +363,9 @@ fn contents(
             Err(error) => return Err(error.into()),
         }
         contents.insert(table.clone(), vec![facets.answer()]);
+        rows.extend(facets.kept.map(|kept| (table.clone(), kept.executions)));
     }
-    Ok(contents)
+    Ok((contents, rows))
 }
 
 #[cfg(test)]
