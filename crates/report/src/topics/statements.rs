@@ -115,8 +115,8 @@ fn table(subject: &Subject<'_>, statements: &[Executed<'_>]) -> Table {
     };
     let mut metrics: Vec<&str> = METRICS.iter().filter(has).copied().collect();
     let median_at = metrics.iter().position(|metric| *metric == METRICS[0]);
-    if let Some((at, beside)) = median_at.zip(beside(subject, several)) {
-        metrics.insert(at + 1, beside);
+    if let Some((at, heading)) = median_at.zip(next_to_median(subject, several)) {
+        metrics.insert(at + 1, heading);
     }
     let row = |(statement, variant): &(&StatementRecord, usize)| {
         let cells = metrics.iter().map(|metric| cell(&variants[*variant], metric, &statement.name));
@@ -154,8 +154,8 @@ fn table(subject: &Subject<'_>, statements: &[Executed<'_>]) -> Table {
     .data()
 }
 
-/// Returns the heading of the column beside the median, if there is one.
-fn beside(subject: &Subject<'_>, several: bool) -> Option<&'static str> {
+/// Returns the heading of the column next to the median, if there is one.
+fn next_to_median(subject: &Subject<'_>, several: bool) -> Option<&'static str> {
     let mut variants = subject.experiment.variants.iter();
     let heading = if has_rate(subject) { SPEED } else { TIME };
     let has_ratios = variants.any(|variant| !variant.statement_effects.is_empty());
@@ -185,19 +185,17 @@ fn has_rate(subject: &Subject<'_>) -> bool {
     higher_is_better(subject.metric())
 }
 
-/// Returns a ratio of times, or of the speeds that they mean, with its words.
-fn directed(centre: f64, interval: Interval, is_speed: bool) -> (f64, String) {
-    let inverse = (1.0 / centre, interval.inverse());
-    let (centre, interval) = if is_speed { inverse } else { (centre, interval) };
-    (centre, figures::ratio(centre, interval))
+/// Returns a ratio of times, or of the speeds that they mean, with its interval.
+fn directed(centre: f64, interval: Interval, is_speed: bool) -> (f64, Interval) {
+    if is_speed { (1.0 / centre, interval.inverse()) } else { (centre, interval) }
 }
 
 /// The time or the speed of a statement compared with the baseline's.
 fn ratio(variant: &VariantAnalysis, statement: &str, is_speed: bool) -> Cell {
     let Some(effect) = variant.statement_effects.get(statement) else { return Cell::number(None) };
     let estimate = &effect.estimate;
-    let (value, words) = directed(estimate.centre, estimate.interval, is_speed);
-    let cell = Cell::figure(Some(value), |_| words);
+    let (value, interval) = directed(estimate.centre, estimate.interval, is_speed);
+    let cell = Cell::figure(Some(value), |value| figures::ratio(value, interval));
     let standing = match (effect.is_found(), estimate.centre < 1.0) {
         (false, _) if is_lost_in_correction(effect) => return cell,
         (false, _) => ComparisonResult::Same,
@@ -247,8 +245,8 @@ fn times(subject: &Subject<'_>, variant: usize) -> Sentence {
     let differing = variant_of.differing_statements();
     let statements = differing.iter().map(|(name, effect)| {
         let estimate = &effect.estimate;
-        let (_, ratio) = directed(estimate.centre, estimate.interval, is_speed);
-        Sentence::code(*name).words(" ").figure(ratio)
+        let (centre, interval) = directed(estimate.centre, estimate.interval, is_speed);
+        Sentence::code(*name).words(" ").figure(figures::ratio(centre, interval))
     });
     let lead = if is_speed { "Speed" } else { "Time" };
     Sentence::from(format!("{lead} of single statements with "))
@@ -396,8 +394,8 @@ mod tests {
     #[test]
     fn a_speed_is_the_inverse_of_a_time_with_its_interval() {
         let interval = Interval { low: 0.4, high: 0.8 };
-        assert_eq!(directed(0.5, interval, false).1, "×0.50 [0.40, 0.80]");
-        assert_eq!(directed(0.5, interval, true), (2.0, "×2.0 [1.2, 2.5]".to_owned()));
+        assert_eq!(directed(0.5, interval, false), (0.5, interval));
+        assert_eq!(directed(0.5, interval, true), (2.0, Interval { low: 1.25, high: 2.5 }));
     }
 
     #[test]
