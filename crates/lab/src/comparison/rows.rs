@@ -179,7 +179,7 @@ mod tests {
     }
 
     fn between(base: &AnswerRows, new: &AnswerRows) -> Option<(String, [usize; 3])> {
-        let found = DifferingRows::between(&[base.clone()], &[new.clone()])?;
+        let found = DifferingRows::between(std::slice::from_ref(base), std::slice::from_ref(new))?;
         let side =
             |side: &Option<Vec<String>>| side.as_ref().map_or("-".to_owned(), |it| it.join(" "));
         let words = found.rows.iter().map(|row| {
