@@ -9,12 +9,11 @@ use std::path::Path;
 use engine::schema::{BINARY, Index, Part, PartOf, Schema, Table};
 use engine::{Connection, EngineError, OpenFlags, Question, Questions, Term, TermKind, Value};
 use script::effect::quoted;
-use script::{Kind, Token, tokens};
+use script::{Kind, Token, closing, tokens};
 
 use crate::implied::implied;
 use crate::schema::{is_keyword, name, sql_of};
 use crate::subject::{Query, Subject};
-use crate::text::closing;
 
 /// An index that is tried.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -118,7 +117,8 @@ impl<'s> Planner<'s> {
         connection: &'s Connection,
         statements: impl IntoIterator<Item = &'s str>,
     ) -> Result<Planner<'s>, EngineError> {
-        let calls = statements.into_iter().flat_map(calls);
+        let views = subject.schema.others.iter().map(String::as_str);
+        let calls = statements.into_iter().chain(views).flat_map(calls);
         let expressions: BTreeSet<(String, String)> =
             calls.map(|call| (call.text, call.column)).collect();
         let expressions: Vec<(String, String)> = expressions.into_iter().collect();
@@ -143,7 +143,7 @@ impl<'s> Planner<'s> {
         }
         for sql in &subject.schema.others {
             // The same for what stands on it.
-            let _ = questions.add(sql);
+            let _ = questions.add(&with_columns(sql, &expressions));
         }
         let selectivity = subject.schema.tables.iter();
         let selectivity =
@@ -162,8 +162,8 @@ impl<'s> Planner<'s> {
     pub fn candidates(&self, query: &Query, with_partial: bool) -> Vec<Candidate> {
         // What cannot be prepared without the application's functions has no candidates.
         let implied = implied(self.schema, &query.sql);
-        let with_columns = self.with_columns(&query.sql);
-        let texts = std::iter::once(&query.sql).chain(&with_columns).chain(&implied);
+        let with_columns = with_columns(&query.sql, &self.expressions);
+        let texts = [&query.sql, &with_columns].into_iter().chain(&implied);
         let questions: Vec<Question> =
             texts.flat_map(|sql| self.questions.of(sql).unwrap_or_default()).collect();
         let (mut all, mut partial) = (BTreeSet::new(), BTreeSet::new());
@@ -257,17 +257,6 @@ impl<'s> Planner<'s> {
         let table = self.schema.table(&candidate.table);
         let mut indexes = table.into_iter().flat_map(|table| &table.indexes);
         indexes.any(|index| !index.is_partial && index.parts.starts_with(&candidate.parts))
-    }
-
-    /// Returns a statement with columns in place of its expressions; none if it has none.
-    fn with_columns(&self, sql: &str) -> Option<String> {
-        let mut text = sql.to_owned();
-        for call in calls(sql).into_iter().rev() {
-            let mut known = self.expressions.iter();
-            let number = known.position(|(text, _)| *text == call.text)?;
-            text.replace_range(call.span, &format!("{}{EXPRESSION}{number}", call.qualifier));
-        }
-        (text != sql).then_some(text)
     }
 
     /// Returns a column of a question as a term of an index with this collation, or its own; none for the rowid, which is at the end of
@@ -550,6 +539,17 @@ fn is_number(token: &Token<'_>) -> bool {
 /// (<https://sqlite.org/optoverview.html#the_like_optimization>).
 fn patterns(part: Part) -> [Part; 2] {
     [BINARY, "NOCASE"].map(|collation| Part { collation: collation.to_owned(), ..part.clone() })
+}
+
+/// Returns a statement with columns in place of its expressions.
+fn with_columns(sql: &str, expressions: &[(String, String)]) -> String {
+    let mut text = sql.to_owned();
+    for call in calls(sql).into_iter().rev() {
+        if let Some(number) = expressions.iter().position(|(text, _)| *text == call.text) {
+            text.replace_range(call.span, &format!("{}{EXPRESSION}{number}", call.qualifier));
+        }
+    }
+    text
 }
 
 /// Returns the numbers of the expressions of a table's columns.

@@ -3,9 +3,7 @@
 
 use engine::schema::{ForeignKey, Schema, Table};
 use script::effect::{names, quoted, written};
-use script::{Kind, Token, tokens};
-
-use crate::text::closing;
+use script::{Kind, Token, closing, tokens};
 
 /// Triggers that fire triggers are followed this far.
 const DEPTH: usize = 4;

@@ -16,7 +16,6 @@ pub mod observe;
 pub mod schema;
 mod shelf;
 mod subject;
-mod text;
 pub mod values;
 
 pub use subject::{Needs, Query, Subject};

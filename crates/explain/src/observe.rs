@@ -13,7 +13,7 @@ use crate::implied::keys;
 use crate::subject::{Query, Subject, bind};
 
 /// Instructions after which an execution is stopped: about two seconds.
-pub const MOST_STEPS: u32 = 100_000_000;
+pub const MOST_STEPS: u32 = 50_000_000;
 
 /// The largest database, in pages, whose pages are told apart by table and index: for that each tree is walked.
 const MOST_PAGES: i64 = 100_000;

@@ -3,19 +3,15 @@
 use engine::schema::{Part, PartOf, Schema, Table};
 use engine::{Connection, Statement, Value};
 use script::effect::{literal, quoted};
-use script::{Kind, Token, tables, tokens};
+use script::{Kind, Role, Token, ending_at, inserted, role, tables, tokens};
 
 use crate::schema::ends;
-use crate::text::{closing, opening};
 
 /// Rows of a page, for `LIMIT ?`.
 const PAGE: i64 = 20;
 
 /// The rows from which values are taken, as parts of the range of rowids.
 const PLACES: [f64; 3] = [0.5, 0.2, 0.8];
-
-/// Words that end an operand.
-const ENDS: &str = "where on having select when then else case and or set by returning from join using values not union limit offset";
 
 /// Returns values for the parameters of a statement: a list for each of some executions, which are one without
 /// parameters. Given values are by the name of the parameter, without the sign before it. A statement with LIMIT is also executed with rare
@@ -35,15 +31,16 @@ pub fn draw(
         return Ok(vec![Vec::new()]);
     }
     let all: Vec<Token<'_>> = tokens(&sql).filter(Token::counts).collect();
-    let text = Text { sql: &sql, tables: tables(&all), all, schema };
+    let text = Text { sql: &sql, tables: known_tables(schema, &all), all: &all, schema };
     let occurrences = text.occurrences(statement);
-    let has_role =
-        |index: usize| occurrences.iter().any(|other| other.index == index && other.role.is_some());
+    let has_use = |index: usize| {
+        occurrences.iter().any(|other| other.index == index && other.usage.is_some())
+    };
     let set = |place: Option<f64>| {
         let mut values = vec![Value::Null; count];
         for occurrence in &occurrences {
             // As the first one of `:p IS NULL OR column = :p`.
-            if occurrence.role.is_none() && has_role(occurrence.index) {
+            if occurrence.usage.is_none() && has_use(occurrence.index) {
                 continue;
             }
             let Some(slot) = values.get_mut(occurrence.index - 1) else { continue };
@@ -61,52 +58,61 @@ pub fn draw(
     Ok(sets)
 }
 
+/// Returns the tables of a statement with their aliases, and those of views that it names.
+fn known_tables(schema: &Schema, all: &[Token<'_>]) -> Vec<(String, Option<String>)> {
+    let mut known = tables(all);
+    for sql in &schema.others {
+        let view: Vec<Token<'_>> = tokens(sql).filter(Token::counts).collect();
+        let at = view.iter().position(|token| token.is("as")).unwrap_or(0);
+        let is_named =
+            |name: String| known.iter().any(|(table, _)| table.eq_ignore_ascii_case(&name));
+        if view[..at].iter().any(|token| token.is("view"))
+            && view[..at].iter().filter_map(Token::name).any(is_named)
+        {
+            known.extend(tables(&view[at..]));
+        }
+    }
+    known
+}
+
 /// A parameter where the text has it.
 struct Occurrence<'s> {
     index: usize,
     /// The parameter as the text writes it.
     text: &'s str,
-    role: Option<Role<'s>>,
+    usage: Option<Usage<'s>>,
 }
 
 /// What a parameter stands for.
-enum Role<'s> {
+enum Usage<'s> {
     /// A number of rows.
     Rows(i64),
-    /// A value of a column.
-    Value(Meant<'s>),
+    /// A value of a column, or of an expression of it.
+    Value {
+        table: &'s Table,
+        column: usize,
+        /// The expression in SQL.
+        term: String,
+        /// The operator of the comparison, in lower case; empty for a value of a new row.
+        operator: String,
+        /// Whether it is a part of the operand, an array of values, or the whole operand.
+        form: Form,
+    },
 }
 
-/// The value of a column or of an expression of it.
-struct Meant<'s> {
-    table: &'s Table,
-    column: usize,
-    /// The expression in SQL.
-    term: String,
-    /// The operator of the comparison, in lower case; `values` for a value of a new row.
-    operator: String,
-    /// Whether it is a part of the operand.
-    is_part: bool,
-    /// Whether it is an array of values.
-    is_array: bool,
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    Whole,
+    Part,
+    Array,
 }
 
 /// A statement.
 struct Text<'s> {
     sql: &'s str,
-    all: Vec<Token<'s>>,
-    /// Its tables with their aliases.
+    all: &'s [Token<'s>],
     tables: Vec<(String, Option<String>)>,
     schema: &'s Schema,
-}
-
-fn is_operator(token: &Token<'_>) -> bool {
-    const WORDS: [&str; 7] = ["is", "in", "like", "glob", "between", "match", "regexp"];
-    matches!(token.text, "=" | "<" | ">" | "!") || WORDS.iter().any(|word| token.is(word))
-}
-
-fn is_end(token: &Token<'_>) -> bool {
-    token.kind == Kind::Semicolon || ENDS.split(' ').any(|word| token.is(word))
 }
 
 impl<'s> Text<'s> {
@@ -123,154 +129,48 @@ impl<'s> Text<'s> {
                 _ => numbers.find(named).map_or(last + 1, |index| index as usize),
             };
             last = last.max(index);
-            Occurrence { index, text: token.text, role: self.role(place) }
+            Occurrence { index, text: token.text, usage: self.usage(place) }
         };
         parameters.map(occurrence).collect()
     }
 
-    /// Returns what the parameter at this place stands for: the operand on the other side of the comparison around it, its column in a new
-    /// row, or a number of rows.
-    fn role(&self, place: usize) -> Option<Role<'s>> {
-        let all = &self.all;
-        let is_array = place > 1 && all[place - 2].is("json_each");
-        let select = |pair: &[Token<'_>]| pair[0].text == "(" && pair[1].is("select");
-        let around = all[..place].windows(2).rposition(select).filter(|_| is_array);
-        let (mut at, mut commas, mut item) = (around.map_or(place, |open| open + 1), 0, 0);
-        let (operator, operand) = loop {
-            let token = match at.checked_sub(1) {
-                Some(before) => &all[before],
-                None => break self.right(place)?,
-            };
-            at -= 1;
-            let between =
-                || all[..at].iter().rposition(|token| token.is("between") || is_end(token));
-            match token.text {
-                ")" => at = opening(all, at)?,
-                "(" => (item, commas) = (commas, 0),
-                "," => commas += 1,
-                _ if token.is("values") => return self.inserted(at, item),
-                _ if token.is("offset") => return Some(Role::Rows(0)),
-                _ if token.is("limit") => {
-                    let is_offset = all.get(place + 1).is_some_and(|comma| comma.text == ",");
-                    return Some(Role::Rows(if is_offset { 0 } else { PAGE }));
-                }
-                _ if is_operator(token) && commas == 0 => break (token.text, self.left(at)?),
-                _ if token.is("and") && between().is_some_and(|at| all[at].is("between")) => {
-                    break ("<", self.left(between()?)?);
-                }
-                _ if is_end(token) || is_operator(token) => break self.right(place)?,
-                _ => {}
-            }
+    fn usage(&self, place: usize) -> Option<Usage<'s>> {
+        let before = |back: usize| place.checked_sub(back).map(|at| &self.all[at]);
+        let is_like = |token: &Token<'_>| token.is("like") || token.is("glob");
+        let form = match before(1) {
+            _ if before(2).is_some_and(|token| token.is("json_each")) => Form::Array,
+            Some(token) if is_like(token) => Form::Whole,
+            _ => Form::Part,
         };
-        let operand = match operand {
-            [open, fields @ .., _]
-                if open.text == "(" && closing(operand, 0) == Some(fields.len() + 1) =>
-            {
-                fields.split(|token| token.text == ",").nth(item)?
+        match role(self.all, place)? {
+            Role::Limit => Some(Usage::Rows(PAGE)),
+            Role::Offset => Some(Usage::Rows(0)),
+            Role::Compared { operator, operand } => self.compared(operator, operand, form),
+            Role::Inserted(item) => {
+                let (table, columns) = inserted(self.all, place)?;
+                let table = self.schema.table(&table)?;
+                let named = columns.get(item).map(|name| table.column(name));
+                let column = if columns.is_empty() { item } else { named?? };
+                let term = quoted(&table.columns.get(column)?.name);
+                Some(Usage::Value { table, column, term, operator: String::new(), form })
             }
-            operand => operand,
-        };
-        let before = all.get(place.wrapping_sub(1));
-        let is_part = !before.is_some_and(is_operator);
-        let meant = |meant| Meant { operator: operator.to_lowercase(), is_part, is_array, ..meant };
-        Some(match self.meant(operand)? {
-            Role::Value(value) => Role::Value(meant(value)),
-            rows => rows,
-        })
-    }
-
-    /// Returns the operand before the operator at this place.
-    fn left(&self, operator: usize) -> Option<&[Token<'s>]> {
-        let all = &self.all;
-        let signs = all[..=operator].iter().rev();
-        let signs = signs.take_while(|token| is_operator(token) || token.is("not")).count();
-        let end = operator + 1 - signs;
-        let mut start = end;
-        while let Some(before) = start.checked_sub(1) {
-            let token = &all[before];
-            // Not `->` and `->>`.
-            let signs = all[..before].iter().rev().take_while(|token| token.text == ">").count();
-            let is_arrow =
-                token.text == ">" && before > signs && all[before - 1 - signs].text == "-";
-            let is_stop = matches!(token.text, "(" | ",") || is_end(token) || is_operator(token);
-            if is_stop && !is_arrow {
-                break;
-            }
-            start = if token.text == ")" { opening(all, before)? } else { before };
         }
-        Some(&all[start..end])
     }
 
-    /// Returns the operator after this place, and the operand after it.
-    fn right(&self, place: usize) -> Option<(&'s str, &[Token<'s>])> {
-        let all = &self.all;
-        let is_stop = |token: &Token<'_>| token.text == "," || is_end(token);
-        let operator =
-            (place..all.len()).find(|at| is_operator(&all[*at]) || is_stop(&all[*at]))?;
-        let signs = all[operator..].iter().take_while(|token| is_operator(token)).count();
-        let (begin, mut end) = (operator + signs, operator + signs);
-        while let Some(token) =
-            all.get(end).filter(|token| token.text != ")" && !is_stop(token) && !is_operator(token))
-        {
-            end = if token.text == "(" { closing(all, end)? } else { end } + 1;
-        }
-        (signs > 0).then(|| (all[operator].text, &all[begin..end]))
-    }
-
-    /// Returns the column of a new row that has this number among the values after this place.
-    fn inserted(&self, values: usize, item: usize) -> Option<Role<'s>> {
-        let all = &self.all[..values];
-        let open =
-            all.last().filter(|token| token.text == ")").and_then(|_| opening(all, values - 1));
-        let table = self.schema.table(&all[open.unwrap_or(values).checked_sub(1)?].name()?)?;
-        let column = match open {
-            Some(open) => {
-                let mut names = all[open + 1..].iter().filter(|token| token.text != ",");
-                table.column(&names.nth(item)?.name()?)?
-            }
-            None => item,
-        };
-        let term = quoted(&table.columns.get(column)?.name);
-        Some(Role::Value(Meant {
-            table,
-            column,
-            term,
-            operator: "values".to_owned(),
-            is_part: false,
-            is_array: false,
-        }))
-    }
-
-    /// Returns what an operand stands for, by its first column or what the statement calls so.
-    fn meant(&self, operand: &[Token<'s>]) -> Option<Role<'s>> {
+    /// Returns what is compared with an operand: a value of its first column, or of what the statement calls so.
+    fn compared(&self, operator: &str, operand: &[Token<'s>], form: Form) -> Option<Usage<'s>> {
         if operand.first()?.is("count") {
-            return Some(Role::Rows(1));
+            return Some(Usage::Rows(1));
         }
-        let name = |token: &Token<'s>| token.name().filter(|_| !token.text.starts_with('\''));
-        let found = (0..operand.len()).find_map(|at| {
-            let is_qualified = operand.get(at + 1).is_some_and(|dot| dot.text == ".");
-            let first = name(&operand[at])?;
-            let is_of = |(table, alias): &&(String, Option<String>)| {
-                !is_qualified
-                    || [Some(table), alias.as_ref()]
-                        .into_iter()
-                        .flatten()
-                        .any(|name| name.eq_ignore_ascii_case(&first))
-            };
-            let column = if is_qualified { name(operand.get(at + 2)?)? } else { first.clone() };
-            let mut tables = self.tables.iter().filter(is_of);
-            tables.find_map(|(table, _)| {
-                let table = self.schema.table(table)?;
-                Some((table, table.column(&column)?))
-            })
-        });
-        let Some((table, column)) = found else {
+        let Some((table, column)) =
+            self.column(operand, true).or_else(|| self.column(operand, false))
+        else {
             // `… AS name` ahead of it.
             let [named] = operand else { return None };
             let ahead = self.all.iter().position(|token| token.start == named.start)?;
             let is_name = |pair: &[Token<'_>]| pair[0].is("as") && pair[1].name() == named.name();
             let at = self.all[..ahead].windows(2).rposition(is_name)?;
-            return self.meant(self.left(at.checked_sub(1)?)?);
+            return self.compared(operator, ending_at(self.all, at.checked_sub(1)?)?, form);
         };
         let is_table = |at: usize| {
             let is_number = operand[at].text.starts_with(|c: char| c.is_ascii_digit());
@@ -283,14 +183,26 @@ impl<'s> Text<'s> {
             term += if is_left_out { "" } else { token.text };
             end = token.start + token.text.len();
         }
-        Some(Role::Value(Meant {
-            table,
-            column,
-            term,
-            operator: String::new(),
-            is_part: false,
-            is_array: false,
-        }))
+        Some(Usage::Value { table, column, term, operator: operator.to_lowercase(), form })
+    }
+
+    /// Returns the first column of an operand, by the name of the table before it if that counts.
+    fn column(&self, operand: &[Token<'s>], by_table: bool) -> Option<(&'s Table, usize)> {
+        let name = |token: &Token<'s>| token.name().filter(|_| !token.text.starts_with('\''));
+        (0..operand.len()).find_map(|at| {
+            let column = name(&operand[at])?;
+            let is_qualified = by_table && at > 1 && operand[at - 1].text == ".";
+            let of = is_qualified.then(|| operand[at - 2].name()).flatten();
+            let is_of = |name: &String| of.as_ref().is_none_or(|of| of.eq_ignore_ascii_case(name));
+            let mut tables = self
+                .tables
+                .iter()
+                .filter(|(table, alias)| is_of(table) || alias.as_ref().is_some_and(is_of));
+            tables.find_map(|(table, _)| {
+                let table = self.schema.table(table)?;
+                Some((table, table.column(&column)?))
+            })
+        })
     }
 }
 
@@ -305,9 +217,11 @@ impl Occurrence<'_> {
         if let Some((_, value)) = given.iter().find(|(given, _)| given == name) {
             return Ok(value.clone());
         }
-        let meant = match &self.role {
-            Some(Role::Value(meant)) => meant,
-            Some(Role::Rows(rows)) => return Ok(Value::Integer(*rows)),
+        let (table, column, term, operator, form) = match &self.usage {
+            Some(Usage::Rows(rows)) => return Ok(Value::Integer(*rows)),
+            Some(Usage::Value { table, column, term, operator, form }) => {
+                (table, *column, term, operator.as_str(), *form)
+            }
             None => {
                 let name = if name.is_empty() { self.index.to_string() } else { name.to_owned() };
                 return Err(format!(
@@ -316,24 +230,24 @@ impl Occurrence<'_> {
                 ));
             }
         };
-        let Meant { table, column, operator, .. } = meant;
-        let name = &table.columns[*column].name;
+        let name = &table.columns[column].name;
         // An expression may have no values, or need what only the statement has.
-        let terms = [&meant.term, &quoted(name)];
+        let terms = [term, &quoted(name)];
         let mut taken =
             terms.iter().filter_map(|term| taken(connection, table, term, operator, place));
         let value = taken.next().ok_or_else(|| format!("{}.{name} has no values", table.name));
-        if operator == "values" && is_key(table, *column) {
-            return Ok(new_key(table, *column, value.unwrap_or(Value::Null)));
+        if operator.is_empty() && is_key(table, column) {
+            return Ok(new_key(table, column, value.unwrap_or(Value::Null)));
         }
-        Ok(match (operator.as_str(), value?) {
-            ("like", Value::Text(text)) => pattern(&text, if meant.is_part { "" } else { "%" }),
-            ("glob", Value::Text(text)) => pattern(&text, if meant.is_part { "" } else { "*" }),
-            (_, Value::Text(text)) if meant.is_array => {
+        let any = |sign: &'static str| if form == Form::Whole { sign } else { "" };
+        Ok(match (operator, value?) {
+            ("like", Value::Text(text)) => pattern(&text, any("%")),
+            ("glob", Value::Text(text)) => pattern(&text, any("*")),
+            (_, Value::Text(text)) if form == Form::Array => {
                 let array = format!("SELECT json_array({})", literal(&text));
                 connection.query_value(&array).map_err(|error| error.to_string())?
             }
-            (_, value) if meant.is_array => Value::Text(format!("[{value}]")),
+            (_, value) if form == Form::Array => Value::Text(format!("[{value}]")),
             (_, value) => value,
         })
     }

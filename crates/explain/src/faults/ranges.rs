@@ -2,11 +2,10 @@
 
 use engine::Value;
 use script::effect::{literal, quoted};
-use script::{Kind, Token};
+use script::{Kind, Token, closing};
 
 use super::rewrites::{Edits, begins_condition, is_text};
 use super::{Cause, Seen};
-use crate::text::closing;
 
 /// The beginnings of a time: their length, format, what a time lacks then, and the step to the next one.
 const BEGINNINGS: [(usize, &str, &str, &str); 6] = [

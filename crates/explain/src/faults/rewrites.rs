@@ -6,7 +6,7 @@ use std::time::Instant;
 use engine::schema::Table;
 use engine::{EngineError, Step, Value};
 use script::effect::{depends_on_chance, quoted};
-use script::{Kind, Token};
+use script::{Kind, Token, closing};
 
 use super::{Cause, Fault, Remedy, Seen};
 use crate::advisor::{SMALL, advise};
@@ -14,7 +14,6 @@ use crate::candidates::calls;
 use crate::observe::{Cost, MOST_STEPS};
 use crate::schema::name;
 use crate::subject::{Query, bind};
-use crate::text::closing;
 
 /// Seconds for trying indexes for another text.
 const TRIED: f64 = 5.0;

@@ -47,6 +47,15 @@ fn an_expression_is_indexed_with_the_columns_beside_it() {
     ] {
         assert_eq!(made(SHOP, &[(sql, 1.0)]).0, [index], "{sql}");
     }
+    let view = "CREATE VIEW days AS SELECT date(created_at) AS day, count(*) AS n FROM orders GROUP BY date(created_at);";
+    let of_view = [("SELECT n FROM days WHERE day = '2024-03-01'", 1.0)];
+    assert_eq!(made(&format!("{SHOP}{view}"), &of_view).0, ["orders(date(created_at))"]);
+}
+
+#[test]
+fn a_text_that_is_searched_for_is_no_part_of_an_index() {
+    let sql = "SELECT id FROM customers WHERE instr(email, 'User77@') > 0";
+    assert!(made(SHOP, &[(sql, 1.0)]).0.is_empty());
 }
 
 #[test]

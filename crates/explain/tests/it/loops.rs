@@ -94,7 +94,8 @@ fn a_value_is_drawn_that_neither_most_nor_fewest_rows_have() {
 fn a_parameter_gets_a_value_of_what_it_is_compared_with() {
     let folder = tempfile::tempdir().unwrap();
     let json = "CREATE TABLE notes(id INTEGER PRIMARY KEY, body TEXT);
-        INSERT INTO notes VALUES (1, '{\"kind\":\"memo\"}'), (2, '{\"kind\":\"memo\"}');";
+        INSERT INTO notes VALUES (1, '{\"kind\":\"memo\"}'), (2, '{\"kind\":\"memo\"}');
+        CREATE VIEW kinds AS SELECT n.id, body, o.total FROM notes n JOIN orders o USING (id);";
     let subject = subject(folder.path(), &format!("{SHOP}{json}"));
     let drawn = |sql: &str| query(&subject, "q", sql).values.swap_remove(0);
     let kinds = |sql: &str| {
@@ -112,6 +113,10 @@ fn a_parameter_gets_a_value_of_what_it_is_compared_with() {
         ("SELECT id FROM notes WHERE body ->> 'kind' LIKE '%' || ? || '%'", &["mem"]),
         ("SELECT kind FROM (SELECT body ->> 'kind' AS kind FROM notes) WHERE kind = :k", &["memo"]),
         ("SELECT id FROM notes WHERE id IN (SELECT value FROM json_each(:ids))", &["[1]"]),
+        (
+            "SELECT k.id FROM kinds AS k WHERE k.body IS NOT :b AND k.total > :t",
+            &["{\"kind\":\"memo\"}", "integer"],
+        ),
         ("INSERT INTO notes VALUES (NULL, :body)", &["{\"kind\":\"memo\"}"]),
         ("SELECT id FROM orders WHERE total + 5 > ?1 ORDER BY id LIMIT ?2, ?3", &["integer"; 3]),
         ("SELECT customer_id, count(*) AS n FROM orders GROUP BY 1 HAVING n > :n", &["integer"]),

@@ -1,7 +1,7 @@
 //! Hints in the text of a statement: the purpose of its parameters, and whether its answer may change from one
 //! execution to the next.
 
-use crate::sql::token::{Kind, Token, tokens};
+use crate::sql::token::{Kind, Token, closing, opening, tokens};
 
 /// The column that a parameter is compared with or written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,17 @@ pub fn hints(sql: &str) -> Vec<Option<Hint>> {
 pub(crate) fn hint(sql: &str, parameter: usize) -> Option<Hint> {
     let all: Vec<Token<'_>> = tokens(sql).filter(Token::counts).collect();
     let tables = tables(&all);
-    let (table, column) = compared(&all, parameter).or_else(|| written(&all, parameter))?;
+    let (table, column) = match role(&all, parameter)? {
+        Role::Compared { operand: [column], .. } => (None, column.name()?),
+        Role::Compared { operand: [table, dot, column], .. } if dot.text == "." => {
+            (Some(table.name()?), column.name()?)
+        }
+        Role::Inserted(item) => {
+            let (table, mut columns) = inserted(&all, parameter)?;
+            (Some(table), (item < columns.len()).then(|| columns.swap_remove(item))?)
+        }
+        _ => return None,
+    };
     Some(Hint {
         table: table.map(|name| {
             let known = tables.iter().find(|(_, alias)| same(alias.as_deref(), &name));
@@ -87,70 +97,118 @@ fn is_keyword(token: &Token<'_>) -> bool {
     WORDS.split(' ').any(|word| token.is(word))
 }
 
-/// Returns the column that the parameter is compared with: `column = ?`, `? < column`, `column BETWEEN ? AND ?`,
-/// `column IN (?, ?)`, `SET column = ?`.
-fn compared(all: &[Token<'_>], parameter: usize) -> Option<(Option<String>, String)> {
-    let before = operands_before(all, parameter);
-    before.and_then(|end| column_ending(all, end)).or_else(|| {
-        let after = &all[parameter + 1..];
-        let operator = after.iter().take_while(|token| is_operator(token)).count();
-        (operator > 0).then(|| column_beginning(&after[operator..])).flatten()
-    })
+/// What a parameter is for.
+#[derive(Debug)]
+pub enum Role<'a> {
+    /// The number of rows to return.
+    Limit,
+    /// The number of rows to skip.
+    Offset,
+    /// A part of a comparison or an assignment.
+    Compared {
+        /// The operator's first sign or its word; `<` for the second end of `BETWEEN`.
+        operator: &'a str,
+        /// The other side.
+        operand: &'a [Token<'a>],
+    },
+    /// The value with this number, from 0, in a new row.
+    Inserted(usize),
 }
 
-/// Returns where the left side of the comparison ends that has the parameter on its right side.
-fn operands_before(all: &[Token<'_>], parameter: usize) -> Option<usize> {
-    let mut end = parameter;
-    // The second limit of BETWEEN, and further members of IN.
-    if end >= 3 && all[end - 1].is("and") && all[end - 3].is("between") {
-        end -= 2;
-    }
-    while end >= 2 && all[end - 1].text == "," && all[end - 2].kind == Kind::Parameter {
-        end -= 2;
-    }
-    if end >= 2 && all[end - 1].text == "(" && all[end - 2].is("in") {
-        end -= 1;
-    }
-    let operator = all[..end].iter().rev().take_while(|token| is_operator(token)).count();
-    (operator > 0).then(|| end - operator)
-}
+/// Words that end an operand.
+const ENDS: &str = "where on having select when then else case and or not set by returning from join using values union limit offset";
 
 fn is_operator(token: &Token<'_>) -> bool {
-    const WORDS: [&str; 6] = ["is", "in", "like", "glob", "between", "not"];
+    const WORDS: [&str; 7] = ["is", "in", "like", "glob", "between", "match", "regexp"];
     matches!(token.text, "=" | "<" | ">" | "!") || WORDS.iter().any(|word| token.is(word))
 }
 
-/// Returns the column `[table.]column` that ends ahead of this position.
-fn column_ending(all: &[Token<'_>], end: usize) -> Option<(Option<String>, String)> {
-    let column = all.get(end.checked_sub(1)?)?.name()?;
-    let qualified = end >= 3 && all[end - 2].text == ".";
-    let table = qualified.then(|| all[end - 3].name()).flatten();
-    Some((table, column))
+fn is_end(token: &Token<'_>) -> bool {
+    token.kind == Kind::Semicolon || ENDS.split(' ').any(|word| token.is(word))
 }
 
-/// Returns the column `[table.]column` at the beginning.
-fn column_beginning(tokens: &[Token<'_>]) -> Option<(Option<String>, String)> {
-    let first = tokens.first()?.name()?;
-    match tokens.get(1).map(|token| token.text) {
-        Some(".") => Some((Some(first), tokens.get(2)?.name()?)),
-        Some("(") => None,
-        _ => Some((None, first)),
-    }
+/// Returns what the parameter at this place is for, whatever calls, lists and signs are around it: `column = ?`, `? < column`,
+/// `column BETWEEN ? AND ?`, `column IN (?, ?)`, `(a, b) > (?, ?)`, `lower(column) = lower(?)`, `SET column = ?`, `VALUES (?, ?)`.
+pub fn role<'a>(all: &'a [Token<'a>], place: usize) -> Option<Role<'a>> {
+    let is_array = place > 1 && all[place - 2].is("json_each");
+    let select = |pair: &[Token<'_>]| pair[0].text == "(" && pair[1].is("select");
+    let around = all[..place].windows(2).rposition(select).filter(|_| is_array);
+    let (mut at, mut commas, mut item) = (around.map_or(place, |open| open + 1), 0, 0);
+    let (operator, operand) = loop {
+        let Some(before) = at.checked_sub(1) else { break after(all, place)? };
+        at = before;
+        let token = &all[at];
+        let between = || all[..at].iter().rposition(|token| token.is("between") || is_end(token));
+        match token.text {
+            ")" => at = opening(all, at)?,
+            "(" => (item, commas) = (commas, 0),
+            "," => commas += 1,
+            _ if token.is("values") => return Some(Role::Inserted(item)),
+            _ if token.is("offset") => return Some(Role::Offset),
+            _ if token.is("limit") => {
+                let is_offset = all.get(place + 1).is_some_and(|comma| comma.text == ",");
+                return Some(if is_offset { Role::Offset } else { Role::Limit });
+            }
+            _ if is_operator(token) && commas == 0 => break (token.text, ending_at(all, at)?),
+            _ if token.is("and") && between().is_some_and(|at| all[at].is("between")) => {
+                break ("<", ending_at(all, between()?)?);
+            }
+            _ if token.is("not") && at > 0 && all[at - 1].is("is") => {}
+            _ if is_end(token) || is_operator(token) => break after(all, place)?,
+            _ => {}
+        }
+    };
+    let operand = match operand {
+        [open, fields @ .., _]
+            if open.text == "(" && closing(operand, 0) == Some(fields.len() + 1) =>
+        {
+            fields.split(|token| token.text == ",").nth(item)?
+        }
+        operand => operand,
+    };
+    Some(Role::Compared { operator, operand })
 }
 
-/// Returns the column that the parameter is written to: `INSERT INTO t(a, b) VALUES (?, ?)`.
-fn written(all: &[Token<'_>], parameter: usize) -> Option<(Option<String>, String)> {
-    let values = all[..parameter].iter().rposition(|token| token.is("values"))?;
-    let open = all[..parameter].iter().rposition(|token| token.text == "(")?;
-    let close = all[..values].iter().rposition(|token| token.text == ")")?;
-    let columns = all[..close].iter().rposition(|token| token.text == "(")?;
-    if open < values {
-        return None;
+/// Returns the operand that ends at this place, which may be that of an operator or a word after it.
+pub fn ending_at<'a>(all: &'a [Token<'a>], place: usize) -> Option<&'a [Token<'a>]> {
+    let signs = all[..=place].iter().rev();
+    let signs = signs.take_while(|token| is_operator(token) || token.is("not")).count();
+    let end = place + 1 - signs;
+    let mut start = end;
+    while let Some(before) = start.checked_sub(1) {
+        let token = &all[before];
+        // Not `->` and `->>`.
+        let signs = all[..before].iter().rev().take_while(|token| token.text == ">").count();
+        let is_arrow = token.text == ">" && before > signs && all[before - 1 - signs].text == "-";
+        let is_stop = matches!(token.text, "(" | ",") || is_end(token) || is_operator(token);
+        if is_stop && !is_arrow {
+            break;
+        }
+        start = if token.text == ")" { opening(all, before)? } else { before };
     }
-    let number = all[open..parameter].iter().filter(|token| token.text == ",").count();
-    let column = all[columns + 1..close].iter().filter(|token| token.text != ",").nth(number)?;
-    let table = all.get(columns.checked_sub(1)?)?.name()?;
-    Some((Some(table), column.name()?))
+    Some(&all[start..end])
+}
+
+/// Returns the operator after this place, and the operand after it.
+fn after<'a>(all: &'a [Token<'a>], place: usize) -> Option<(&'a str, &'a [Token<'a>])> {
+    let is_stop = |token: &Token<'_>| token.text == "," || is_end(token);
+    let operator = (place..all.len()).find(|at| is_operator(&all[*at]) || is_stop(&all[*at]))?;
+    let signs = all[operator..].iter().take_while(|token| is_operator(token)).count();
+    let (begin, mut end) = (operator + signs, operator + signs);
+    let goes_on = |token: &&Token<'_>| token.text != ")" && !is_stop(token) && !is_operator(token);
+    while let Some(token) = all.get(end).filter(goes_on) {
+        end = if token.text == "(" { closing(all, end)? } else { end } + 1;
+    }
+    (signs > 0).then(|| (all[operator].text, &all[begin..end]))
+}
+
+/// Returns the table that a row is inserted into, and the names of the values; all columns without names.
+pub fn inserted(all: &[Token<'_>], place: usize) -> Option<(String, Vec<String>)> {
+    let values = all[..place].iter().rposition(|token| token.is("values"))?;
+    let open = (all[values - 1].text == ")").then(|| opening(all, values - 1)).flatten();
+    let names = open.map_or(&[][..], |open| &all[open + 1..values - 1]);
+    let table = all[open.unwrap_or(values).checked_sub(1)?].name()?;
+    Some((table, names.iter().filter(|name| name.text != ",").filter_map(Token::name).collect()))
 }
 
 #[cfg(test)]
@@ -185,6 +243,8 @@ mod tests {
             ),
             ("SELECT * FROM a, b WHERE b.x <= :x", "b.x"),
             ("SELECT * FROM a, b WHERE y IS NOT :x", "a|b.y"),
+            ("SELECT * FROM t WHERE (a, b) > (?, lower(?)) AND NOT c = 1", "t.b"),
+            ("SELECT * FROM t WHERE t.c LIKE '%' || ? || '%'", "t.c"),
             ("SELECT * FROM t WHERE ? < t.c", "t.c"),
             ("SELECT * FROM t WHERE c BETWEEN ? AND ?", "t.c"),
             ("SELECT * FROM t WHERE c IN (?, ?, ?)", "t.c"),
