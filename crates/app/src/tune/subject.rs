@@ -16,10 +16,10 @@ use super::{Goal, TuneRequest, indexes};
 use crate::error::Error;
 use crate::explain::Statement;
 use crate::explain::recorded::{by_database, statement};
-use crate::files::{absolute_level, built_in_library, work_folder};
+use crate::files::{DatabaseKind, absolute_level, built_in_library, work_folder};
 use crate::interface::Interface;
 use crate::library;
-use crate::measure::{check_replayable, stand_in_setting};
+use crate::measure::{check_replayable, refuse_other_than_sql, stand_in_setting};
 
 /// pgbench's scripts.
 const BUILT_IN: [&str; 3] = ["tpcb-like", "simple-update", "select-only"];
@@ -65,6 +65,9 @@ impl Subject {
         }
         if is_script || BUILT_IN.contains(&name) {
             return of_script(request, is_script.then_some(path));
+        }
+        if is_file && !matches!(DatabaseKind::of(path), Some(DatabaseKind::Trace)) {
+            refuse_other_than_sql(path)?;
         }
         if request.database.is_some() {
             return Err(Error::mistake("--db applies to scripts (.sql)"));

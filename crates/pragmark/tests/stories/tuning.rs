@@ -114,4 +114,10 @@ fn mistakes_are_named_before_anything_is_measured() {
     let replay = ["tune", "app.trace", "--seconds", "1s", "--out", "run"];
     let answer = laboratory.pragmark(&replay).exits(2);
     answer.complains(&["--seconds applies to scripts", "trace cut"]);
+    laboratory.write("data.csv", "a,b\n1,2\n");
+    for (file, why) in
+        [("data.csv", "pragmark load data.csv"), ("app.db", "name it with --db app.db")]
+    {
+        laboratory.pragmark(&["tune", file, "--out", "run"]).exits(2).complains(&[why]);
+    }
 }

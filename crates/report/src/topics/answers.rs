@@ -74,7 +74,7 @@ fn of_whole(subject: &Subject<'_>) -> Sentence {
         Answer::NoBaseline(None) => "No answer yet: nothing was measured.".into(),
         Answer::TooFewRounds => {
             Sentence::from("No answer yet: too few rounds to compare anything with ")
-                .and(names.sentence(0))
+                .and(names.baseline())
                 .words(".")
                 .and(longer(subject))
         }
