@@ -99,7 +99,8 @@ impl<'u> Files<'u> {
         let ends = match self.request.split {
             Some(Split::Rows(most)) => self.rows >= most,
             Some(Split::Bytes(most)) => self.rows > 0 && self.bytes.load(Ordering::Relaxed) >= most,
-            Some(Split::Columns(_)) | None => self.folder != folder,
+            Some(Split::Columns(_)) => self.folder != folder,
+            None => false,
         };
         if ends {
             self.end()?;

@@ -201,7 +201,8 @@ fn write(
     request: &Unload,
     observer: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Unloaded> {
-    let connection = Connection::open(library, &request.database, OpenFlags::READ_ONLY, None)?;
+    let flags = OpenFlags::READ_ONLY | OpenFlags::NO_MUTEX;
+    let connection = Connection::open(library, &request.database, flags, None)?;
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.execute("BEGIN")?;
     let input = request.database.display().to_string();

@@ -143,13 +143,14 @@ fn push_json_text(line: &mut Vec<u8>, text: &str) {
 
 /// Adds a number with every digit, or what stands for NULL.
 fn push_number(line: &mut Vec<u8>, value: ValueRef<'_>, null: &str) {
+    // Writing to memory cannot fail.
     let _ = match value {
-        ValueRef::Integer(value) => write!(line, "{value}"),
+        ValueRef::Integer(value) => serde_json::to_writer(line, &value).map_err(io::Error::from),
         ValueRef::Real(value) if value.is_infinite() => {
             write!(line, "{}9e999", if value < 0.0 { "-" } else { "" })
         }
         ValueRef::Real(value) if value == 0.0 || (1e-5..1e16).contains(&value.abs()) => {
-            write!(line, "{value:?}")
+            serde_json::to_writer(line, &value).map_err(io::Error::from)
         }
         // With a point, which tells such numbers from codes.
         ValueRef::Real(value) => {
