@@ -50,7 +50,7 @@ impl AsText {
 
 /// Which storage classes the values in a column have: integers, reals, texts, blobs.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Classes([bool; 4]);
+pub(crate) struct Classes(pub(crate) [bool; 4]);
 
 impl Classes {
     pub(crate) fn add(&mut self, value: &ValueRef<'_>) {

@@ -13,18 +13,18 @@ use arrow_array::{
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use engine::{Connection, Value, ValueRef};
+use engine::{Connection, Step, Value, ValueRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use values::calendar::day;
 
-use super::OutputFormat;
 use super::output::{Output, Writer};
+use super::{OutputFormat, row};
 use crate::affinity::Affinity;
+use crate::as_text::Classes;
 use crate::error::{LoadError, Result};
 use crate::source::ColumnBuilder;
-use crate::sql::quoted;
 use crate::table::Column;
 
 /// Rows of a batch, unless its texts and blobs are long.
@@ -32,11 +32,51 @@ const BATCH_ROWS: usize = 16_384;
 const BATCH_BYTES: usize = 8 << 20;
 /// The most bytes of a row group.
 pub(super) const GROUP_BYTES: usize = 64 << 20;
-/// SQLite's storage classes, in the order in which they are counted.
+/// SQLite's storage classes, in the order of [`Classes`].
 const CLASSES: [&str; 4] = ["integer", "real", "text", "blob"];
 
-/// The texts that the loader makes of dates and of times of a day: their length, and their form for SQLite.
-const DATES: [(usize, &str); 2] = [(10, "%Y-%m-%d"), (19, "%Y-%m-%dT%H:%M:%S")];
+/// What all values of a column are.
+#[derive(Clone, Copy)]
+struct Seen {
+    classes: Classes,
+    /// Whether all texts so far are dates, and whether all are times of a day, as the loader writes them.
+    are_dates: bool,
+    are_times: bool,
+}
+
+impl Seen {
+    fn add(&mut self, value: &ValueRef<'_>) {
+        self.classes.add(value);
+        if let ValueRef::Text(text) = value {
+            self.are_dates = self.are_dates && has_form(text, "0000-00-00") && days(text).is_some();
+            self.are_times = self.are_times
+                && has_form(text, "0000-00-00T00:00:00")
+                && days(text).is_some()
+                && text[11..13] < *"24"
+                && text[14..16] < *"60"
+                && text[17..] < *"60";
+        }
+    }
+
+    fn data_type(self, column: &Column) -> Result<DataType, String> {
+        let classes = self.classes.0;
+        Ok(match data_type(column, classes)? {
+            DataType::Utf8 if classes[2] && self.are_dates => DataType::Date32,
+            DataType::Utf8 if classes[2] && self.are_times => {
+                DataType::Timestamp(TimeUnit::Second, None)
+            }
+            other => other,
+        })
+    }
+}
+
+/// Returns whether a text has digits where the form has zeros, and the form's characters elsewhere.
+fn has_form(text: &str, form: &str) -> bool {
+    let fits = |(byte, wanted): (u8, u8)| {
+        if wanted == b'0' { byte.is_ascii_digit() } else { byte == wanted }
+    };
+    text.len() == form.len() && text.bytes().zip(form.bytes()).all(fits)
+}
 
 /// Returns the types of the columns, by the storage classes of all values; texts that are all dates or times become such.
 pub(super) fn schema(
@@ -45,34 +85,21 @@ pub(super) fn schema(
     query: &str,
     columns: &[Column],
 ) -> Result<SchemaRef> {
-    let count = |column: &Column| {
-        let name = quoted(&column.name);
-        let classes = CLASSES.map(|class| format!("typeof({name}) = '{class}'"));
-        let others = DATES.map(|(length, form)| {
-            format!(
-                "length({name}) <> {length} OR {name} <> ifnull(strftime('{form}', {name}), '')"
-            )
-        });
-        let counts = classes.iter().chain(&others);
-        let counts = counts.map(|which| format!("count(*) FILTER (WHERE {which})"));
-        counts.collect::<Vec<_>>().join(", ")
+    let none = Seen { classes: Classes::default(), are_dates: true, are_times: true };
+    let mut seen = vec![none; columns.len()];
+    let mut statement = connection.prepare(query)?;
+    let mut number = 0;
+    while statement.step()? == Step::Row {
+        number += 1;
+        let values = row(&statement, columns, number, input)?;
+        seen.iter_mut().zip(&values).for_each(|(seen, value)| seen.add(value));
+    }
+    let field = |(column, seen): (&Column, Seen)| {
+        let data_type = seen.data_type(column).map_err(|reason| LoadError::form(input, reason))?;
+        Ok(Field::new(&column.name, data_type, true))
     };
-    let counts: Vec<String> = columns.iter().map(count).collect();
-    let sql = format!("SELECT {} FROM ({query})", counts.join(", "));
-    let counts = connection.query_all(&sql)?.into_iter().next().unwrap_or_default();
-    let fields =
-        columns.iter().zip(counts.chunks(CLASSES.len() + DATES.len())).map(|(column, counts)| {
-            let has = |at: usize| !matches!(counts.get(at), Some(Value::Integer(0)) | None);
-            let data_type = match data_type(column, [has(0), has(1), has(2), has(3)]) {
-                Ok(DataType::Utf8) if has(2) && !has(4) => DataType::Date32,
-                Ok(DataType::Utf8) if has(2) && !has(5) => {
-                    DataType::Timestamp(TimeUnit::Second, None)
-                }
-                found => found.map_err(|reason| LoadError::form(input, reason))?,
-            };
-            Ok(Field::new(&column.name, data_type, true))
-        });
-    Ok(Arc::new(Schema::new(fields.collect::<Result<Vec<Field>>>()?)))
+    let fields = columns.iter().zip(seen).map(field).collect::<Result<Vec<Field>>>()?;
+    Ok(Arc::new(Schema::new(fields)))
 }
 
 /// Returns the type of a column with values of these classes.

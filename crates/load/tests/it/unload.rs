@@ -283,9 +283,10 @@ fn dates_are_dates_and_come_back_as_they_were() {
     let folder = tempfile::tempdir().unwrap();
     database(&folder.path().join("a.db"))
         .execute(
-            "CREATE TABLE t (d TEXT, s TEXT, x TEXT, n TEXT); INSERT INTO t VALUES \
-             ('2024-02-29', '1969-12-31T23:59:59', '2024-02-30', NULL), (NULL, NULL, '2024-01-01', NULL), \
-             ('0001-01-01', '9999-12-31T00:00:00', NULL, NULL)",
+            "CREATE TABLE t (d TEXT, s TEXT, x TEXT, n TEXT, y TEXT, z TEXT); INSERT INTO t VALUES \
+             ('2024-02-29', '1969-12-31T23:59:59', '2024-02-30', NULL, '2024-01-01T24:00:00', '+024-01-01'), \
+             (NULL, NULL, '2024-01-01', NULL, NULL, NULL), \
+             ('0001-01-01', '9999-12-31T00:00:00', NULL, NULL, NULL, NULL)",
         )
         .unwrap();
     let all = "SELECT * FROM t";
@@ -299,7 +300,7 @@ fn dates_are_dates_and_come_back_as_they_were() {
     let reader = arrow_ipc::reader::FileReader::try_new(file, None).unwrap();
     let types: Vec<String> =
         reader.schema().fields().iter().map(|field| field.data_type().to_string()).collect();
-    assert_eq!(types, ["Date32", "Timestamp(s)", "Utf8", "Utf8"]);
+    assert_eq!(types, ["Date32", "Timestamp(s)", "Utf8", "Utf8", "Utf8", "Utf8"]);
 }
 
 #[test]
