@@ -217,7 +217,8 @@ impl Columns<'_> {
         Ok(values)
     }
 
-    /// Returns every value of a small table, or values of random rows: the first row at or after a random rowid.
+    /// Returns values of random rows: each of the first row at or after a random rowid, so that databases draw the same values
+    /// if few of their rows differ; or the first values of what has no rowids.
     fn sample(&self, table: &str, column: &str) -> Result<Vec<Value>, String> {
         let table_sql = quoted(table);
         // With its table, because SQLite takes a quoted name alone for a text unless such a column exists.
@@ -227,35 +228,110 @@ impl Columns<'_> {
             "SELECT (SELECT min(rowid) FROM {table_sql}), (SELECT max(rowid) FROM {table_sql})"
         );
         let bounds = self.connection.query_all(&bounds).unwrap_or_default();
-        if let Some([Value::Integer(min), Value::Integer(max)]) = bounds.first().map(Vec::as_slice)
-            && max.saturating_sub(*min) >= MOST_VALUES as i64
-        {
-            let near = format!(
-                "SELECT {column_sql} FROM {table_sql} WHERE rowid >= ?1 ORDER BY rowid LIMIT 1"
-            );
-            return self.near(&near, *min, *max).map_err(|error| error.message());
-        }
-        // Databases that differ only in their indexes get the same values.
-        let order = if bounds.is_empty() { "" } else { "ORDER BY rowid" };
-        let all = format!(
-            "SELECT {column_sql} FROM {table_sql} WHERE {column_sql} IS NOT NULL {order} LIMIT {MOST_VALUES}"
-        );
-        let rows = self.connection.query_all(&all).map_err(|error| error.message())?;
-        Ok(rows.into_iter().flatten().collect())
+        let sampled = match bounds.first().map(Vec::as_slice) {
+            Some([Value::Integer(min), Value::Integer(max)]) => {
+                let rowids = (0..MOST_VALUES as u64).map(|number| self.rowid(number, *min, *max));
+                if max.saturating_sub(*min) >= MOST_VALUES as i64 {
+                    self.near(rowids, &column_sql, &table_sql)
+                } else {
+                    self.near_of_all(rowids, &column_sql, &table_sql)
+                }
+            }
+            _ => {
+                let all = format!(
+                    "SELECT {column_sql} FROM {table_sql} WHERE {column_sql} IS NOT NULL LIMIT {MOST_VALUES}"
+                );
+                self.connection.query_all(&all).map(|rows| rows.into_iter().flatten().collect())
+            }
+        };
+        sampled.map_err(|error| error.message())
     }
 
-    fn near(&self, sql: &str, min: i64, max: i64) -> Result<Vec<Value>, EngineError> {
-        let mut prng = Prng::new(self.seed.0);
-        let mut statement = self.connection.prepare(sql)?;
+    /// Returns a random number in a range of rowids. Ranges of about the same end have the same ones.
+    fn rowid(&self, number: u64, min: i64, max: i64) -> i64 {
+        let mut prng = Prng::new(self.seed.nth(number).0);
+        let range = max.abs_diff(min);
+        let largest = u64::MAX.checked_shr(range.leading_zeros()).unwrap_or(0);
+        let mut within = std::iter::repeat_with(|| prng.up_to(largest));
+        min.wrapping_add(within.find(|random| *random <= range).unwrap_or(0) as i64)
+    }
+
+    /// Looks up the row for each rowid; one with NULL has the value before it.
+    fn near(
+        &self,
+        rowids: impl Iterator<Item = i64>,
+        column: &str,
+        table: &str,
+    ) -> Result<Vec<Value>, EngineError> {
+        let sql = format!("SELECT {column} FROM {table} WHERE rowid >= ?1 ORDER BY rowid LIMIT 1");
+        let mut statement = self.connection.prepare(&sql)?;
         let mut values = Vec::new();
-        for _ in 0..MOST_VALUES {
-            let rowid = min.wrapping_add(prng.up_to(max.abs_diff(min)) as i64);
+        for rowid in rowids {
             statement.bind_i64(1, rowid)?;
             statement.step()?;
-            let value = statement.column_value(0);
-            values.extend((value != Value::Null).then_some(value));
+            let value = Some(statement.column_value(0)).filter(|value| *value != Value::Null);
+            values.extend(value.or_else(|| values.last().cloned()));
             statement.reset()?;
         }
         Ok(values)
+    }
+
+    /// Returns the same of a table that is read at once.
+    fn near_of_all(
+        &self,
+        rowids: impl Iterator<Item = i64>,
+        column: &str,
+        table: &str,
+    ) -> Result<Vec<Value>, EngineError> {
+        let sql = format!(
+            "SELECT rowid, {column} FROM {table} WHERE {column} IS NOT NULL ORDER BY rowid"
+        );
+        let rows =
+            self.connection.query_rows(&sql, |row| Ok((row.column_i64(0), row.column_value(1))))?;
+        let value = |rowid: i64| {
+            let at = rows.partition_point(|(own, _)| *own < rowid);
+            Some(rows.get(at).or(rows.last())?.1.clone())
+        };
+        Ok(rowids.filter_map(value).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use engine::{Library, OpenFlags, Source};
+
+    use super::*;
+
+    /// Returns the values that are drawn from a table with these rows, in which every third has none.
+    fn drawn(rows: &str) -> Vec<Value> {
+        let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+        let memory = Path::new(":memory:");
+        let connection = Connection::open(&library, memory, OpenFlags::default(), None).unwrap();
+        connection
+            .execute(&format!(
+                "CREATE TABLE t(id INTEGER PRIMARY KEY, a);
+                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
+                 INSERT INTO t SELECT i, iif(i % 3, 'value ' || i, NULL) FROM n WHERE {rows}"
+            ))
+            .unwrap();
+        let mut columns =
+            Columns { connection: &connection, seed: Seed(7), known: BTreeMap::new() };
+        columns.values("t", "a").unwrap()
+    }
+
+    #[test]
+    fn databases_with_few_other_rows_draw_the_same_values() {
+        for rows in [400, 29_000] {
+            let base = drawn(&format!("i <= {rows}"));
+            let other = drawn(&format!("i <= {rows} + 1 AND i <> 100"));
+            assert_eq!((base.len(), other.len()), (MOST_VALUES, MOST_VALUES));
+            let differing = base.iter().zip(&other).filter(|(base, other)| base != other).count();
+            assert!(differing < MOST_VALUES / 50, "{rows} rows: {differing}");
+            let distinct: std::collections::BTreeSet<String> =
+                base.iter().map(Value::to_string).collect();
+            assert!(distinct.len() > 200, "{rows} rows: {}", distinct.len());
+        }
     }
 }
