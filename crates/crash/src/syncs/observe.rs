@@ -26,6 +26,10 @@ const LIMIT: Duration = Duration::from_secs(30);
 const UNOBSERVED: [(libc::c_long, &str); 2] =
     [(libc::SYS_io_uring_setup, "io_uring"), (libc::SYS_io_submit, "io_submit(2)")];
 
+/// Events of a process or thread that begins another one.
+const BEGINS: [libc::c_int; 3] =
+    [libc::PTRACE_EVENT_CLONE, libc::PTRACE_EVENT_FORK, libc::PTRACE_EVENT_VFORK];
+
 /// Checks as [`super::check`] does; the error is the reason why nothing could be observed.
 pub(super) fn check(program: &Path, engine: &str) -> Result<SyncCheck, String> {
     // Its own thread waits for any process that is traced, and for no other child of this one.
@@ -169,7 +173,15 @@ impl Observer {
                     (pid, None)
                 }
                 WaitStatus::Stopped(pid, signal) => (pid, Some(signal)),
-                WaitStatus::PtraceEvent(pid, ..) => (pid, None),
+                WaitStatus::PtraceEvent(pid, _, event) => {
+                    // What is new is followed before its first stop, for which this process may not wait.
+                    if BEGINS.contains(&event)
+                        && let Ok(new) = ptrace::getevent(pid)
+                    {
+                        self.followed.insert(Pid::from_raw(new as libc::pid_t));
+                    }
+                    (pid, None)
+                }
                 _ => continue,
             };
             self.followed.insert(of);
