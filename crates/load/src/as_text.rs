@@ -64,6 +64,11 @@ impl Classes {
         self.0[class] = true;
     }
 
+    /// Adds the classes of other values.
+    pub(crate) fn merge(&mut self, other: Classes) {
+        self.0.iter_mut().zip(other.0).for_each(|(has, other)| *has |= other);
+    }
+
     /// Returns the word for how the values of a column are written; `None` if no word tells.
     fn word(self, column: &Column, blobs: Blobs) -> Option<&'static str> {
         let written = match self.0 {

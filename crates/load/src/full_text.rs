@@ -7,7 +7,7 @@ use engine::{Connection, Value};
 use crate::error::{LoadError, Result};
 use crate::feed::{Feed, Phase};
 use crate::request::{Mode, Request, Summary};
-use crate::schema::{object, rowid_alias, texts};
+use crate::schema::{ROWID, object, rowid_name, texts};
 use crate::sql::{list, quoted, same};
 use crate::table::FullText;
 
@@ -37,7 +37,7 @@ impl FullText {
             "CREATE VIRTUAL TABLE {name} USING fts5({}, content = {}, content_rowid = {})",
             list(&self.columns),
             quoted(table),
-            quoted(&rowid_name(connection, table)?),
+            quoted(&content_rowid(connection, table)?),
         ))?;
         let set = |(option, value): (&str, u32)| {
             connection
@@ -71,20 +71,12 @@ pub fn rebuild(index: &str) -> String {
     format!("INSERT INTO {name}({name}) VALUES ('rebuild')")
 }
 
-/// SQL's names of the rowid, unless columns have them.
-const ROWID: [&str; 3] = ["rowid", "_rowid_", "oid"];
-
-/// A name of the rowid of a table.
+/// Returns a name of the rowid of a table.
 ///
 /// # Errors
-/// It has none: columns have all of them, and none is the rowid.
-fn rowid_name(connection: &Connection, table: &str) -> Result<String> {
-    let columns = columns(connection, table)?;
-    let is_free = |name: &&str| !columns.iter().any(|column| same(column, name));
-    if let Some(name) = ROWID.iter().copied().find(is_free) {
-        return Ok(name.to_owned());
-    }
-    rowid_alias(connection, table)?.ok_or_else(|| {
+/// It has none.
+fn content_rowid(connection: &Connection, table: &str) -> Result<String> {
+    rowid_name(connection, table)?.ok_or_else(|| {
         LoadError::Definition(format!(
             "a full-text index cannot refer to the rows of {table}: {}, {} and {} are all columns; \
              make an INTEGER column the primary key",
@@ -103,7 +95,7 @@ fn columns(connection: &Connection, table: &str) -> Result<Vec<String>> {
 pub(crate) fn check(connection: &Connection, request: &Request) -> Result<()> {
     let table = &request.table.name;
     if request.table.full_text.is_some() {
-        rowid_name(connection, table)?;
+        content_rowid(connection, table)?;
     }
     let known = columns(connection, table)?;
     for index in over(connection, table)? {

@@ -2,7 +2,7 @@
 
 use engine::{Connection, EngineError, Step, Value};
 
-use crate::sql::quoted;
+use crate::sql::{quoted, same};
 
 /// Returns whether there is a table or view of this name: its kind.
 pub(crate) fn object(connection: &Connection, name: &str) -> Result<Option<String>, EngineError> {
@@ -55,6 +55,22 @@ pub(crate) fn rowid_alias(
         Ok(())
     })?;
     Ok(alias.filter(|_| keys == 1 && !has_index))
+}
+
+/// SQL's names of the rowid, unless columns have them.
+pub(crate) const ROWID: [&str; 3] = ["rowid", "_rowid_", "oid"];
+
+/// Returns a name of the rowid of a table with rowids; none if columns have all of them, and none is the rowid.
+pub(crate) fn rowid_name(
+    connection: &Connection,
+    table: &str,
+) -> Result<Option<String>, EngineError> {
+    let columns = texts(connection, &format!("PRAGMA table_xinfo({})", quoted(table)), 1)?;
+    let is_free = |name: &&str| !columns.iter().any(|column| same(column, name));
+    match ROWID.iter().copied().find(is_free) {
+        Some(name) => Ok(Some(name.to_owned())),
+        None => rowid_alias(connection, table),
+    }
 }
 
 /// Returns the texts in a column of the rows of a query.

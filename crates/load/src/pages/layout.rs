@@ -14,6 +14,7 @@ use super::page::{DEEPEST, INTERIOR_HEADER, u16_at, u32_at};
 use super::tree::RightEdge;
 use crate::error::{LoadError, Result};
 use crate::request::Request;
+use crate::schema::rowid_name;
 use crate::sql::quoted;
 use crate::target::Target;
 
@@ -332,15 +333,11 @@ fn table_order(connection: &Connection, target: &Target) -> Result<Vec<usize>, N
 
 /// Returns the largest rowid, unless the rowid cannot be named: columns may have its names.
 fn last_rowid(connection: &Connection, target: &Target) -> Result<Option<i64>, NoLayout> {
-    let is_taken =
-        |name: &&str| target.columns.iter().any(|column| column.name.eq_ignore_ascii_case(name));
-    let alias = target.rowid_alias.map(|alias| &*target.columns[alias].name);
-    let free = ["rowid", "_rowid_", "oid"].into_iter().find(|name| !is_taken(name));
-    let Some(name) = alias.or(free) else {
+    let Some(name) = rowid_name(connection, &target.table)? else {
         return refused("its columns use every name of the rowid");
     };
     let table = quoted(&target.table);
-    let sql = format!("SELECT max({}) FROM main.{table}", quoted(name));
+    let sql = format!("SELECT max({}) FROM main.{table}", quoted(&name));
     Ok(match connection.query_value(&sql)? {
         Value::Integer(last) => Some(last),
         _ => None,

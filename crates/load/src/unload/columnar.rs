@@ -12,24 +12,23 @@ use arrow_array::{
 };
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
-use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use engine::{Connection, Step, Value, ValueRef};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
+use engine::{Value, ValueRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use values::calendar::day;
 
-use super::output::{Output, Writer};
-use super::{OutputFormat, row};
+use super::OutputFormat;
+use super::output::Output;
 use crate::affinity::Affinity;
 use crate::as_text::Classes;
-use crate::error::{LoadError, Result};
 use crate::source::ColumnBuilder;
 use crate::table::Column;
 
 /// Rows of a batch, unless its texts and blobs are long.
 const BATCH_ROWS: usize = 16_384;
-const BATCH_BYTES: usize = 8 << 20;
+const BATCH_BYTES: usize = 4 << 20;
 /// The most bytes of a row group.
 pub(super) const GROUP_BYTES: usize = 64 << 20;
 /// SQLite's storage classes, in the order of [`Classes`].
@@ -78,28 +77,41 @@ fn has_form(text: &str, form: &str) -> bool {
     text.len() == form.len() && text.bytes().zip(form.bytes()).all(fits)
 }
 
-/// Returns the types of the columns, by the storage classes of all values; texts that are all dates or times become such.
-pub(super) fn schema(
-    connection: &Connection,
-    input: &str,
-    query: &str,
-    columns: &[Column],
-) -> Result<SchemaRef> {
-    let none = Seen { classes: Classes::default(), are_dates: true, are_times: true };
-    let mut seen = vec![none; columns.len()];
-    let mut statement = connection.prepare(query)?;
-    let mut number = 0;
-    while statement.step()? == Step::Row {
-        number += 1;
-        let values = row(&statement, columns, number, input)?;
-        seen.iter_mut().zip(&values).for_each(|(seen, value)| seen.add(value));
+/// The types of columns as far as rows have been seen.
+#[derive(Clone)]
+pub(super) struct Types(Vec<Seen>);
+
+impl Types {
+    pub(super) fn of(columns: &[Column]) -> Types {
+        let none = Seen { classes: Classes::default(), are_dates: true, are_times: true };
+        Types(vec![none; columns.len()])
     }
-    let field = |(column, seen): (&Column, Seen)| {
-        let data_type = seen.data_type(column).map_err(|reason| LoadError::form(input, reason))?;
-        Ok(Field::new(&column.name, data_type, true))
-    };
-    let fields = columns.iter().zip(seen).map(field).collect::<Result<Vec<Field>>>()?;
-    Ok(Arc::new(Schema::new(fields)))
+
+    pub(super) fn add(&mut self, values: &[ValueRef<'_>]) {
+        self.0.iter_mut().zip(values).for_each(|(seen, value)| seen.add(value));
+    }
+
+    /// Adds what was seen of other rows.
+    pub(super) fn merge(&mut self, other: &Types) {
+        for (seen, other) in self.0.iter_mut().zip(&other.0) {
+            seen.classes.merge(other.classes);
+            seen.are_dates &= other.are_dates;
+            seen.are_times &= other.are_times;
+        }
+    }
+
+    /// Returns the types, by the storage classes of all values; texts that are all dates or times become such.
+    ///
+    /// # Errors
+    /// A column has values of several types.
+    pub(super) fn schema(&self, columns: &[Column]) -> Result<SchemaRef, String> {
+        let field = |(column, seen): (&Column, &Seen)| -> Result<Field, String> {
+            Ok(Field::new(&column.name, seen.data_type(column)?, true))
+        };
+        let fields =
+            columns.iter().zip(&self.0).map(field).collect::<Result<Vec<Field>, String>>()?;
+        Ok(Arc::new(Schema::new(fields)))
+    }
 }
 
 /// Returns the type of a column with values of these classes.
@@ -172,64 +184,72 @@ enum Encoder {
     Stream(StreamWriter<Output>),
 }
 
-/// Writes rows as columns.
-pub(super) struct ColumnarWriter {
-    encoder: Encoder,
+/// Gathers rows as columns.
+pub(super) struct ColumnRows {
     schema: SchemaRef,
     columns: Vec<ColumnBuilder>,
     rows: usize,
     bytes: usize,
-    /// Bytes of a row group, which is in memory until it is written.
-    group: usize,
 }
 
-/// A Parquet file of rows that are given one by one. Its columns are of the types `Int64`, `Float64`, `Boolean` and `Utf8`.
-pub struct ParquetFile(Box<ColumnarWriter>);
-
-impl ParquetFile {
-    /// Begins a new file with these columns.
-    ///
-    /// # Errors
-    /// The file exists or cannot be written.
-    pub fn create(path: &Path, columns: &[(&str, DataType)]) -> io::Result<ParquetFile> {
-        let fields = columns.iter().map(|(name, kind)| Field::new(*name, kind.clone(), true));
-        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        let file = Box::new(File::create_new(path)?);
-        let output = Output::new(file, Arc::default(), super::Compression::None)?;
-        let writer = ColumnarWriter::new(output, OutputFormat::Parquet, &schema, GROUP_BYTES);
-        Ok(ParquetFile(Box::new(writer.map_err(io::Error::other)?)))
+impl ColumnRows {
+    pub(super) fn new(schema: &SchemaRef) -> ColumnRows {
+        let columns = new_columns(schema);
+        ColumnRows { schema: Arc::clone(schema), columns, rows: 0, bytes: 0 }
     }
 
-    /// Adds a row. A value of another type than its column is NULL.
+    /// Adds a row.
     ///
     /// # Errors
-    /// The file cannot be written.
-    pub fn add(&mut self, row: &[Value]) -> io::Result<()> {
-        let fields = self.0.schema.fields().iter();
-        let values =
-            row.iter().zip(fields).map(|(value, field)| match (value, field.data_type()) {
-                (Value::Integer(value), DataType::Int64 | DataType::Boolean) => {
-                    ValueRef::Integer(*value)
-                }
-                (Value::Real(value), DataType::Float64) => ValueRef::Real(*value),
-                (Value::Text(text), DataType::Utf8) => ValueRef::Text(text),
-                _ => ValueRef::Null,
-            });
-        let values: Vec<ValueRef<'_>> = values.collect();
-        self.0.row(&values)
+    /// A value does not fit the type of its column.
+    pub(super) fn push(&mut self, values: &[ValueRef<'_>]) -> io::Result<()> {
+        for ((column, value), field) in
+            self.columns.iter_mut().zip(values).zip(self.schema.fields())
+        {
+            let is_real = *field.data_type() == DataType::Float64;
+            let affinity = if is_real { Affinity::Real } else { Affinity::Blob };
+            if !column.fits(value, affinity) {
+                let name = field.name();
+                let reason = format!("the value {value:?} does not fit the type of column {name}");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+            }
+            column.push(*value, affinity);
+            self.bytes += match value {
+                ValueRef::Text(text) => text.len(),
+                ValueRef::Blob(bytes) => bytes.len(),
+                _ => size_of::<i64>(),
+            };
+        }
+        self.rows += 1;
+        Ok(())
     }
 
-    /// Writes the end.
+    pub(super) fn is_full(&self) -> bool {
+        self.rows == BATCH_ROWS || self.bytes >= BATCH_BYTES
+    }
+
+    /// Returns the rows since the last call.
     ///
     /// # Errors
-    /// The file cannot be written.
-    pub fn finish(self) -> io::Result<()> {
-        self.0.finish()
+    /// The library's.
+    pub(super) fn take(&mut self) -> Result<RecordBatch, ArrowError> {
+        let columns = std::mem::replace(&mut self.columns, new_columns(&self.schema));
+        let columns = columns.into_iter().zip(self.schema.fields());
+        let columns = columns.map(|(column, field)| finished(column, field.data_type())).collect();
+        (self.rows, self.bytes) = (0, 0);
+        RecordBatch::try_new(Arc::clone(&self.schema), columns)
     }
 }
 
 fn new_columns(schema: &SchemaRef) -> Vec<ColumnBuilder> {
     schema.fields().iter().map(|_| ColumnBuilder::Nulls(0)).collect()
+}
+
+/// Writes rows as columns.
+pub(super) struct ColumnarWriter {
+    encoder: Encoder,
+    /// Bytes of a row group, which is in memory until it is written.
+    group: usize,
 }
 
 impl ColumnarWriter {
@@ -255,66 +275,86 @@ impl ColumnarWriter {
                 Encoder::Parquet(Box::new(writer))
             }
         };
-        let (schema, columns) = (Arc::clone(schema), new_columns(schema));
-        Ok(ColumnarWriter { encoder, schema, columns, rows: 0, bytes: 0, group })
+        Ok(ColumnarWriter { encoder, group })
     }
 
-    fn end_batch(&mut self) -> Result<(), Failure> {
-        if self.rows == 0 {
-            return Ok(());
-        }
-        let columns = std::mem::replace(&mut self.columns, new_columns(&self.schema));
-        let columns = columns.into_iter().zip(self.schema.fields());
-        let columns = columns.map(|(column, field)| finished(column, field.data_type())).collect();
-        let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns)?;
-        (self.rows, self.bytes) = (0, 0);
+    /// Writes rows.
+    pub(super) fn write(&mut self, rows: &RecordBatch) -> Result<(), Failure> {
         match &mut self.encoder {
             Encoder::Parquet(writer) => {
-                writer.write(&batch)?;
+                writer.write(rows)?;
                 if writer.in_progress_size() >= self.group {
                     writer.flush()?;
                 }
             }
-            Encoder::File(writer) => writer.write(&batch)?,
-            Encoder::Stream(writer) => writer.write(&batch)?,
-        }
-        Ok(())
-    }
-}
-
-impl Writer for ColumnarWriter {
-    fn row(&mut self, values: &[ValueRef<'_>]) -> io::Result<()> {
-        for ((column, value), field) in
-            self.columns.iter_mut().zip(values).zip(self.schema.fields())
-        {
-            let is_real = *field.data_type() == DataType::Float64;
-            let affinity = if is_real { Affinity::Real } else { Affinity::Blob };
-            if !column.fits(value, affinity) {
-                let name = field.name();
-                let reason = format!("the value {value:?} does not fit the type of column {name}");
-                return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
-            }
-            column.push(*value, affinity);
-            self.bytes += match value {
-                ValueRef::Text(text) => text.len(),
-                ValueRef::Blob(bytes) => bytes.len(),
-                _ => size_of::<i64>(),
-            };
-        }
-        self.rows += 1;
-        if self.rows == BATCH_ROWS || self.bytes >= BATCH_BYTES {
-            self.end_batch().map_err(io::Error::other)?;
+            Encoder::File(writer) => writer.write(rows)?,
+            Encoder::Stream(writer) => writer.write(rows)?,
         }
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> io::Result<()> {
-        self.end_batch().map_err(io::Error::other)?;
+    pub(super) fn finish(self) -> io::Result<()> {
         let output = match self.encoder {
             Encoder::Parquet(writer) => writer.into_inner().map_err(io::Error::other),
             Encoder::File(writer) => writer.into_inner().map_err(io::Error::other),
             Encoder::Stream(writer) => writer.into_inner().map_err(io::Error::other),
         };
         output?.finish()
+    }
+}
+
+/// A Parquet file of rows that are given one by one. Its columns are of the types `Int64`, `Float64`, `Boolean` and `Utf8`.
+pub struct ParquetFile {
+    rows: ColumnRows,
+    writer: Box<ColumnarWriter>,
+}
+
+impl ParquetFile {
+    /// Begins a new file with these columns.
+    ///
+    /// # Errors
+    /// The file exists or cannot be written.
+    pub fn create(path: &Path, columns: &[(&str, DataType)]) -> io::Result<ParquetFile> {
+        let fields = columns.iter().map(|(name, kind)| Field::new(*name, kind.clone(), true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let file = Box::new(File::create_new(path)?);
+        let output = Output::new(file, Arc::default(), super::Compression::None)?;
+        let writer = ColumnarWriter::new(output, OutputFormat::Parquet, &schema, GROUP_BYTES);
+        let writer = Box::new(writer.map_err(io::Error::other)?);
+        Ok(ParquetFile { rows: ColumnRows::new(&schema), writer })
+    }
+
+    /// Adds a row. A value of another type than its column is NULL.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn add(&mut self, row: &[Value]) -> io::Result<()> {
+        let fields = self.rows.schema.fields().iter();
+        let values =
+            row.iter().zip(fields).map(|(value, field)| match (value, field.data_type()) {
+                (Value::Integer(value), DataType::Int64 | DataType::Boolean) => {
+                    ValueRef::Integer(*value)
+                }
+                (Value::Real(value), DataType::Float64) => ValueRef::Real(*value),
+                (Value::Text(text), DataType::Utf8) => ValueRef::Text(text),
+                _ => ValueRef::Null,
+            });
+        let values: Vec<ValueRef<'_>> = values.collect();
+        self.rows.push(&values)?;
+        if self.rows.is_full() { self.write() } else { Ok(()) }
+    }
+
+    /// Writes the end.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.write()?;
+        self.writer.finish()
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let rows = self.rows.take().map_err(io::Error::other)?;
+        self.writer.write(&rows).map_err(io::Error::other)
     }
 }

@@ -6,37 +6,32 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use arrow_schema::SchemaRef;
-use engine::{Connection, ValueRef};
+use engine::ValueRef;
 use tempfile::TempPath;
 
-use super::columnar::{self, ColumnarWriter, GROUP_BYTES};
-use super::output::{Output, Writer};
+use super::columnar::{ColumnarWriter, GROUP_BYTES};
+use super::output::Output;
+use super::rows::{Block, Content, Gatherer, Shape};
 use super::text::TextWriter;
 use super::{OutputFormat, Split, Unload, Unloaded};
 use crate::as_text::{self, Classes};
 use crate::database::is_same_file;
 use crate::error::{LoadError, Result};
-use crate::sql::quoted;
 use crate::staging::{Unfinished, directory};
-use crate::table::Column;
 
 /// The files of an unload.
 pub(super) struct Files<'u> {
-    request: &'u Unload,
-    pub(super) columns: Vec<Column>,
-    /// Whether a delimiter ends each row: a row with nothing but NULL would be an empty line otherwise.
-    ends_with_delimiter: bool,
+    pub(super) shape: Shape<'u>,
     /// The storage classes of each column.
     classes: Vec<Classes>,
-    /// Of a format whose columns have types.
-    schema: Option<SchemaRef>,
+    /// The rows of the current file that are not written yet.
+    gatherer: Gatherer,
     /// The final path of the current file, and its folder below the folder of the output.
-    path: PathBuf,
+    pub(super) path: PathBuf,
     folder: PathBuf,
     /// The current file, unless rows go to standard output.
     file: Option<Unfinished>,
-    writer: Option<Box<dyn Writer>>,
+    writer: Option<Writer>,
     /// Complete files, with their final paths.
     done: Vec<(TempPath, PathBuf)>,
     /// Rows of the current file, and of all.
@@ -47,42 +42,39 @@ pub(super) struct Files<'u> {
     before: u64,
 }
 
+/// Writes the rows of a file.
+enum Writer {
+    Text(TextWriter),
+    Columns(ColumnarWriter),
+}
+
+impl Writer {
+    fn write(&mut self, rows: &Content) -> io::Result<()> {
+        match (self, rows) {
+            (Writer::Text(writer), Content::Text(text)) => writer.write(text),
+            (Writer::Columns(writer), Content::Columns(columns)) => {
+                writer.write(columns).map_err(io::Error::other)
+            }
+            _ => Err(io::Error::other("the rows have the form of another format")),
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Writer::Text(writer) => writer.finish(),
+            Writer::Columns(writer) => writer.finish(),
+        }
+    }
+}
+
 impl<'u> Files<'u> {
-    /// Prepares the files for a query of these columns.
-    ///
-    /// # Errors
-    /// Standard output is to be divided, or a column has no type; SQLite's.
-    pub(super) fn new(
-        connection: &Connection,
-        request: &'u Unload,
-        query: &str,
-        columns: Vec<Column>,
-    ) -> Result<Files<'u>> {
-        if request.output.is_none() && request.split.is_some() {
-            let reason = "standard output cannot be split; name a file";
-            return Err(LoadError::Definition(reason.to_owned()));
-        }
-        request.schema.iter().try_for_each(|path| check_free(path, request))?;
-        if request.output.is_some() && request.output == request.schema {
-            let reason = "rows and statements need a file each";
-            return Err(LoadError::Definition(reason.to_owned()));
-        }
-        let input = request.database.display().to_string();
-        let is_columnar = request.form.is_columnar();
-        let schema = is_columnar.then(|| columnar::schema(connection, &input, query, &columns));
-        let has_null = || {
-            let name = quoted(&columns[0].name);
-            connection
-                .query_i64(&format!("SELECT EXISTS (SELECT 1 FROM ({query}) WHERE {name} IS NULL)"))
-        };
-        let is_delimited = matches!(request.form.format, OutputFormat::Csv | OutputFormat::Tsv);
-        Ok(Files {
-            request,
-            ends_with_delimiter: is_delimited && columns.len() == 1 && has_null()? == 1,
-            schema: schema.transpose()?,
-            classes: vec![Classes::default(); columns.len()],
-            columns,
-            path: request.output.clone().unwrap_or_else(|| "standard output".into()),
+    pub(super) fn new(shape: Shape<'u>) -> Files<'u> {
+        let output = shape.request.output.clone();
+        Files {
+            classes: vec![Classes::default(); shape.columns.len()],
+            gatherer: Gatherer::new(&shape),
+            shape,
+            path: output.unwrap_or_else(|| "standard output".into()),
             folder: PathBuf::new(),
             file: None,
             writer: None,
@@ -91,12 +83,12 @@ impl<'u> Files<'u> {
             total: 0,
             bytes: Arc::default(),
             before: 0,
-        })
+        }
     }
 
     /// Writes a row of this folder.
     pub(super) fn push(&mut self, folder: PathBuf, values: &[ValueRef<'_>]) -> Result<()> {
-        let ends = match self.request.split {
+        let ends = match self.shape.request.split {
             Some(Split::Rows(most)) => self.rows >= most,
             Some(Split::Bytes(most)) => self.rows > 0 && self.bytes.load(Ordering::Relaxed) >= most,
             Some(Split::Columns(_)) => self.folder != folder,
@@ -106,44 +98,60 @@ impl<'u> Files<'u> {
             self.end()?;
             self.folder = folder;
         }
-        self.classes.iter_mut().zip(values).for_each(|(classes, value)| classes.add(value));
+        self.gatherer.push(values).map_err(LoadError::write(&self.path))?;
+        self.rows += 1;
+        self.total += 1;
+        if self.gatherer.is_full() { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes rows that were gathered elsewhere.
+    pub(super) fn push_block(&mut self, block: &Block) -> Result<()> {
+        self.total += block.rows;
+        self.write(block)
+    }
+
+    /// Writes the rows that were gathered.
+    fn flush(&mut self) -> Result<()> {
+        let block = self.gatherer.take(&self.path)?;
+        block.map_or(Ok(()), |block| self.write(&block))
+    }
+
+    fn write(&mut self, block: &Block) -> Result<()> {
+        self.classes.iter_mut().zip(&block.classes).for_each(|(all, some)| all.merge(*some));
         let mut writer = match self.writer.take() {
             Some(writer) => writer,
             None => self.begin()?,
         };
-        writer.row(values).map_err(LoadError::write(&self.path))?;
+        writer.write(&block.content).map_err(LoadError::write(&self.path))?;
         self.writer = Some(writer);
-        self.rows += 1;
-        self.total += 1;
         Ok(())
     }
 
     /// Begins the next file.
-    fn begin(&mut self) -> Result<Box<dyn Writer>> {
+    fn begin(&mut self) -> Result<Writer> {
         self.before += self.bytes.swap(0, Ordering::Relaxed);
         let to = self.open()?;
         let unwritable = LoadError::write(&self.path);
-        let output = Output::new(to, Arc::clone(&self.bytes), self.request.form.compression);
+        let output = Output::new(to, Arc::clone(&self.bytes), self.shape.request.form.compression);
         let output = output.map_err(&unwritable)?;
-        let Some(schema) = &self.schema else {
-            let ends = self.ends_with_delimiter;
-            let writer = TextWriter::new(output, self.request, &self.columns, ends);
-            return Ok(Box::new(writer.map_err(unwritable)?));
+        let Some(schema) = &self.shape.schema else {
+            let writer = TextWriter::new(output, &self.shape);
+            return Ok(Writer::Text(writer.map_err(unwritable)?));
         };
         // Several row groups make a file that is split.
-        let group = match self.request.split {
+        let group = match self.shape.request.split {
             Some(Split::Bytes(most)) => (most / 4).min(GROUP_BYTES as u64) as usize,
             _ => GROUP_BYTES,
         };
-        let writer = ColumnarWriter::new(output, self.request.form.format, schema, group);
-        Ok(Box::new(writer.map_err(|error| unwritable(io::Error::other(error)))?))
+        let writer = ColumnarWriter::new(output, self.shape.request.form.format, schema, group);
+        Ok(Writer::Columns(writer.map_err(|error| unwritable(io::Error::other(error)))?))
     }
 
     /// Opens the next file.
     fn open(&mut self) -> Result<Box<dyn Write + Send>> {
-        let Some(path) = &self.request.output else { return Ok(Box::new(io::stdout())) };
+        let Some(path) = &self.shape.request.output else { return Ok(Box::new(io::stdout())) };
         let number = self.done.len() as u64 + 1;
-        self.path = match self.request.split {
+        self.path = match self.shape.request.split {
             None => path.clone(),
             Some(Split::Columns(_)) => {
                 let name = path.file_name().unwrap_or_default();
@@ -151,7 +159,7 @@ impl<'u> Files<'u> {
             }
             Some(_) => part(path, number),
         };
-        check_free(&self.path, self.request)?;
+        check_free(&self.path, self.shape.request)?;
         // In the folder that is there; by its number none of these files is taken for a leftover.
         let unfinished = if number > 1 { part(path, number) } else { path.clone() };
         let unwritable = LoadError::write(&self.path);
@@ -163,6 +171,7 @@ impl<'u> Files<'u> {
 
     /// Ends the current file, and closes it: there may be more of them than a process may have open.
     fn end(&mut self) -> Result<()> {
+        self.flush()?;
         let Some(writer) = self.writer.take() else { return Ok(()) };
         self.rows = 0;
         let unwritable = LoadError::write(&self.path);
@@ -182,12 +191,12 @@ impl<'u> Files<'u> {
         }
         self.end()?;
         let mut mixed = Vec::new();
-        if let Some(path) = &self.request.schema {
-            let Unload { form, blobs, .. } = self.request;
+        if let Some(path) = &self.shape.request.schema {
+            let Unload { form, blobs, .. } = self.shape.request;
             let has_types = matches!(form.format, OutputFormat::Json | OutputFormat::JsonLines);
             let line;
-            (line, mixed) = as_text::line(&self.columns, &self.classes, *blobs, has_types);
-            let sql = if self.schema.is_none() { line + sql } else { sql.to_owned() };
+            (line, mixed) = as_text::line(&self.shape.columns, &self.classes, *blobs, has_types);
+            let sql = if self.shape.schema.is_none() { line + sql } else { sql.to_owned() };
             let unwritable = LoadError::write(path);
             let file = Unfinished::next_to(path).map_err(&unwritable)?;
             let written = file.writer().and_then(|mut writer| writer.write_all(sql.as_bytes()));
@@ -200,7 +209,7 @@ impl<'u> Files<'u> {
             let made = std::fs::create_dir_all(directory(&path));
             let moved = made.and_then(|()| file.persist(&path).map_err(|error| error.error));
             moved.map_err(LoadError::write(&path))?;
-            if self.request.schema.as_ref() != Some(&path) {
+            if self.shape.request.schema.as_ref() != Some(&path) {
                 files.push(path);
             }
         }
@@ -242,6 +251,23 @@ impl Drop for NewFolders {
             let _ = std::fs::remove_dir(folder);
         }
     }
+}
+
+/// Checks that the request's files can be made.
+///
+/// # Errors
+/// Standard output is to be divided, a file is there or is named twice.
+pub(super) fn check(request: &Unload) -> Result<()> {
+    if request.output.is_none() && request.split.is_some() {
+        let reason = "standard output cannot be split; name a file";
+        return Err(LoadError::Definition(reason.to_owned()));
+    }
+    request.schema.iter().try_for_each(|path| check_free(path, request))?;
+    if request.output.is_some() && request.output == request.schema {
+        let reason = "rows and statements need a file each";
+        return Err(LoadError::Definition(reason.to_owned()));
+    }
+    Ok(())
 }
 
 fn check_free(path: &Path, request: &Unload) -> Result<()> {

@@ -4,14 +4,19 @@
 mod columnar;
 mod files;
 mod output;
+mod ranges;
+mod rows;
 mod text;
 
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use engine::{Connection, Library, OpenFlags, Statement, Step, ValueRef};
+use arrow_schema::SchemaRef;
+use engine::{Connection, Library, Statement, ValueRef};
 
 use crate::blobs::Blobs;
 use crate::error::{LoadError, Result};
@@ -20,7 +25,10 @@ use crate::source::{Selection, columns, only_table, query};
 use crate::sql::{quoted, same};
 use crate::table::Column;
 pub use columnar::ParquetFile;
+use columnar::Types;
 use files::{Files, NewFolders};
+use ranges::{Rows, Snapshot};
+use rows::{Block, Gatherer, Shape, each_row};
 
 /// Rows to be written to a file.
 #[derive(Debug, Clone)]
@@ -180,6 +188,8 @@ impl OutputForm {
 
 /// Rows between two looks at the observer.
 const ROWS_AT_A_TIME: u64 = 4_096;
+/// Threads that read, at most: the one that writes has no more work for others.
+const MOST_THREADS: usize = 8;
 
 /// Writes the rows. The observer gets the number of rows so far; `false` ends the work. Files are complete or not there.
 ///
@@ -201,31 +211,124 @@ fn write(
     request: &Unload,
     observer: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Unloaded> {
-    let flags = OpenFlags::READ_ONLY | OpenFlags::NO_MUTEX;
-    let connection = Connection::open(library, &request.database, flags, None)?;
-    connection.busy_timeout(Duration::from_secs(5))?;
-    connection.execute("BEGIN")?;
+    files::check(request)?;
+    let threads = available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
+    let threads = if request.split.is_some() { 1 } else { threads };
+    let mut snapshot = Snapshot::open(library, &request.database, threads)?;
+    let connection = &snapshot.first;
     let input = request.database.display().to_string();
     let (sql, stored) = match &request.schema {
-        Some(_) => schema(&connection, &input, &request.selection)?,
+        Some(_) => schema(connection, &input, &request.selection)?,
         None => Default::default(),
     };
-    let query = query(&connection, &input, &request.selection, &stored)?;
-    let columns = columns(&connection, &input, &query)?;
+    let query = query(connection, &input, &request.selection, &stored)?;
+    let columns = columns(connection, &input, &query)?;
+    let folders = folders(request, &columns)?;
+    let ends_with_delimiter = ends_with_delimiter(connection, request, &query, &columns)?;
+    let table = match &request.selection {
+        Selection::Query(_) => None,
+        Selection::Table(table) => Some(table.clone()),
+        Selection::OnlyTable => Some(only_table(connection, &input)?),
+    };
+    let mut rows = snapshot.rows(&input, &query, table.as_deref())?;
+    let types = request.form.is_columnar().then(|| types(&mut rows, &columns, observer));
+    let schema = types.transpose()?;
     // Before the files, so that they are gone by the time when it goes.
     let _folders = NewFolders::of(request)?;
-    let mut files = Files::new(&connection, request, &query, columns)?;
-    let folders = folders(request, &files.columns)?;
-    let first = files.columns.len() as i32;
-    let mut statement = connection.prepare(&divided(&query, &folders))?;
-    while statement.step()? == Step::Row {
-        let values = row(&statement, &files.columns, files.total + 1, &input)?;
-        files.push(folder(&statement, &folders, first)?, &values)?;
-        if files.total.is_multiple_of(ROWS_AT_A_TIME) && !observer(files.total) {
-            return Err(LoadError::Interrupted);
-        }
+    let mut files = Files::new(Shape { request, columns, schema, ends_with_delimiter });
+    if request.split.is_some() {
+        write_divided(rows.first(), &input, &query, &folders, &mut files, observer)?;
+    } else {
+        write_whole(&mut rows, &mut files, observer)?;
     }
     files.finish(&sql)
+}
+
+/// Returns the types of the columns, from all rows.
+fn types(
+    rows: &mut Rows<'_>,
+    columns: &[Column],
+    observer: &mut dyn FnMut(u64) -> bool,
+) -> Result<SchemaRef> {
+    let read = |statement: &mut Statement<'_, '_>, give: &mut dyn FnMut(Types) -> Result<()>| {
+        let (mut types, mut number) = (Types::of(columns), 0);
+        let read = each_row(statement, columns, |_, values| {
+            types.add(values);
+            number += 1;
+            if number % ROWS_AT_A_TIME == 0 { give(types.clone()) } else { Ok(()) }
+        })?;
+        give(types)?;
+        Ok(read)
+    };
+    let mut all = Types::of(columns);
+    rows.each(read, |types| {
+        all.merge(&types);
+        unless_stopped(observer(0))
+    })?;
+    all.schema(columns).map_err(|reason| LoadError::form(rows.input, reason))
+}
+
+/// Writes the rows to one file.
+fn write_whole(
+    rows: &mut Rows<'_>,
+    files: &mut Files<'_>,
+    observer: &mut dyn FnMut(u64) -> bool,
+) -> Result<()> {
+    let (shape, path) = (files.shape.clone(), files.path.clone());
+    let read = |statement: &mut Statement<'_, '_>, give: &mut dyn FnMut(Block) -> Result<()>| {
+        let mut gatherer = Gatherer::new(&shape);
+        let read = each_row(statement, &shape.columns, |_, values| {
+            gatherer.push(values).map_err(LoadError::write(&path))?;
+            if gatherer.is_full() {
+                gatherer.take(&path)?.map_or(Ok(()), &mut *give)
+            } else {
+                Ok(())
+            }
+        })?;
+        gatherer.take(&path)?.map_or(Ok(()), give)?;
+        Ok(read)
+    };
+    rows.each(read, |block| {
+        files.push_block(&block)?;
+        unless_stopped(observer(files.total))
+    })
+}
+
+/// Writes the rows to several files.
+fn write_divided(
+    connection: &Connection,
+    input: &str,
+    sql: &str,
+    folders: &[String],
+    files: &mut Files<'_>,
+    observer: &mut dyn FnMut(u64) -> bool,
+) -> Result<()> {
+    let columns = files.shape.columns.clone();
+    let mut statement = connection.prepare(&divided(sql, folders))?;
+    let written = each_row(&mut statement, &columns, |statement, values| {
+        files.push(folder(statement, folders, columns.len() as i32)?, values)?;
+        let is_observed = files.total.is_multiple_of(ROWS_AT_A_TIME);
+        if is_observed { unless_stopped(observer(files.total)) } else { Ok(()) }
+    });
+    written.map(drop).map_err(|refusal| refusal.error(input, 0))
+}
+
+fn unless_stopped(goes_on: bool) -> Result<()> {
+    if goes_on { Ok(()) } else { Err(LoadError::Interrupted) }
+}
+
+/// Returns whether a delimiter has to end each row: one with nothing but NULL would be an empty line otherwise.
+fn ends_with_delimiter(
+    connection: &Connection,
+    request: &Unload,
+    query: &str,
+    columns: &[Column],
+) -> Result<bool> {
+    let [column] = columns else { return Ok(false) };
+    let name = quoted(&column.name);
+    let is_delimited = matches!(request.form.format, OutputFormat::Csv | OutputFormat::Tsv);
+    let has_null = format!("SELECT EXISTS (SELECT 1 FROM ({query}) WHERE {name} IS NULL)");
+    Ok(is_delimited && connection.query_i64(&has_null)? == 1)
 }
 
 /// Returns the statements that make a table and its indexes, and the columns that it stores: the statements compute
@@ -297,21 +400,4 @@ fn escaped(text: &str) -> String {
         c => c.to_string(),
     };
     text.chars().map(part).collect()
-}
-
-/// Returns the values of a row.
-fn row<'s>(
-    statement: &'s Statement<'_, '_>,
-    columns: &[Column],
-    number: u64,
-    input: &str,
-) -> Result<Vec<ValueRef<'s>>> {
-    let value = |(at, column): (i32, &Column)| {
-        statement.column_value_ref(at).map_err(|_| {
-            let reason =
-                format!("row {number}, column {}: its text is not valid UTF-8", column.name);
-            LoadError::form(input, reason)
-        })
-    };
-    (0..).zip(columns).map(value).collect()
 }

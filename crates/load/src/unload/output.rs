@@ -4,21 +4,12 @@ use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::ValueRef;
 use flate2::write::GzEncoder;
 
 use super::Compression;
 
-/// Writes the rows of a file.
-pub(super) trait Writer {
-    fn row(&mut self, values: &[ValueRef<'_>]) -> io::Result<()>;
-
-    /// Writes the end.
-    fn finish(self: Box<Self>) -> io::Result<()>;
-}
-
 /// Bytes that are written at a time.
-const BUFFER: usize = 256 << 10;
+pub(super) const BLOCK: usize = 256 << 10;
 
 /// Counts what is written.
 pub(super) struct Counted {
@@ -51,7 +42,7 @@ impl Output {
         bytes: Arc<AtomicU64>,
         compression: Compression,
     ) -> io::Result<Output> {
-        let counted = BufWriter::with_capacity(BUFFER, Counted { to, bytes });
+        let counted = BufWriter::with_capacity(BLOCK, Counted { to, bytes });
         Ok(match compression {
             Compression::None => Output::Plain(counted),
             Compression::Gzip => Output::Gzip(GzEncoder::new(counted, Default::default())),

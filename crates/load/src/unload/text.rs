@@ -4,113 +4,124 @@ use std::io::{self, Write};
 
 use engine::ValueRef;
 
-use super::output::{Output, Writer};
-use super::{OutputFormat, Unload};
+use super::OutputFormat;
+use super::output::{BLOCK, Output};
+use super::rows::Shape;
 use crate::blobs::Blobs;
 use crate::table::Column;
 
-/// Writes rows as texts.
-pub(super) struct TextWriter {
-    output: Output,
+/// Makes texts of rows.
+pub(super) struct TextRows {
     format: OutputFormat,
     blobs: Blobs,
     ends_with_delimiter: bool,
     /// The keys of JSON with what stands before their values.
     keys: Vec<Vec<u8>>,
-    is_first: bool,
-    line: Vec<u8>,
+    text: Vec<u8>,
 }
 
-impl TextWriter {
-    pub(super) fn new(
-        output: Output,
-        request: &Unload,
-        columns: &[Column],
-        ends_with_delimiter: bool,
-    ) -> io::Result<TextWriter> {
-        let names = || columns.iter().map(|column| &*column.name);
-        let key = |(at, name): (usize, &str)| {
+impl TextRows {
+    pub(super) fn new(shape: &Shape<'_>) -> TextRows {
+        let Shape { request, columns, ends_with_delimiter, .. } = shape;
+        let key = |(at, column): (usize, &Column)| {
             let mut key = if at == 0 { b"{".to_vec() } else { b",".to_vec() };
-            push_json_text(&mut key, name);
+            push_json_text(&mut key, &column.name);
             key.push(b':');
             key
         };
-        let mut writer = TextWriter {
-            output,
+        TextRows {
             format: request.form.format,
             blobs: request.blobs,
-            ends_with_delimiter,
-            keys: names().enumerate().map(key).collect(),
-            is_first: true,
-            line: Vec::new(),
-        };
-        match writer.delimiter() {
-            Some(_) => writer.fields(&names().map(ValueRef::Text).collect::<Vec<_>>())?,
-            None if writer.format == OutputFormat::Json => writer.output.write_all(b"[")?,
-            None => {}
-        }
-        Ok(writer)
-    }
-
-    fn delimiter(&self) -> Option<u8> {
-        match self.format {
-            OutputFormat::Csv => Some(b','),
-            OutputFormat::Tsv => Some(b'\t'),
-            _ => None,
+            ends_with_delimiter: *ends_with_delimiter,
+            keys: columns.iter().enumerate().map(key).collect(),
+            text: Vec::new(),
         }
     }
 
-    fn fields(&mut self, values: &[ValueRef<'_>]) -> io::Result<()> {
-        let delimiter = self.delimiter().unwrap_or(b',');
-        self.line.clear();
+    /// Adds a row. In an array of JSON each begins with a comma.
+    pub(super) fn push(&mut self, values: &[ValueRef<'_>]) {
+        match delimiter(self.format) {
+            Some(delimiter) => self.push_fields(values, delimiter),
+            None => self.push_object(values),
+        }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.text.len() >= BLOCK
+    }
+
+    /// Returns the texts of the rows since the last call.
+    pub(super) fn take(&mut self) -> Vec<u8> {
+        std::mem::replace(&mut self.text, Vec::with_capacity(BLOCK + BLOCK / 8))
+    }
+
+    fn push_fields(&mut self, values: &[ValueRef<'_>], delimiter: u8) {
+        let text = &mut self.text;
         for (at, value) in values.iter().enumerate() {
             if at > 0 {
-                self.line.push(delimiter);
+                text.push(delimiter);
             }
             match *value {
-                ValueRef::Text(text) => push_field(&mut self.line, text),
-                ValueRef::Blob(bytes) => push_field(&mut self.line, &self.blobs.text(bytes)),
-                value => push_number(&mut self.line, value, ""),
+                ValueRef::Text(value) => push_field(text, value),
+                ValueRef::Blob(bytes) => push_field(text, &self.blobs.text(bytes)),
+                value => push_number(text, value, ""),
             }
         }
         if self.ends_with_delimiter {
-            self.line.push(delimiter);
+            text.push(delimiter);
         }
-        self.line.push(b'\n');
-        self.output.write_all(&self.line)
+        text.push(b'\n');
     }
 
-    fn object(&mut self, values: &[ValueRef<'_>]) -> io::Result<()> {
-        self.line.clear();
+    fn push_object(&mut self, values: &[ValueRef<'_>]) {
+        let text = &mut self.text;
         if self.format == OutputFormat::Json {
-            self.line.extend_from_slice(if self.is_first { b"\n" } else { b",\n" });
+            text.extend_from_slice(b",\n");
         }
-        self.is_first = false;
         for (key, value) in self.keys.iter().zip(values) {
-            self.line.extend_from_slice(key);
+            text.extend_from_slice(key);
             match *value {
-                ValueRef::Text(text) => push_json_text(&mut self.line, text),
-                ValueRef::Blob(bytes) => push_json_text(&mut self.line, &self.blobs.text(bytes)),
-                value => push_number(&mut self.line, value, "null"),
+                ValueRef::Text(value) => push_json_text(text, value),
+                ValueRef::Blob(bytes) => push_json_text(text, &self.blobs.text(bytes)),
+                value => push_number(text, value, "null"),
             }
         }
-        self.line.push(b'}');
+        text.push(b'}');
         if self.format == OutputFormat::JsonLines {
-            self.line.push(b'\n');
+            text.push(b'\n');
         }
-        self.output.write_all(&self.line)
     }
 }
 
-impl Writer for TextWriter {
-    fn row(&mut self, values: &[ValueRef<'_>]) -> io::Result<()> {
-        match self.delimiter() {
-            Some(_) => self.fields(values),
-            None => self.object(values),
+/// Writes texts of rows, with what stands before and behind them.
+pub(super) struct TextWriter {
+    output: Output,
+    format: OutputFormat,
+    is_first: bool,
+}
+
+impl TextWriter {
+    pub(super) fn new(mut output: Output, shape: &Shape<'_>) -> io::Result<TextWriter> {
+        let format = shape.request.form.format;
+        if delimiter(format).is_some() {
+            let names = shape.columns.iter().map(|column| ValueRef::Text(&column.name));
+            let mut header = TextRows::new(shape);
+            header.push(&names.collect::<Vec<_>>());
+            output.write_all(&header.text)?;
+        } else if format == OutputFormat::Json {
+            output.write_all(b"[")?;
         }
+        Ok(TextWriter { output, format, is_first: true })
     }
 
-    fn finish(mut self: Box<Self>) -> io::Result<()> {
+    /// Writes texts of rows.
+    pub(super) fn write(&mut self, text: &[u8]) -> io::Result<()> {
+        let is_first = std::mem::replace(&mut self.is_first, false);
+        let comma = usize::from(is_first && self.format == OutputFormat::Json);
+        self.output.write_all(&text[comma..])
+    }
+
+    pub(super) fn finish(mut self) -> io::Result<()> {
         if self.format == OutputFormat::Json {
             self.output.write_all(b"\n]\n")?;
         }
@@ -118,11 +129,22 @@ impl Writer for TextWriter {
     }
 }
 
+fn delimiter(format: OutputFormat) -> Option<u8> {
+    match format {
+        OutputFormat::Csv => Some(b','),
+        OutputFormat::Tsv => Some(b'\t'),
+        _ => None,
+    }
+}
+
 /// Adds a text, in quotes where it would be something else without: an empty text would be NULL, and a usual delimiter could
 /// be taken for the file's.
 fn push_field(line: &mut Vec<u8>, text: &str) {
     let needs_quotes = |byte: u8| matches!(byte, b'"' | b'\n' | b'\r' | b',' | b'\t' | b';' | b'|');
-    if !text.is_empty() && !text.bytes().any(needs_quotes) {
+    // Looking at all of them, without an end at the first, takes a fraction of the time.
+    let is_quoted =
+        text.bytes().fold(text.is_empty(), |is_quoted, byte| is_quoted | needs_quotes(byte));
+    if !is_quoted {
         line.extend_from_slice(text.as_bytes());
         return;
     }

@@ -307,19 +307,78 @@ fn dates_are_dates_and_come_back_as_they_were() {
 fn a_file_is_a_snapshot_while_others_write() {
     let folder = tempfile::tempdir().unwrap();
     let connection = database(&folder.path().join("a.db"));
-    connection
-        .execute(
-            "PRAGMA journal_mode = wal; CREATE TABLE t AS WITH n(i) AS \
-             (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) SELECT i FROM n",
-        )
-        .unwrap();
-    let request = request(folder.path(), "a.csv");
-    let mut write = |_| connection.execute("INSERT INTO t SELECT i FROM t LIMIT 5000").is_ok();
-    assert_eq!(unload(&library(), &request, &mut write).unwrap().rows, 10_000);
-    assert_eq!(connection.query_i64("SELECT count(*) FROM t").unwrap(), 20_000);
-    let stopped = Unload { output: Some(folder.path().join("b.csv")), ..request };
+    let sql = format!("PRAGMA journal_mode = wal; CREATE TABLE t AS {MANY}");
+    connection.execute(&sql).unwrap();
+    for name in ["a.csv", "a.parquet"] {
+        let request = request(folder.path(), name);
+        let before = connection.query_i64("SELECT count(*) FROM t").unwrap();
+        let mut write = |_| connection.execute("INSERT INTO t SELECT * FROM t LIMIT 5").is_ok();
+        let rows = unload(&library(), &request, &mut write).unwrap().rows;
+        assert_eq!(rows.cast_signed(), before);
+        assert!(connection.query_i64("SELECT count(*) FROM t").unwrap() > before);
+    }
+    let stopped = request(folder.path(), "b.csv");
     assert!(matches!(unload(&library(), &stopped, &mut |_| false), Err(LoadError::Interrupted)));
     assert!(!folder.path().join("b.csv").exists());
+}
+
+/// Rows of several megabytes.
+const MANY: &str = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000) \
+     SELECT i, hex(zeroblob(500)) AS t FROM n";
+
+#[test]
+fn ranges_of_rowids_give_all_rows_in_their_order_wherever_rowids_lie() {
+    let folder = tempfile::tempdir().unwrap();
+    let connection = database(&folder.path().join("a.db"));
+    let fill = "FROM many; INSERT INTO t SELECT 9223372036854775807, t, i FROM many LIMIT 1; \
+         INSERT INTO t SELECT -9223372036854775808, t, i FROM many LIMIT 1";
+    for (table, fill) in [
+        ("t (id INTEGER PRIMARY KEY, t, i)", format!("INSERT INTO t SELECT i * 7, t, i {fill}")),
+        ("t (id INTEGER PRIMARY KEY, t, i)", format!("INSERT INTO t SELECT -i * i, t, i {fill}")),
+        // Its rowid has none of its usual names, or none at all.
+        ("t (rowid TEXT, _rowid_, oid)", "INSERT INTO t SELECT i, t, i FROM many".to_owned()),
+        ("t (rowid, t, oid)", "INSERT INTO t SELECT -i, t, i FROM many".to_owned()),
+        ("t (id PRIMARY KEY, t) WITHOUT ROWID", "INSERT INTO t SELECT i, t FROM many".to_owned()),
+    ] {
+        let sql = format!(
+            "DROP TABLE IF EXISTS t; CREATE TABLE {table}; CREATE TEMP TABLE many AS {MANY}; \
+             {fill}; DROP TABLE many"
+        );
+        connection.execute(&sql).unwrap();
+        let whole = Selection::Query("SELECT * FROM t".to_owned());
+        for name in ["a.csv", "a.json", "a.parquet"] {
+            let table = Unload { replace: true, ..request(folder.path(), name) };
+            let query = Unload { selection: whole.clone(), ..request(folder.path(), "b.csv") };
+            let query = Unload { form: table.form, replace: true, ..query };
+            let [one, other] = [&table, &query].map(|request| run(request).unwrap());
+            assert_eq!(one.rows, other.rows);
+            let [one, other] =
+                [one, other].map(|unloaded| std::fs::read(&unloaded.files[0]).unwrap());
+            // Rows meet in other batches of a columnar file.
+            if name == "a.parquet" {
+                let rows = |name: &str| {
+                    let loaded = reload(folder.path(), &[folder.path().join(name)], None);
+                    rows(&loaded, "SELECT * FROM t ORDER BY rowid")
+                };
+                std::fs::write(folder.path().join("b.parquet"), other).unwrap();
+                assert!(rows(name) == rows("b.parquet"), "{table:?}");
+            } else {
+                assert!(one == other, "{table:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_text_that_is_none_is_named_by_the_number_of_its_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let sql =
+        format!("CREATE TABLE t AS {MANY}; UPDATE t SET t = CAST(x'ff' AS TEXT) WHERE i = 5900");
+    database(&folder.path().join("a.db")).execute(&sql).unwrap();
+    for name in ["a.csv", "a.parquet"] {
+        let error = run(&request(folder.path(), name)).unwrap_err().to_string();
+        assert!(error.contains("row 5900, column t: its text is not valid UTF-8"), "{error}");
+    }
 }
 
 /// A table that its values alone do not tell: types, keys, collations, constraints, names and generated columns.
