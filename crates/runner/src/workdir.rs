@@ -16,6 +16,8 @@ use crate::machine::{Mount, parse_mountinfo};
 
 const PREFIX: &str = "pragmark-work-";
 const LOCK: &str = "owner.lock";
+/// The lock until it is held.
+const NEW_LOCK: &str = "owner.new";
 
 /// The directory below which a run makes its databases; removed when dropped.
 #[derive(Debug)]
@@ -37,8 +39,14 @@ impl WorkDir {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
         made.context("create", &path)?;
         let lock_path = path.join(LOCK);
-        let lock = lock_file(&lock_path).context("create", &lock_path)?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive).context("lock", &lock_path)?;
+        if let Ok(other) = File::open(&lock_path) {
+            flock(&other, FlockOperation::NonBlockingLockExclusive).context("lock", &lock_path)?;
+        }
+        // Another process that sweeps at this moment finds no lock yet, or one that is held.
+        let new_path = path.join(NEW_LOCK);
+        let lock = lock_file(&new_path).context("create", &new_path)?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).context("lock", &new_path)?;
+        fs::rename(&new_path, &lock_path).context("create", &lock_path)?;
         Ok(WorkDir { path, _lock: lock })
     }
 
@@ -175,6 +183,20 @@ mod tests {
 
         assert_eq!(sweep(parent.path()).unwrap(), [killed]);
         assert!(living.path.exists() && stranger.exists());
+    }
+
+    #[test]
+    fn directories_that_are_made_at_the_same_time_do_not_take_one_another_for_abandoned() {
+        let parent = tempfile::tempdir().unwrap();
+        let make = |owner: usize| {
+            for number in 0..200 {
+                let work = WorkDir::create(parent.path(), &format!("{owner}-{number}")).unwrap();
+                assert!(work.path.join(LOCK).exists());
+            }
+        };
+        std::thread::scope(|scope| {
+            (0..4).for_each(|owner| drop(scope.spawn(move || make(owner))));
+        });
     }
 
     #[test]
