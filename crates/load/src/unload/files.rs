@@ -11,9 +11,9 @@ use tempfile::TempPath;
 
 use super::columnar::{ColumnarWriter, GROUP_BYTES};
 use super::output::Output;
-use super::rows::{Block, Content, Gatherer, Shape};
+use super::rows::{Block, Content, Gatherer};
 use super::text::TextWriter;
-use super::{OutputFormat, Split, Unload, Unloaded};
+use super::{OutputFormat, Shape, Split, Unload, Unloaded};
 use crate::as_text::{self, Classes};
 use crate::database::is_same_file;
 use crate::error::{LoadError, Result};
@@ -44,8 +44,8 @@ pub(super) struct Files<'u> {
 
 /// Writes the rows of a file.
 enum Writer {
-    Text(TextWriter),
-    Columns(ColumnarWriter),
+    Text(Box<TextWriter>),
+    Columns(Box<ColumnarWriter>),
 }
 
 impl Writer {
@@ -136,7 +136,7 @@ impl<'u> Files<'u> {
         let output = output.map_err(&unwritable)?;
         let Some(schema) = &self.shape.schema else {
             let writer = TextWriter::new(output, &self.shape);
-            return Ok(Writer::Text(writer.map_err(unwritable)?));
+            return Ok(Writer::Text(Box::new(writer.map_err(unwritable)?)));
         };
         // Several row groups make a file that is split.
         let group = match self.shape.request.split {
@@ -144,7 +144,8 @@ impl<'u> Files<'u> {
             _ => GROUP_BYTES,
         };
         let writer = ColumnarWriter::new(output, self.shape.request.form.format, schema, group);
-        Ok(Writer::Columns(writer.map_err(|error| unwritable(io::Error::other(error)))?))
+        let writer = writer.map_err(|error| unwritable(io::Error::other(error)))?;
+        Ok(Writer::Columns(Box::new(writer)))
     }
 
     /// Opens the next file.

@@ -28,7 +28,7 @@ pub use columnar::ParquetFile;
 use columnar::Types;
 use files::{Files, NewFolders};
 use ranges::{Rows, Snapshot};
-use rows::{Block, Gatherer, Shape, each_row};
+use rows::{Block, Gatherer, each_row};
 
 /// Rows to be written to a file.
 #[derive(Debug, Clone)]
@@ -184,6 +184,17 @@ impl OutputForm {
             OutputFormat::Parquet | OutputFormat::Arrow | OutputFormat::ArrowStream
         )
     }
+}
+
+/// How rows are written.
+#[derive(Clone)]
+struct Shape<'u> {
+    request: &'u Unload,
+    columns: Vec<Column>,
+    /// Of a format whose columns have types.
+    schema: Option<SchemaRef>,
+    /// Whether a delimiter ends each row.
+    ends_with_delimiter: bool,
 }
 
 /// Rows between two looks at the observer.

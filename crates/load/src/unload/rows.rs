@@ -4,10 +4,9 @@ use std::io;
 use std::path::Path;
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
 use engine::{Statement, Step, ValueRef};
 
-use super::Unload;
+use super::Shape;
 use super::columnar::ColumnRows;
 use super::text::TextRows;
 use crate::as_text::Classes;
@@ -26,17 +25,6 @@ pub(super) struct Block {
 pub(super) enum Content {
     Text(Vec<u8>),
     Columns(RecordBatch),
-}
-
-/// How rows are written.
-#[derive(Clone)]
-pub(super) struct Shape<'u> {
-    pub(super) request: &'u Unload,
-    pub(super) columns: Vec<Column>,
-    /// Of a format whose columns have types.
-    pub(super) schema: Option<SchemaRef>,
-    /// Whether a delimiter ends each row.
-    pub(super) ends_with_delimiter: bool,
 }
 
 /// Gathers rows into blocks.

@@ -4,9 +4,8 @@ use std::io::{self, Write};
 
 use engine::ValueRef;
 
-use super::OutputFormat;
 use super::output::{BLOCK, Output};
-use super::rows::Shape;
+use super::{OutputFormat, Shape};
 use crate::blobs::Blobs;
 use crate::table::Column;
 
