@@ -1,4 +1,4 @@
-//! All findings of a database: space first, then statistics, indexes, keys and integrity.
+//! All findings of a database: missing indexes and statistics first, then needless indexes, then space.
 
 use std::collections::BTreeMap;
 
@@ -34,12 +34,12 @@ pub(super) fn of(
     examination: &Examination,
 ) -> Result<Vec<Finding>, EngineError> {
     let space = examination.space.as_deref().unwrap_or_default();
-    let mut findings: Vec<Finding> = file(examination).into_iter().collect();
-    findings.extend(fragmented(space));
+    let mut findings = indexes::foreign_keys_without(schema);
     findings.extend(statistics(connection, schema, space)?);
     findings.extend(indexes::redundant(schema));
-    findings.extend(indexes::foreign_keys_without(schema));
     findings.extend(indexes::of(connection, schema, space, examination.page_bytes)?);
+    findings.extend(file(examination));
+    findings.extend(fragmented(space));
     Ok(findings)
 }
 
@@ -69,7 +69,7 @@ fn fragmented(space: &[Space]) -> Option<Finding> {
     (!each.is_empty()).then(|| Finding {
         subject: "fragmentation".to_owned(),
         what: each.join("; "),
-        remedy: "VACUUM; (writes every table and index in order and fills its pages)".to_owned(),
+        remedy: "VACUUM; (fills pages and puts them in order: that speeds up scans that read from the disk, and little else)".to_owned(),
         ..Finding::default()
     })
 }

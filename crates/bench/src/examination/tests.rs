@@ -74,6 +74,20 @@ fn an_index_that_was_filled_at_random_is_out_of_order_until_vacuum() {
 }
 
 #[test]
+fn findings_are_in_the_order_of_their_weight() {
+    let sql = format!(
+        "PRAGMA page_size = 1024; CREATE TABLE a(id INTEGER PRIMARY KEY, b); CREATE INDEX a_b ON a(b);
+         CREATE INDEX again ON a(b); CREATE TABLE c(a REFERENCES a(id));
+         {ROWS} INSERT INTO a SELECT i, (i * 7919 % 3001) || hex(zeroblob(200)) FROM n; INSERT INTO c SELECT id FROM a;"
+    );
+    let found = examined(&sql).findings.into_iter().map(|it| it.subject);
+    let order = ["table c", "statistics", "index", "page size", "fragmentation"];
+    let places = found.filter_map(|it| order.iter().position(|word| it.starts_with(word)));
+    let places: Vec<usize> = places.collect();
+    assert!(places.is_sorted() && (0..5).all(|place| places.contains(&place)), "{places:?}");
+}
+
+#[test]
 fn missing_and_stale_statistics_are_found() {
     let table = format!(
         "CREATE TABLE a(b); CREATE INDEX a_b ON a(b); {ROWS} INSERT INTO a SELECT i FROM n;"
