@@ -56,7 +56,7 @@ impl ExplainArgs {
         let request = ExplainRequest {
             what: what(self.what, !self.dbs.is_empty())?,
             databases: self.dbs,
-            vary: varied(&self.vary)?,
+            vary: varied(&self.vary.iter().map(|text| with_default(text)).collect::<Vec<_>>())?,
             values: settings(&self.set, "--set")?,
             extensions: self.load_extension,
             stand_ins: self.stand_ins.lines(),
@@ -65,6 +65,15 @@ impl ExplainArgs {
         let explained = explain(&request, &Terminal::lines())?;
         let exit = output::write_answer(&self.output, &explained.document)?;
         explained.failed.map_or(Ok(exit), Err)
+    }
+}
+
+/// Compares a single engine, or a single kind of statistics, with what `explain` has without it.
+fn with_default(text: &str) -> String {
+    match text.split_once('=') {
+        Some(("engine", one)) if !one.contains(',') => format!("engine=default,{one}"),
+        Some(("analyze", one)) if !one.contains(',') => format!("analyze=false,{one}"),
+        _ => text.to_owned(),
     }
 }
 

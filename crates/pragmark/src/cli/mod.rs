@@ -29,6 +29,7 @@ mod unload;
 mod values;
 mod watch;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use app::Result;
@@ -112,7 +113,7 @@ pub fn command() -> clap::Command {
 /// # Errors
 /// Options do not go together, or the command fails.
 pub fn execute() -> Result<Exit> {
-    let matches = command().try_get_matches();
+    let matches = command().try_get_matches_from(std::env::args_os().map(marked));
     let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = cli.unwrap_or_else(|error| advice::with_advice(error).exit());
     match (cli.command, cli.generate, cli.install_completions) {
@@ -120,6 +121,19 @@ pub fn execute() -> Result<Exit> {
         (_, _, Some(shell)) => generate::install_completions(shell),
         (Some(command), ..) => command.execute(),
         (None, ..) => output::display(&help::quick_start(help::width())),
+    }
+}
+
+/// Puts a space before SQL that begins with a comment, which would be an option.
+fn marked(argument: OsString) -> OsString {
+    let name =
+        |text: &str| text.split('=').next().is_some_and(|name| name.contains(char::is_whitespace));
+    let is_sql = |text: &&str| {
+        text.starts_with("-- ") || (text.starts_with("--") && text.contains('\n') && name(text))
+    };
+    match argument.to_str().filter(is_sql) {
+        Some(sql) => format!(" {sql}").into(),
+        None => argument,
     }
 }
 

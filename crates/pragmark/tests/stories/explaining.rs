@@ -48,6 +48,38 @@ fn a_slow_statement_gets_its_plan_its_fault_and_the_index_by_name() {
 }
 
 #[test]
+fn sql_that_begins_with_a_comment_is_no_option() {
+    let laboratory = Laboratory::new();
+    shop(&laboratory);
+    for comment in ["-- the slow one\n", "--slow = yes\n", "--slow\n"] {
+        let sql = format!("{comment}{SLOW}");
+        let explain = ["explain", "--db", "app.db", &sql, "--set", "user_id=-1"];
+        laboratory.pragmark(&explain).exits(0).says(&["With :user_id = -1."]);
+    }
+    let unknown = ["explain", "--db", "app.db", "--slow=\n", SLOW];
+    laboratory.pragmark(&unknown).exits(2).complains(&["unexpected argument '--slow'"]);
+}
+
+const DELETES: &str = r#"
+import sqlite3
+c = sqlite3.connect("app.db", isolation_level=None)
+for day in range(3):
+    c.execute("DELETE FROM orders WHERE day = ?", (f"2024-01-0{day + 1}",))
+c.execute("DELETE FROM orders WHERE id = ?", (-1,))
+"#;
+
+#[test]
+fn a_recorded_deletion_is_explained_with_rows_that_are_still_there() {
+    let Some(laboratory) = with_program(DELETES) else { return };
+    shop(&laboratory);
+    laboratory.pragmark(&RECORD).exits(0);
+    let explained = laboratory.pragmark(&["explain", "app.trace", "1"]).exits(0);
+    explained.says(&["from the data.", "orders(day)", "rows changed"]);
+    let explained = laboratory.pragmark(&["explain", "app.trace", "2"]).exits(0);
+    explained.says(&["0 rows changed", "It changed no row here"]);
+}
+
+#[test]
 fn several_statements_get_indexes_for_all_of_them() {
     let laboratory = Laboratory::new();
     shop(&laboratory);
@@ -186,6 +218,8 @@ fn two_plans_stand_side_by_side_with_what_changed_in_one_sentence() {
         "COMMIT has no plan",
     ]);
     on(&["--vary", "cache_size=1,2"]).exits(2).complains(&["engine=… and analyze=…"]);
+    on(&["--vary", "analyze=true"]).exits(0).says(&["statistics as they are | ANALYZE"]);
+    on(&["--vary", "engine=3.99"]).exits(2).complains(&["3.99"]);
     on(&["--vary", "analyze=false,perhaps"]).exits(2).complains(&["analyze=perhaps"]);
 }
 
@@ -280,6 +314,8 @@ fn a_mistake_names_what_is_wrong_and_what_to_do() {
     explain("SELCT 1").exits(2).complains(&["near \"SELCT\": syntax error"]);
     assert!(!laboratory.path().join("other.db").exists());
     explain("queries.sql").exits(2).complains(&["no such file"]);
+    laboratory.write("app.py", "\nQ = 'SELECT 1'");
+    explain("app.py").exits(2).complains(&["app.py:2: near \"Q\": syntax error"]);
     let by_id = "SELECT * FROM orders WHERE id = :id";
     laboratory
         .pragmark(&["explain", "--db", "app.db", by_id, "--set", "idd=5"])
