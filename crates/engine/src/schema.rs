@@ -69,6 +69,8 @@ pub struct ForeignKey {
     pub parent: String,
     /// Its columns.
     pub columns: Vec<String>,
+    /// Whether a row goes with the one that it refers to.
+    pub cascades: bool,
 }
 
 /// A term of an index.
@@ -212,11 +214,12 @@ impl Index {
 
 fn foreign_keys(connection: &Connection, table: &str) -> Result<Vec<ForeignKey>> {
     let rows = connection.query_all(&format!(
-        "SELECT id, \"table\", \"from\" FROM pragma_foreign_key_list('{table}') ORDER BY id, seq"
+        "SELECT id, \"table\", \"from\", on_delete FROM pragma_foreign_key_list('{table}') ORDER BY id, seq"
     ))?;
     let keys = rows.chunk_by(|one, other| one[0] == other[0]).map(|rows| ForeignKey {
         parent: text(&rows[0][1]),
         columns: rows.iter().map(|row| text(&row[2])).collect(),
+        cascades: text(&rows[0][3]) == "CASCADE",
     });
     Ok(keys.collect())
 }

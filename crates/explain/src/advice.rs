@@ -46,7 +46,7 @@ impl Advice {
             let helped = made.changes.iter().filter(is_helped);
             made.is_for_keys = helped
                 .flat_map(|change| queries.clone().find(|query| query.name == change.name))
-                .all(|query| key(table, &columns, &query.sql).is_some());
+                .all(|query| key(schema, table, &columns, &query.sql).is_some());
         }
         self.made.sort_by_key(|made| made.is_for_keys);
     }

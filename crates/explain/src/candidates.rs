@@ -12,6 +12,7 @@ use script::effect::quoted;
 use script::{Kind, Token, closing, tokens};
 
 use crate::implied::implied;
+use crate::never::never;
 use crate::schema::{is_keyword, name, sql_of};
 use crate::subject::{Query, Subject};
 
@@ -30,6 +31,17 @@ pub struct Candidate {
 
 /// The most columns of an index that are there only to be read from it.
 const COVERED: usize = 5;
+
+/// Words for operators in the names of indexes.
+const OPERATORS: [(&str, &str); 7] = [
+    ("->", " "),
+    ("||", " joined "),
+    ("+", " plus "),
+    ("-", " minus "),
+    ("*", " times "),
+    ("/", " per "),
+    ("%", " modulo "),
+];
 
 /// The most candidates for a statement.
 const MOST: usize = 32;
@@ -72,7 +84,16 @@ impl Candidate {
     pub fn name(&self, schema: &Schema) -> String {
         let table = schema.table(&self.table);
         // With collation and direction, so that two candidates have two names.
-        let word = |part: &Part| table.map_or(String::new(), |table| sql_of(table, part));
+        let word = |part: &Part| {
+            let sql = table.map_or(String::new(), |table| sql_of(table, part));
+            match part.of {
+                // The operators tell `a || ''` from `a`; in a call they would be those of its texts.
+                PartOf::Expression(_) if !sql.contains('(') => {
+                    OPERATORS.iter().fold(sql, |sql, (sign, word)| sql.replace(sign, word))
+                }
+                _ => sql,
+            }
+        };
         let words: Vec<String> =
             self.parts.iter().map(word).chain(self.condition.clone()).collect();
         let joined = format!("{}_by_{}", self.table, words.join("_"));
@@ -118,7 +139,11 @@ impl<'s> Planner<'s> {
         statements: impl IntoIterator<Item = &'s str>,
     ) -> Result<Planner<'s>, EngineError> {
         let views = subject.schema.others.iter().map(String::as_str);
-        let calls = statements.into_iter().chain(views).flat_map(calls);
+        let calls = statements.into_iter().chain(views).flat_map(|sql| {
+            // An index does not mend a comparison that no row meets.
+            let never = never(connection, sql).map(|never| never.start);
+            calls(sql).into_iter().filter(move |call| never != Some(call.span.start))
+        });
         let expressions: BTreeSet<(String, String)> =
             calls.map(|call| (call.text, call.column)).collect();
         let expressions: Vec<(String, String)> = expressions.into_iter().collect();
@@ -162,8 +187,9 @@ impl<'s> Planner<'s> {
     pub fn candidates(&self, query: &Query, with_partial: bool) -> Vec<Candidate> {
         // What cannot be prepared without the application's functions has no candidates.
         let implied = implied(self.schema, &query.sql);
-        let with_columns = with_columns(&query.sql, &self.expressions);
-        let texts = [&query.sql, &with_columns].into_iter().chain(&implied);
+        let sql = without_returning(&query.sql);
+        let with_columns = with_columns(sql, &self.expressions);
+        let texts = [sql, &with_columns].into_iter().chain(implied.iter().map(String::as_str));
         let questions: Vec<Question> =
             texts.flat_map(|sql| self.questions.of(sql).unwrap_or_default()).collect();
         let (mut all, mut partial) = (BTreeSet::new(), BTreeSet::new());
@@ -550,6 +576,12 @@ fn with_columns(sql: &str, expressions: &[(String, String)]) -> String {
         }
     }
     text
+}
+
+/// Returns a statement without its RETURNING clause, which SQLite refuses for virtual tables. The word is a keyword everywhere.
+fn without_returning(sql: &str) -> &str {
+    let clause = tokens(sql).find(|token| token.is("returning"));
+    clause.map_or(sql, |clause| &sql[..clause.start])
 }
 
 /// Returns the numbers of the expressions of a table's columns.

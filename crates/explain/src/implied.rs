@@ -5,45 +5,46 @@ use engine::schema::{ForeignKey, Schema, Table};
 use script::effect::{names, quoted, written};
 use script::{Kind, Token, closing, tokens};
 
-/// Triggers that fire triggers are followed this far.
-const DEPTH: usize = 4;
-
 /// Returns the statements that SQLite executes with this one, with parameters for the values of its rows.
 pub(crate) fn implied(schema: &Schema, sql: &str) -> Vec<String> {
     let mut all = Vec::new();
-    add(schema, sql, DEPTH, &mut all);
+    add(schema, sql, &mut all);
     all
 }
 
-fn add(schema: &Schema, sql: &str, depth: usize, all: &mut Vec<String>) {
-    let tables = written(sql);
+/// Adds what is implied, and what that implies in turn: a cascade searches for the rows that refer to those that it deletes.
+fn add(schema: &Schema, sql: &str, all: &mut Vec<String>) {
+    let (tables, words) = (written(sql), names(sql));
     let is_of = |name: &str| tables.iter().any(|table| table.eq_ignore_ascii_case(name));
-    for (child, key) in keys(schema).filter(|(_, key)| is_of(&key.parent)) {
-        let terms: Vec<String> =
-            key.columns.iter().map(|column| format!("{} = ?", quoted(column))).collect();
-        all.push(format!("SELECT 1 FROM {} WHERE {}", quoted(child), terms.join(" AND ")));
-    }
-    if depth == 0 || tables.is_empty() {
-        return;
-    }
-    for (_, body) in
-        schema.others.iter().filter_map(|sql| trigger(sql)).filter(|(table, _)| is_of(table))
-    {
-        for statement in body {
-            if !all.contains(&statement) {
-                all.push(statement.clone());
-                add(schema, &statement, depth - 1, all);
-            }
+    let deletes = words.iter().any(|word| word == "delete" || word == "replace");
+    let searches = keys(schema).filter(|(_, key)| is_of(&key.parent)).map(|(child, key)| {
+        let what = if key.cascades && deletes { "DELETE" } else { "SELECT 1" };
+        let terms = key.columns.iter().map(|column| format!("{} = ?", quoted(column)));
+        let terms: Vec<String> = terms.collect();
+        format!("{what} FROM {} WHERE {}", quoted(child), terms.join(" AND "))
+    });
+    let triggers = schema.others.iter().filter_map(|sql| trigger(sql));
+    let bodies = triggers.filter(|(table, _)| is_of(table)).flat_map(|(_, body)| body);
+    for statement in searches.chain(bodies) {
+        if !all.contains(&statement) {
+            all.push(statement.clone());
+            add(schema, &statement, all);
         }
     }
 }
 
 /// Returns the foreign key whose rows are searched by these columns of a table, and by which a statement has them searched without
 /// naming them.
-pub(crate) fn key<'t>(table: &'t Table, columns: &[String], sql: &str) -> Option<&'t ForeignKey> {
+pub(crate) fn key<'t>(
+    schema: &Schema,
+    table: &'t Table,
+    columns: &[String],
+    sql: &str,
+) -> Option<&'t ForeignKey> {
     let is_in = |all: &[String], name: &str| all.iter().any(|one| one.eq_ignore_ascii_case(name));
-    let (written, names) = (written(sql), names(sql));
-    let mut keys = table.foreign_keys.iter().filter(|key| is_in(&written, &key.parent));
+    let reached = implied(schema, sql).iter().flat_map(|sql| written(sql)).collect::<Vec<_>>();
+    let (reached, names) = ([written(sql), reached].concat(), names(sql));
+    let mut keys = table.foreign_keys.iter().filter(|key| is_in(&reached, &key.parent));
     keys.find(|key| key.columns.first() == columns.first() && !is_in(&names, &key.columns[0]))
 }
 

@@ -12,6 +12,7 @@ pub mod advisor;
 pub mod candidates;
 pub mod faults;
 mod implied;
+mod never;
 pub mod observe;
 pub mod schema;
 mod shelf;

@@ -34,8 +34,9 @@ pub struct Observation {
     pub time: Duration,
     /// Its counters.
     pub cost: Cost,
-    /// Rows that each trigger reads of each table that it scans: its name, the table, and the rows.
-    pub triggered: Vec<(String, String, i64)>,
+    /// Rows that each trigger reads of each table that it scans: its name, the table, and the rows; without a name for what foreign keys
+    /// do to rows that refer to changed ones.
+    pub triggered: Vec<(Option<String>, String, i64)>,
     /// Rows that are sorted for an ORDER BY.
     pub sorted: Option<i64>,
     /// Rows of automatic indexes.
@@ -50,6 +51,22 @@ pub struct Observation {
     pub refused: Option<String>,
     /// Whether it writes.
     pub is_write: bool,
+}
+
+impl Observation {
+    /// Returns whether it is a write that found no row to change.
+    pub fn changes_nothing(&self) -> bool {
+        self.is_write && self.changes == 0 && self.refused.is_none()
+    }
+
+    /// Returns the rows of each table that foreign keys read in scans that the plan does not show.
+    pub fn repeated(&self) -> BTreeMap<&str, i64> {
+        let mut all = BTreeMap::new();
+        for (_, table, rows) in self.triggered.iter().filter(|(name, ..)| name.is_none()) {
+            *all.entry(table.as_str()).or_default() += rows;
+        }
+        all
+    }
 }
 
 /// The cost of an execution, by counters that are the same each time.
@@ -218,7 +235,11 @@ impl Subject {
             spilled: u64::try_from(spilled).unwrap_or(0),
             pages: Vec::new(),
             is_partial: matches!(end, End::Stopped),
-            refused: if let End::Refused(why) = end { Some(why) } else { None },
+            refused: match end {
+                End::Refused(why) => Some(why),
+                End::Done => without_parent(connection)?,
+                End::Stopped => None,
+            },
             is_write,
         })
     }
@@ -331,6 +352,15 @@ fn count(
     }
 }
 
+/// The words of SQLite for a row without its parent.
+pub const WITHOUT_PARENT: &str = "FOREIGN KEY constraint failed";
+
+/// Returns whether rows lack their parents, which COMMIT would refuse.
+fn without_parent(connection: &Connection) -> Result<Option<String>, EngineError> {
+    let lacking = connection.db_status(DbStatus::DeferredKeys, false)?.current;
+    Ok((lacking > 0).then(|| WITHOUT_PARENT.to_owned()))
+}
+
 /// Returns the number of pages that the connection asked its cache for.
 fn accesses(connection: &Connection) -> Result<i64, EngineError> {
     let read = |counter| connection.db_status(counter, false).map(|status| status.current);
@@ -369,17 +399,15 @@ const TAKING: [&str; 9] = [
     "Delete", "Insert",
 ];
 
-/// Returns the rows that triggers read in scans: how often their cursors that begin at an end of a table were moved.
+/// Returns the rows that triggers and foreign keys read in scans: how often their cursors that begin at an end of a table were moved.
 fn triggered(
     connection: &Connection,
     program: &[Instruction],
-) -> Result<Vec<(String, String, i64)>, EngineError> {
+) -> Result<Vec<(Option<String>, String, i64)>, EngineError> {
     let mut all = Vec::new();
     for part in program.chunk_by(|_, next| next.address != 0) {
-        let Some(name) = part[0].part.as_ref().and_then(|part| part.strip_prefix("TRIGGER "))
-        else {
-            continue;
-        };
+        let Some(name) = &part[0].part else { continue };
+        let name = name.strip_prefix("TRIGGER ").map(str::to_owned);
         let of = |opcodes: &'static [&str]| {
             part.iter().filter(move |step| opcodes.contains(&step.opcode.as_str()))
         };
@@ -391,7 +419,7 @@ fn triggered(
             let table =
                 format!("SELECT tbl_name FROM sqlite_schema WHERE rootpage = {}", open.operands[1]);
             let tables = connection.query_all(&table)?;
-            all.extend(tables.first().map(|row| (name.to_owned(), row[0].to_string(), rows)));
+            all.extend(tables.first().map(|row| (name.clone(), row[0].to_string(), rows)));
         }
     }
     Ok(all)

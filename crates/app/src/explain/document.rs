@@ -3,7 +3,7 @@
 use ::explain::Query;
 use ::explain::advisor::{Advice, Change, LEAST, SMALL};
 use ::explain::faults::{Cause, Fault, Remedy};
-use ::explain::observe::{Cost, Node, Observation};
+use ::explain::observe::{Cost, Node, Observation, WITHOUT_PARENT};
 use engine::Value;
 use lab::metric::Unit;
 use report::document::{
@@ -268,6 +268,9 @@ fn untried(advice: &Advice) -> Option<Block> {
 fn nothing(it: &Explained) -> String {
     if it.observation.is_partial {
         "It was stopped before its end, and no index that was tried lets it come there.".to_owned()
+    } else if it.observation.changes_nothing() {
+        "It changed no row here, so its cost says little: with other values it may do more work."
+            .to_owned()
     } else if it.observation.cost.total() as f64 <= SMALL {
         "No fault was found. It costs too little to need an index.".to_owned()
     } else {
@@ -288,6 +291,9 @@ fn summary(seen: &Observation) -> Block {
         (plural(steps, "step", "steps"), plural(pages, "page access", "page accesses"));
     let partial = if seen.is_partial { ", then stopped" } else { "" };
     let refused = seen.refused.iter().map(|why| {
+        if why == WITHOUT_PARENT {
+            return format!(" With foreign_keys = ON it fails, at COMMIT at the latest: {why}.");
+        }
         let exists = why.starts_with("UNIQUE");
         let cause = if exists { ": this row exists already" } else { "" };
         format!(" SQLite refused to write ({why}){cause}. The work is counted up to there.")
@@ -367,6 +373,10 @@ pub(super) fn remarks(seen: &Observation) -> Vec<String> {
         remarks
             .push(format!("Pages read from the file with an empty cache: {}.", pages.join(", ")));
     }
+    for (table, rows) in seen.repeated().into_iter().filter(|(_, rows)| *rows >= FEW as i64) {
+        let rows = count(&rows);
+        remarks.push(format!("Foreign keys repeat scans: they read {rows} more rows of {table}."));
+    }
     if seen.auto_index_rows > 0 {
         let rows = grouped(seen.auto_index_rows.unsigned_abs());
         remarks.push(format!("SQLite builds an index of {rows} rows for each execution."));
@@ -421,7 +431,7 @@ fn cause(cause: &Cause) -> Sentence {
         Cause::ForeignKey { child, columns, visited } => format!(
             "With foreign_keys = ON, {} rows of `{child}` are read to find those that refer to a changed row by `{child}({})`.",
             count(visited),
-            columns.join(", ")
+            columns.join(&format!(")` and `{child}("))
         ),
         Cause::Sort { rows } => format!("{} rows are sorted.", count(rows)),
         Cause::Group { rows } => format!("{} rows are sorted to group them.", count(rows)),
@@ -455,6 +465,7 @@ fn cause_in_text(cause: &Cause) -> Sentence {
             "MATERIALIZED has all rows of the common table expression written down before they are searched."
                 .to_owned()
         }
+        Cause::Never { call, literal, meant } => never(call, literal, meant.as_deref()),
         Cause::NotIn { nulls } => format!(
             "The list of NOT IN has {} NULLs, so the condition is true for no row. Leave them out: `NOT IN (SELECT column FROM … WHERE column IS NOT NULL)`.",
             count(nulls)
@@ -496,6 +507,13 @@ fn cause_in_text(cause: &Cause) -> Sentence {
         | Cause::List { .. }
         | Cause::NotCovering { .. } => return self::cause(cause),
     })
+}
+
+/// Returns why no row meets a comparison of `call` with a literal.
+fn never(call: &str, literal: &str, meant: Option<&str>) -> String {
+    let of = if literal.starts_with('\'') { "" } else { "is a text and " };
+    let meant = meant.map_or(String::new(), |meant| format!(" Compare it with `{meant}`."));
+    format!("`{call}` {of}never equals `{literal}`, so the condition is true for no row.{meant}")
 }
 
 /// Returns why `call` reads all rows, though the column has the same values.

@@ -259,7 +259,8 @@ fn unless_left_out<T>(
 ) -> Result<Option<T>, Error> {
     match result {
         Err(error) if are_several => {
-            let mut why = error.message.trim_start_matches(&format!("{name}: ")).to_owned();
+            let own = error.message.split_once(&format!("{name}: "));
+            let mut why = own.map_or(&*error.message, |(_, why)| why).to_owned();
             let missing = bench::missing_object(&why);
             if let Some(options) = bench::options_for(missing.iter()) {
                 why = format!("{why}; {options}");
@@ -307,8 +308,20 @@ fn observed(
     statement: Statement,
     given: &[(String, String)],
 ) -> Result<Explained, Error> {
-    let (mut query, parameters) = with_values(subject, statement, given)?;
-    let observation = subject.observe(&query).map_err(|error| in_statement(&query.name, error))?;
+    // Rows that the application deleted later are not here, so others of the table stand for them.
+    let drawn = statement.has_changed.then(|| Statement { values: None, ..statement.clone() });
+    let (mut query, mut parameters) = with_values(subject, statement, given)?;
+    let observe =
+        |query: &Query| subject.observe(query).map_err(|error| in_statement(&query.name, error));
+    let mut observation = observe(&query)?;
+    if observation.changes_nothing()
+        && let Some((other, names)) = drawn.and_then(|it| with_values(subject, it, given).ok())
+    {
+        let seen = observe(&other)?;
+        if seen.changes > 0 {
+            (query, parameters, observation) = (other, names, seen);
+        }
+    }
     if observation.is_partial {
         query.values.truncate(1);
     }
@@ -342,18 +355,23 @@ fn refuse_unknown(
 }
 
 /// A statement with its recorded values, if there are any.
+#[derive(Clone, Default)]
 pub(crate) struct Statement {
     pub(crate) name: String,
     pub(crate) sql: String,
     pub(crate) weight: f64,
     pub(crate) values: Option<Vec<Vec<Value>>>,
+    /// Its file and line, with its name if it has one.
+    pub(crate) place: Option<String>,
+    /// Whether it changed rows where it was recorded.
+    pub(crate) has_changed: bool,
 }
 
 impl Statement {
     /// Of a script with this weight.
     pub(crate) fn of(statement: script::Statement, weight: u32) -> Statement {
         let script::Statement { name, sql, .. } = statement;
-        Statement { name, sql, weight: f64::from(weight), values: None }
+        Statement { name, sql, weight: f64::from(weight), ..Statement::default() }
     }
 }
 
@@ -397,7 +415,12 @@ fn of_text(file: &str, title: &str, text: &str) -> Result<Vec<Statement>, Error>
     let scripts = scripts.map_err(Error::mistake)?;
     let statements = scripts.into_iter().flat_map(|script| {
         let weight = script.weight;
-        script.statements.into_iter().map(move |statement| Statement::of(statement, weight))
+        script.statements.into_iter().map(move |statement| {
+            let (line, name) = (statement.line, format!(": {}", statement.name));
+            let own = Some(name).filter(|_| !statement.name.starts_with(title)).unwrap_or_default();
+            let place = (file != ALONE).then(|| format!("{file}:{line}{own}"));
+            Statement { place, ..Statement::of(statement, weight) }
+        })
     });
     let statements: Vec<Statement> = statements.collect();
     if statements.is_empty() {
@@ -420,8 +443,9 @@ fn with_values(
     given: &[(String, String)],
 ) -> Result<(Query, Vec<Parameter>), Error> {
     let connection = subject.connect().map_err(of_engine)?;
-    let Statement { name, sql, weight, values } = statement;
-    let prepared = connection.prepare(&sql).map_err(|error| in_statement(&name, error))?;
+    let Statement { name, sql, weight, values, place, .. } = statement;
+    let place = place.as_deref().unwrap_or(&name);
+    let prepared = connection.prepare(&sql).map_err(|error| in_statement(place, error))?;
     let is_given = |name: &str| {
         values.is_some() || given.iter().any(|(given, _)| *given == name.trim_start_matches(SIGNS))
     };
@@ -433,7 +457,7 @@ fn with_values(
     let values = match values {
         Some(values) => values,
         None => values::draw(&connection, &subject.schema, &prepared, &given)
-            .map_err(|why| Error::mistake(format!("{name}: {why}")))?,
+            .map_err(|why| Error::mistake(format!("{place}: {why}")))?,
     };
     Ok((Query { name, sql, weight, values }, parameters))
 }

@@ -96,5 +96,12 @@ pub(crate) fn statement(
         Values::Expanded(text) => sql = text,
         Values::Missing(_) => {}
     }
-    Ok(Statement { name: format!("statement {number}"), sql, weight: usage.count as f64, values })
+    Ok(Statement {
+        name: format!("statement {number}"),
+        sql,
+        weight: usage.count as f64,
+        values,
+        has_changed: usage.changes > 0,
+        place: None,
+    })
 }

@@ -41,6 +41,8 @@ pub enum DbStatus {
     CacheMiss = 8,
     /// Pages written to the database file or its log.
     CacheWrite = 9,
+    /// Whether rows refer to missing ones, by foreign keys that are checked at the end of the transaction.
+    DeferredKeys = 10,
     /// Pages written in the middle of a transaction because the cache was full.
     CacheSpill = 12,
     /// Bytes written to temporary files because memory was not to hold them.

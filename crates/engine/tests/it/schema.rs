@@ -11,7 +11,7 @@ fn a_table_is_described_with_its_form_its_keys_and_what_its_indexes_are_for() {
         .execute(
             "CREATE TABLE p(id INTEGER PRIMARY KEY, g AS (id + 1), n COLLATE NOCASE UNIQUE);
              CREATE INDEX p_e ON p(lower(n), id DESC) WHERE n > '';
-             CREATE TABLE w(k TEXT PRIMARY KEY, a, b REFERENCES p, FOREIGN KEY(a, k) REFERENCES v(x, y)) WITHOUT ROWID;
+             CREATE TABLE w(k TEXT PRIMARY KEY, a, b REFERENCES p, FOREIGN KEY(a, k) REFERENCES v(x, y) ON DELETE CASCADE) WITHOUT ROWID;
              CREATE VIRTUAL TABLE f USING fts5(t); CREATE VIEW v AS SELECT 1 AS x, 2 AS y;",
         )
         .expect("creates");
@@ -43,6 +43,7 @@ fn a_table_is_described_with_its_form_its_keys_and_what_its_indexes_are_for() {
     let key = |parent: &str, columns: &[&str]| ForeignKey {
         parent: parent.to_owned(),
         columns: columns.iter().map(|name| (*name).to_owned()).collect(),
+        cascades: parent == "v",
     };
     assert_eq!(w.foreign_keys, [key("v", &["a", "k"]), key("p", &["b"])]);
 }

@@ -9,6 +9,7 @@ mod rewrites;
 
 use crate::advisor::{Advice, Change, MadeIndex};
 use crate::implied::key;
+use crate::never::{Never, never};
 use crate::observe::{Cost, Observation};
 use crate::subject::{Query, Subject};
 
@@ -93,7 +94,7 @@ pub enum Cause {
     ForeignKey {
         /// The table with the foreign key.
         child: String,
-        /// Its columns.
+        /// Its columns; of several keys, those of each.
         columns: Vec<String>,
         /// Rows visited.
         visited: i64,
@@ -128,6 +129,15 @@ pub enum Cause {
     },
     /// Rows of a common table expression are written down before they are searched.
     Materialized,
+    /// A function is compared with a literal that it never gives.
+    Never {
+        /// The call.
+        call: String,
+        /// The literal.
+        literal: String,
+        /// The literal that was meant, if that is known.
+        meant: Option<String>,
+    },
     /// `NOT IN` a list with NULL is never true.
     NotIn {
         /// How many NULLs the list has.
@@ -236,6 +246,12 @@ pub fn faults(
             }
         }
     }
+    if let Some(found) = never(&subject.connect()?, &query.sql) {
+        let Never { call, literal, meant, .. } = found;
+        let cause = Cause::Never { call, literal, meant };
+        faults.push(Fault { cause, remedy: Remedy::Untried });
+        return Ok(faults);
+    }
     faults.extend(seen.rewritten()?);
     // The column itself needs no index on the operation.
     let plain = faults.iter().find_map(|fault| match &fault.cause {
@@ -290,7 +306,8 @@ impl Seen<'_> {
     fn causes(&self, made: &MadeIndex, advice: &Advice) -> Vec<Cause> {
         let Some(table) = self.schema().table(&made.index.table) else { return Vec::new() };
         let mut causes = Vec::new();
-        causes.extend(self.implied(table, made).or_else(|| self.cause(table, made, advice)));
+        causes
+            .extend(self.implied(table, made, advice).or_else(|| self.cause(table, made, advice)));
         let mut own = made.changes.iter().filter(|change| change.name == self.query.name);
         let uses = |change: &Change| (change.before.temporary, change.after.temporary);
         let (before, after) = own.next().map_or((0, 0), uses);
@@ -380,7 +397,9 @@ impl Seen<'_> {
         };
         let made = self.observation.nodes.iter().filter_map(|node| {
             let on = node.detail.strip_prefix("CREATE AUTOMATIC INDEX ON ")?;
-            let (rows, times) = (node.visited?, node.loops.unwrap_or(1));
+            // An index that no row was looked up in was not built.
+            let rows = node.visited.filter(|rows| *rows > 0)?;
+            let times = node.loops.unwrap_or(1);
             is_spared(on.split('(').next()?).then(|| (rows, on.to_owned(), times))
         });
         let (rows, on, times) = made.max()?;
@@ -388,23 +407,33 @@ impl Seen<'_> {
     }
 
     /// Returns the trigger or the foreign key for which an index is used that the statement itself has no use for.
-    fn implied(&self, table: &Table, made: &MadeIndex) -> Option<Cause> {
+    fn implied(&self, table: &Table, made: &MadeIndex, advice: &Advice) -> Option<Cause> {
         if let Some(cause) = self.triggered(Some(table)) {
             return Some(cause);
         }
-        let key = key(table, &made.index.columns(self.schema()), &self.query.sql)?;
+        let key_of = |made: &MadeIndex| {
+            let key =
+                key(self.schema(), table, &made.index.columns(self.schema()), &self.query.sql);
+            key.map(|key| key.columns.join(", "))
+        };
+        key_of(made)?;
+        let is_together =
+            |other: &&MadeIndex| other.step == made.step && other.index.table == made.index.table;
+        let columns = advice.made.iter().filter(is_together).filter_map(key_of).collect();
         let Cause::Filter { visited, .. } = self.filter(table) else { return None };
-        let (child, columns) = (table.name.clone(), key.columns.clone());
-        Some(Cause::ForeignKey { child, columns, visited })
+        let repeated = self.observation.repeated();
+        let visited = visited + repeated.get(table.name.as_str()).unwrap_or(&0);
+        Some(Cause::ForeignKey { child: table.name.clone(), columns, visited })
     }
 
     /// Returns the trigger that scans most rows, of this table if one is given.
     fn triggered(&self, table: Option<&Table>) -> Option<Cause> {
-        let scans = self.observation.triggered.iter().filter(|(_, of, visited)| {
-            *visited >= MANY && table.is_none_or(|table| of.eq_ignore_ascii_case(&table.name))
+        let scans = self.observation.triggered.iter().filter(|(name, of, visited)| {
+            let is_of = table.is_none_or(|table| of.eq_ignore_ascii_case(&table.name));
+            name.is_some() && *visited >= MANY && is_of
         });
         let (name, table, visited) = scans.max_by_key(|(_, _, visited)| *visited)?.clone();
-        Some(Cause::Trigger { name, table, visited })
+        Some(Cause::Trigger { name: name?, table, visited })
     }
 
     /// Returns the index that begins with this term, if all rows found by it are wanted and looked up in the table, which takes much of

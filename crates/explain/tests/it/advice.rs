@@ -1,5 +1,7 @@
 //! Indexes for whole workloads.
 
+use std::collections::BTreeSet;
+
 use super::{SHOP, causes, explained, query, subject};
 use pragmark_explain::advisor::advise;
 use pragmark_explain::candidates::Planner;
@@ -270,4 +272,40 @@ fn a_column_of_the_condition_is_not_counted_as_covered() {
     let partial: Vec<(usize, usize)> =
         partial.map(|candidate| (candidate.parts.len(), candidate.covering)).collect();
     assert_eq!(partial, [(1, 0), (2, 1)]);
+}
+
+#[test]
+fn a_statement_that_returns_what_it_writes_gets_the_index_for_its_search() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), SHOP);
+    for (sql, on) in [
+        ("UPDATE products SET stock = 1 WHERE title = 'Product 7' RETURNING id", "products(title)"),
+        ("DELETE FROM items WHERE product_id = 7 RETURNING id", "items(product_id)"),
+    ] {
+        let explained = explained(&subject, sql);
+        let made: Vec<_> = explained.advice.made.iter().map(|made| &*made.on).collect();
+        assert_eq!(made, [on], "{sql}");
+    }
+}
+
+#[test]
+fn indexes_of_a_column_and_of_an_expression_of_it_have_different_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), SHOP);
+    let statements = ["title = 'a'", "title || '' = 'a'", "price / 100 = 7", "price * 100 = 7"];
+    let queries = statements.map(|condition| {
+        let sql = format!("SELECT id FROM products WHERE {condition}");
+        (query(&subject, condition, &sql), None)
+    });
+    let made = advise(&subject, &queries, &|| 0.0).unwrap().made;
+    let names: BTreeSet<_> = made.iter().filter_map(|made| made.sql.split(' ').nth(2)).collect();
+    assert_eq!(
+        Vec::from_iter(names),
+        [
+            "products_by_price_per_100",
+            "products_by_price_times_100",
+            "products_by_title",
+            "products_by_title_joined"
+        ]
+    );
 }

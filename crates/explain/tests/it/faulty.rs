@@ -1,8 +1,11 @@
 //! Statements with a known fault: it is named, and the remedy was tried.
 
-use pragmark_explain::faults::{Cause, Remedy};
+use engine::Value;
+use pragmark_explain::Query;
+use pragmark_explain::advisor::advise;
+use pragmark_explain::faults::{Cause, Remedy, faults};
 
-use super::{SHOP, causes, explained, subject};
+use super::{SHOP, causes, explained, query, subject};
 
 /// Kinds of faults, each with statements that have it.
 const FAULTY: [(&str, &[&str]); 23] = [
@@ -300,4 +303,57 @@ fn a_range_names_the_parameter_whose_form_it_relies_on() {
     let of_day = "SELECT total FROM orders WHERE date(created_at) =";
     assert_eq!(operand_of(&format!("{of_day} :day")), Some(Some(":day".to_owned())));
     assert_eq!(operand_of(&format!("{of_day} '2024-03-01' AND total > :least")), Some(None));
+}
+
+#[test]
+fn a_comparison_that_no_row_meets_is_named_instead_of_an_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), SHOP);
+    for (condition, meant) in [
+        ("strftime('%Y', created_at) = 2024", Some("'2024'")),
+        ("upper(status) = 'open' AND total > 0", Some("'OPEN'")),
+        ("date(created_at) = '2024-02-30'", None),
+        ("(date(created_at) = '2024-2-3' OR id = 7)", None),
+    ] {
+        let explained = explained(&subject, &format!("SELECT id FROM orders WHERE {condition}"));
+        assert!(
+            explained
+                .advice
+                .made
+                .iter()
+                .all(|made| !made.on.contains('(') || made.on == "orders(total)"),
+            "{condition}"
+        );
+        let found = explained.faults.iter().find_map(|fault| match &fault.cause {
+            Cause::Never { meant, .. } => Some(meant.as_deref()),
+            _ => None,
+        });
+        assert_eq!(found, Some(meant), "{condition}");
+    }
+    for condition in [
+        "strftime('%Y', created_at) = '2024'",
+        "upper(status) = 'open' COLLATE NOCASE",
+        "date(created_at) = '2024-02-29'",
+        "CAST(strftime('%Y', created_at) AS INTEGER) = 2024",
+        "datetime(created_at, 'subsec') = '2024-01-01 00:00:00.000'",
+    ] {
+        let explained = explained(&subject, &format!("SELECT id FROM orders WHERE {condition}"));
+        assert!(!causes(&explained).contains(&"Never".to_owned()), "{condition}");
+    }
+}
+
+#[test]
+fn an_automatic_index_that_was_not_built_is_not_said_to_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), SHOP);
+    let sql = "SELECT p.id, count(i.id) FROM products p LEFT JOIN items i ON i.product_id = p.id WHERE p.title = :title GROUP BY p.id";
+    let values = ["none", "Product 7"].map(|title| vec![Value::Text(title.to_owned())]).to_vec();
+    let query = Query { values, ..query(&subject, "query", sql) };
+    let observation = subject.observe(&query).unwrap();
+    assert!(observation.nodes.iter().any(|node| node.detail.contains("AUTOMATIC")));
+    let advice = advise(&subject, &[(query.clone(), None)], &|| 0.0).unwrap();
+    assert!(advice.made.iter().any(|made| made.on == "items(product_id)"));
+    let faults = faults(&subject, &query, &observation, &advice).unwrap();
+    let is_said = faults.iter().any(|it| matches!(it.cause, Cause::AutomaticIndex { .. }));
+    assert!(!is_said, "{faults:?}");
 }

@@ -2,6 +2,7 @@
 
 use pragmark_explain::advisor::advise;
 use pragmark_explain::faults::{Cause, Fault, Remedy};
+use pragmark_explain::observe::WITHOUT_PARENT;
 
 use super::{SHOP, causes, explained, query, subject};
 
@@ -65,16 +66,17 @@ fn triggers_and_foreign_keys_that_search_are_not_named() {
 fn the_table_that_is_scanned_for_a_foreign_key_is_named_and_gets_its_index() {
     let folder = tempfile::tempdir().unwrap();
     let subject = subject(folder.path(), &format!("{SHOP}{LEDGER}"));
-    for (sql, on) in [
-        ("DELETE FROM products WHERE sku = 'SKU00077'", "reviews(product_id)"),
-        ("DELETE FROM customers WHERE id = 7", "orders(customer_id)"),
+    // A cascade finds the rows twice: to count and to delete them.
+    for (sql, on, rows) in [
+        ("DELETE FROM products WHERE sku = 'SKU00077'", "reviews(product_id)", 16_000),
+        ("DELETE FROM customers WHERE id = 7", "orders(customer_id)", 8000),
     ] {
         let explained = explained(&subject, sql);
         let made: Vec<&str> = explained.advice.made.iter().map(|made| made.on.as_str()).collect();
         assert_eq!(made, [on], "{sql}");
         let is_key = matches!(
             &explained.faults[..],
-            [Fault { cause: Cause::ForeignKey { visited: 8000, .. }, .. }]
+            [Fault { cause: Cause::ForeignKey { visited, .. }, .. }] if *visited == rows
         );
         assert!(is_key, "{sql}: {:?}", explained.faults);
     }
@@ -96,6 +98,57 @@ fn an_index_for_foreign_keys_alone_is_marked_and_comes_last() {
     assert_eq!(made(&[delete, small]), [(other, false), (on.clone(), true)]);
     let read = "SELECT id FROM orders WHERE customer_id = 7";
     assert_eq!(made(&[delete, read]), [(on, false)]);
+}
+
+/// A blog without indexes of its foreign keys, by which a deleted user takes posts along, and these comments.
+const BLOG: &str = "
+    CREATE TABLE users(id INTEGER PRIMARY KEY, name TEXT);
+    CREATE TABLE posts(id INTEGER PRIMARY KEY, author_id INTEGER REFERENCES users(id) ON DELETE CASCADE, views INTEGER);
+    CREATE TABLE comments(id INTEGER PRIMARY KEY, post_id INTEGER REFERENCES posts(id) ON DELETE CASCADE,
+      user_id INTEGER REFERENCES users(id), parent_id INTEGER REFERENCES comments(id));
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)
+      INSERT INTO comments SELECT i, 1 + i % 800, 1 + i % 399, nullif(i / 2, 0) FROM n;
+    INSERT INTO users SELECT id, 'Name ' || id FROM comments WHERE id <= 400;
+    INSERT INTO posts SELECT id, 1 + id % 400, 0 FROM comments WHERE id <= 800;";
+
+#[test]
+fn the_keys_that_a_cascade_reaches_get_their_indexes_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), BLOG);
+    let keys =
+        ["comments(parent_id)", "comments(post_id)", "comments(user_id)", "posts(author_id)"];
+    for (sql, keys) in [
+        ("DELETE FROM users WHERE id = 400", &keys[..]),
+        ("DELETE FROM posts WHERE id = 7", &keys[..2]),
+    ] {
+        let explained = explained(&subject, sql);
+        let mut made: Vec<_> = explained.advice.made.iter().map(|made| &*made.on).collect();
+        made.sort_unstable();
+        assert_eq!(made, keys, "{sql}");
+        assert!(explained.advice.made.iter().all(|made| made.is_for_keys), "{sql}");
+        let named = explained.faults.iter().filter_map(|fault| match &fault.cause {
+            Cause::ForeignKey { child, columns, visited } => {
+                Some((&**child, columns.len(), *visited))
+            }
+            _ => None,
+        });
+        // Six or more scans of comments that the plan does not show: by the keys of the deleted row, and of each row that goes with it.
+        let repeated = explained.observation.repeated()["comments"];
+        assert!(repeated > 23_000, "{sql}: {repeated}");
+        let named: Vec<_> = named.collect();
+        assert!(named.contains(&("comments", keys.len().min(3), repeated + 4000)), "{named:?}");
+    }
+}
+
+#[test]
+fn rows_that_would_lack_their_parent_are_said_to_be_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), BLOG);
+    let refused = |sql| explained(&subject, sql).observation.refused;
+    let failed = Some(WITHOUT_PARENT.to_owned());
+    assert_eq!(refused("DELETE FROM users WHERE id = 5"), failed);
+    assert_eq!(refused("INSERT INTO comments(post_id) VALUES (9999)"), failed);
+    assert_eq!(refused("DELETE FROM comments WHERE id = 4000"), None);
 }
 
 #[test]
