@@ -59,9 +59,12 @@ pub struct DifferingRow {
 type Numbered<'a> = (usize, &'a Vec<String>);
 
 impl DifferingRows {
-    /// Returns the first execution in which kept rows differ; `None` if they do not, or the columns are others.
+    /// Returns the first execution with the same values in which kept rows differ; `None` if they do not, or the columns are
+    /// others.
     pub fn between(base: &[AnswerRows], new: &[AnswerRows]) -> Option<DifferingRows> {
-        base.iter().zip(new).find_map(|(base, new)| of_execution(base, new))
+        let values = |side: &AnswerRows| BTreeSet::from_iter(side.values.clone());
+        let mut pairs = base.iter().zip(new).filter(|(base, new)| values(base) == values(new));
+        pairs.find_map(|(base, new)| of_execution(base, new))
     }
 }
 
@@ -226,6 +229,21 @@ mod tests {
         let words = "row 1 id: 1 > 2; row 2 id: 2 > 1".to_owned();
         assert_eq!(between(&base, &new), Some((words, [0, 0, 0])));
         assert_eq!(between(&base, &base), None);
+    }
+
+    #[test]
+    fn executions_with_other_values_are_not_compared() {
+        let of = |id: &str, all: &[[&str; 2]]| {
+            let named = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+            AnswerRows { values: vec![named(":id", id), named(":x", "1")], ..rows(all) }
+        };
+        let base = [of("5851", &[["5851", "'a'"]]), of("7", &[["7", "'a'"]])];
+        let mut new = [of("5852", &[["5852", "'a'"]]), of("7", &[["7", "'b'"]])];
+        // Another text may name its parameters in another order.
+        new[1].values.reverse();
+        let found = DifferingRows::between(&base, &new).unwrap();
+        assert_eq!((found.values[0].1.as_str(), found.rows[0].row.as_str()), ("7", "id = 7"));
+        assert_eq!(DifferingRows::between(&base[..1], &new[..1]), None);
     }
 
     #[test]
