@@ -278,6 +278,7 @@ static void write_begin(struct connection *it, sqlite3_stmt *statement, const ch
 /* A statement that is reset before its last row, such as INSERT with RETURNING, ends before SQLite counts what it
 ** changed. */
 static void write_late_changes(struct connection *it) {
+  it->late = false;
   int changes = it->library->total_changes(it->db);
   uint8_t *at = changes == it->changes ? NULL : reserve(&it->writer, 16);
   if (!at) return;
@@ -288,16 +289,17 @@ static void write_late_changes(struct connection *it) {
 
 static void on_begin(struct connection *it, sqlite3_stmt *statement, const char *sql) {
   chain_commit(it);
+  if (it->late) write_late_changes(it);
+  struct open_statement *stale = open_of(it, statement);
+  if (stale) {
+    if (!stale->again) write_end(it, stale, false);
+    stale->statement = NULL;
+  }
   write_late_changes(it);
   if (!it->secret && sets_key(sql)) {
     it->secret = true;
     forget_cached(it);
     note(NOTE_SECRET, it->library->db_filename(it->db, "main") ? it->library->db_filename(it->db, "main") : "");
-  }
-  struct open_statement *stale = open_of(it, statement);
-  if (stale) {
-    if (!stale->again) write_end(it, stale, false);
-    stale->statement = NULL;
   }
   int place = free_place(it);
   if (place < 0) {
@@ -326,7 +328,10 @@ static void on_end(struct connection *it, sqlite3_stmt *statement) {
   if (!open) return;
   /* If it runs again, a second end follows, which replaces this one. */
   open->again = (result_of(it, statement) & 0xff) == SQLITE_SCHEMA;
+  bool reads = it->library->stmt_readonly(statement);
+  if (it->late && reads) write_late_changes(it);
   write_end(it, open, true);
+  it->late = !reads && it->library->stmt_busy(statement);
   if (open->again) return;
   open->statement = NULL;
   while (it->open > 0 && !it->statements[it->open - 1].statement) it->open--;
@@ -413,6 +418,7 @@ static void record_event(struct connection *it, unsigned event, void *statement,
   if (event == SQLITE_TRACE_ROW) {
     struct open_statement *open = open_of(it, statement);
     if (open) open->rows++;
+    if (it->late) write_late_changes(it);
     return;
   }
   /* sqlite3_close() may refuse, and statements may outlive sqlite3_close_v2(). */

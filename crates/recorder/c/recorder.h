@@ -135,6 +135,7 @@ struct connection {
   uint32_t memory_of;          /* the connection that opened this database, itself unless it is shared */
   int open, latest;            /* of the statements below: used ones, and the last one looked up */
   int changes;
+  bool late;                   /* a statement has ended before SQLite counts what it changed */
   bool closed, secret, ran;
   unsigned user_mask;          /* of the program's own trace callback */
   int (*user_trace)(unsigned, void *, void *, void *);

@@ -217,12 +217,15 @@ impl Live {
         });
     }
 
-    /// A commit belongs to the statement that is running, or to the last one if it was reset.
+    /// A commit belongs to the statement that is running, or to the last one if it was reset while others only read.
     fn commit(&mut self, connection: u32) {
-        let Some(connection) = self.connections.get_mut(&connection) else { return };
-        let open = connection.open.values_mut().map(|(_, event)| event);
-        let running = open.max_by_key(|event| event.id);
-        if let Some(event) = running.or(connection.ended.as_mut()) {
+        let Some(Connection { open, ended, .. }) = self.connections.get_mut(&connection) else {
+            return;
+        };
+        let texts = self.analyser.texts();
+        let was_reset = open.values().all(|(_, event)| texts.reads(event.statement));
+        let running = open.values_mut().map(|(_, event)| event).max_by_key(|event| event.id);
+        if let Some(event) = ended.as_mut().filter(|_| was_reset).or(running) {
             event.committed = true;
         }
     }

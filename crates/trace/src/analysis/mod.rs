@@ -133,6 +133,11 @@ impl Normalised {
         self.of_statements.get(&statement).copied().unwrap_or_default()
     }
 
+    /// Returns whether a statement reads rows.
+    pub fn reads(&self, statement: i64) -> bool {
+        self.of(statement).1 == Kind::Read
+    }
+
     fn text(&self, id: i64) -> String {
         self.texts.get(&id).cloned().unwrap_or_default()
     }

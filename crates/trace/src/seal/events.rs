@@ -164,11 +164,12 @@ impl Events {
         last.map_or(Ok(()), |event| writer.event(&event))
     }
 
-    /// A commit belongs to the statement that is running, or to the last one if it was reset.
+    /// A commit belongs to the statement that is running, or to the last one if it was reset while others only read.
     fn commit(&mut self, at: Where, ticket: u64, writer: &Writer<'_>) -> Result<()> {
-        let connection = self.connection(at);
-        let running = connection.open.values_mut().max_by_key(|event| event.id);
-        let Some(event) = running.or(connection.last.as_mut()) else {
+        let Connection { open, last } = self.connections.entry(at.connection).or_default();
+        let was_reset = open.values().all(|event| self.texts.reads(event.statement));
+        let running = open.values_mut().max_by_key(|event| event.id);
+        let Some(event) = last.as_mut().filter(|_| was_reset).or(running) else {
             return writer.further_commit(ticket as i64, None);
         };
         match std::mem::replace(&mut event.ticket, ticket as i64) {

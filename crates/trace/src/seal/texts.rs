@@ -1,6 +1,6 @@
 //! The texts of statements, each once for all processes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use recorder::read::{Chunk, Record, Text, Value};
 use twox_hash::XxHash3_128;
@@ -22,6 +22,8 @@ pub struct Texts {
     numbers: HashMap<u128, i64>,
     /// The number of each text by its number in a process.
     of_processes: HashMap<(u32, u32), i64>,
+    /// The numbers of those that only read.
+    reads: HashSet<i64>,
     /// Texts that have not been written yet.
     new: Vec<(i64, Statement)>,
     /// The number of each normalised text, by its hash.
@@ -82,12 +84,18 @@ impl Texts {
         }
     }
 
+    /// Returns whether a statement with this text only reads.
+    pub fn reads(&self, number: i64) -> bool {
+        self.reads.contains(&number)
+    }
+
     fn number(&mut self, sql: &[u8], readonly: bool) -> i64 {
         let next = self.numbers.len() as i64 + 1;
         let number = *self.numbers.entry(XxHash3_128::oneshot(sql)).or_insert(next);
         if number == next {
             let sql = String::from_utf8_lossy(sql).into_owned();
             self.new.push((number, Statement { sql, readonly }));
+            self.reads.extend(readonly.then_some(number));
         }
         number
     }

@@ -158,6 +158,40 @@ fn what_a_statement_changed_and_committed_when_it_was_reset_is_its_own() {
     );
 }
 
+/// Inserts of which the application reads the first of two rows only, while it reads another table; then one during which the
+/// application sets a callback, so that its end is not seen, and that runs again.
+const STOPS_WITHIN: &str = r#"
+import sqlite3
+c = sqlite3.connect("a.db", isolation_level=None)
+c.execute("CREATE TABLE s(id INTEGER PRIMARY KEY)")
+c.execute("CREATE TABLE t(id INTEGER PRIMARY KEY)")
+c.execute("INSERT INTO s VALUES (1), (2)")
+def insert(within=None):
+    cursor = c.execute("INSERT INTO t VALUES (NULL), (NULL) RETURNING id")
+    cursor.fetchone()
+    if within: c.set_trace_callback(within)
+    cursor.close()
+for row in c.execute("SELECT id FROM s"): insert()
+insert(lambda sql: None)
+insert()
+c.close()
+"#;
+
+#[test]
+fn what_a_statement_changed_and_committed_is_its_own_if_others_are_open_or_its_end_is_not_seen() {
+    let workspace = Workspace::new();
+    let Some(_) = workspace.sealed(STOPS_WITHIN, &Options::default()) else {
+        return;
+    };
+    let all = "SELECT substr(sql, 1, 6) || ':' || changes || ':' || ifnull(ticket, '–') \
+               FROM event JOIN statement ON statement.id = event.statement \
+               WHERE sql NOT LIKE 'CREATE%' ORDER BY event.id";
+    assert_eq!(
+        workspace.text(all),
+        "INSERT:2:3 SELECT:0:– INSERT:2:4 INSERT:2:5 INSERT:2:6 INSERT:2:7"
+    );
+}
+
 /// A path with four databases one after the other: two new ones, one that another program made, and one that was written
 /// under another name; then a file that is deleted.
 const RECREATES: &str = r#"
