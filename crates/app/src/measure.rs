@@ -420,7 +420,9 @@ fn name_statements(experiment: &mut Experiment) {
     let mut names = BTreeMap::new();
     for sql in levels {
         let name = short(&sql);
-        let alike = names.values().filter(|known: &&String| known.starts_with(&name)).count();
+        let numbered = format!("{name} (");
+        let is_alike = |known: &&String| **known == name || known.starts_with(&numbered);
+        let alike = names.values().filter(is_alike).count();
         let name = if alike == 0 { name } else { format!("{name} ({})", alike + 1) };
         names.insert(sql, name);
     }
@@ -534,7 +536,7 @@ fn add_factor(experiment: &mut Experiment, name: &str, levels: Vec<Level>) -> Re
 
 #[cfg(test)]
 mod tests {
-    use super::{hint_for_size, joined, short_name};
+    use super::*;
 
     #[test]
     fn a_size_with_a_unit_gets_the_number_that_sqlite_takes() {
@@ -557,6 +559,19 @@ mod tests {
         assert_eq!(name(["/a/x/q.sql", "/a/y/q.sql"]), "x/q.sql y/q.sql");
         assert_eq!(name(["/a/q.sql", "/q.sql"]), "a/q.sql /q.sql");
         assert_eq!(name(["default", "/usr/lib/libsqlite3.so"]), "default libsqlite3.so");
+    }
+
+    #[test]
+    fn only_statements_that_look_alike_are_numbered() {
+        let long = "SELECT 1".to_owned() + &" + 1".repeat(40);
+        let all = ["SELECT 10", "SELECT 1", "SELECT  1", &long, &format!("{long} + 2")];
+        let mut experiment = Experiment::default();
+        let levels = all.map(|sql| Level::Text(sql.to_owned()));
+        experiment.factors.insert("sql".to_owned(), levels.into());
+        name_statements(&mut experiment);
+        let names = all.map(|sql| experiment.labels.0["sql"][sql].as_str());
+        assert_eq!(names[..3], ["SELECT 10", "SELECT 1", "SELECT 1 (2)"]);
+        assert_eq!(names[4], format!("{} (2)", names[3]));
     }
 
     #[test]
