@@ -49,7 +49,7 @@ pub use tiers::{AgainstStronger, AtDurability, BestAtTier, EngineDifference, Tie
 use findings::chosen_from_many;
 
 /// A run with everything that can be said of it. `Tuning` is the analysis of a search, from the crate `tuning`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Analysis<Tuning = ()> {
     /// The plan.
     pub plan: RunPlan,

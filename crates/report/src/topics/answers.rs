@@ -11,7 +11,7 @@ use super::subject::Subject;
 use crate::document::{Block, Item, Role, Sentence, blocks, joined};
 use crate::figures;
 use crate::glossary::explained;
-use crate::words::{UNCRASHED, grouped, loss_short, plural, tier_words};
+use crate::words::{UNCRASHED, grouped, loss_short, metric_heading, plural, tier_words};
 
 /// Variants that are named; of more only the number is given.
 const NAMED: usize = 3;
@@ -100,7 +100,7 @@ fn only(subject: &Subject<'_>) -> Sentence {
     let figures = match (statements::medians(subject), whole) {
         (Some(medians), Some(whole)) if several => {
             let medians = Sentence::from("Median times: ").and(medians);
-            medians.words(". Transactions per second: ").figure(whole)
+            medians.words(format!(". {}: ", metric_heading(subject.metric()))).figure(whole)
         }
         (Some(medians), _) => Sentence::from("Median time: ").and(medians),
         (None, Some(whole)) => subject.names.sentence(0).words(": ").figure(whole),
@@ -364,7 +364,36 @@ fn growing(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab::analysis::Disturbances;
+    use crate::names::Names;
+    use lab::analysis::{Analysis, Disturbances, Summary, VariantAnalysis};
+    use lab::record::PlannedExperiment;
+    use lab::trial::StatementRecord;
+
+    #[test]
+    fn the_figure_of_the_only_variant_has_the_name_of_its_metric() {
+        let statement =
+            |name: &str| StatementRecord { name: name.to_owned(), ..Default::default() };
+        let mut variant = VariantAnalysis::default();
+        variant.statements.extend(["one", "two"].map(statement));
+        for metric in ["p99_us", "p50_us.one", "p50_us.two"] {
+            variant.summaries.extend(Summary::of(&[7.0]).map(|median| (metric.to_owned(), median)));
+        }
+        let experiment = ExperimentAnalysis {
+            metric: "p99_us".to_owned(),
+            variants: vec![variant],
+            ..ExperimentAnalysis::default()
+        };
+        let analysis = Analysis::default().with_tuning(None);
+        let subject = Subject {
+            analysis: &analysis,
+            experiment: &experiment,
+            planned: &PlannedExperiment::default(),
+            finding: None,
+            names: Names::of(&experiment),
+        };
+        let words = only(&subject).plain();
+        assert!(words.ends_with(". Latency, p99: 7.00 µs."), "{words}");
+    }
 
     #[test]
     fn what_was_disturbed_and_not_dropped_weakens_an_answer_unless_it_only_counts() {
