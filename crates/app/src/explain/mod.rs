@@ -317,8 +317,13 @@ fn observed(
     if observation.changes_nothing()
         && let Some((other, names)) = drawn.and_then(|it| with_values(subject, it, given).ok())
     {
-        let seen = observe(&other)?;
-        if seen.changes > 0 {
+        let single = |values: &Vec<Value>| Query { values: vec![values.clone()], ..other.clone() };
+        let tried = other.values.iter().map(single);
+        let tried = tried.map(|query| observe(&query).map(|seen| (query, seen)));
+        let tried = tried.collect::<Result<Vec<_>, Error>>()?.into_iter();
+        let changing = tried.filter(|(_, seen)| seen.changes > 0);
+        // The application's own rows were not refused.
+        if let Some((other, seen)) = changing.min_by_key(|(_, seen)| seen.refused.is_some()) {
             (query, parameters, observation) = (other, names, seen);
         }
     }

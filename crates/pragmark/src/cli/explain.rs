@@ -71,8 +71,11 @@ impl ExplainArgs {
 /// Compares a single engine, or a single kind of statistics, with what `explain` has without it.
 fn with_default(text: &str) -> String {
     match text.split_once('=') {
-        Some(("engine", one)) if !one.contains(',') => format!("engine=default,{one}"),
-        Some(("analyze", one)) if !one.contains(',') => format!("analyze=false,{one}"),
+        Some((_, one)) if one.contains(',') || ["default", "false"].contains(&one) => {
+            text.to_owned()
+        }
+        Some(("engine", one)) => format!("engine=default,{one}"),
+        Some(("analyze", one)) => format!("analyze=false,{one}"),
         _ => text.to_owned(),
     }
 }

@@ -219,6 +219,7 @@ fn two_plans_stand_side_by_side_with_what_changed_in_one_sentence() {
     ]);
     on(&["--vary", "cache_size=1,2"]).exits(2).complains(&["engine=… and analyze=…"]);
     on(&["--vary", "analyze=true"]).exits(0).says(&["statistics as they are | ANALYZE"]);
+    on(&["--vary", "engine=default"]).exits(2).complains(&["has only one value"]);
     on(&["--vary", "engine=3.99"]).exits(2).complains(&["3.99"]);
     on(&["--vary", "analyze=false,perhaps"]).exits(2).complains(&["analyze=perhaps"]);
 }
