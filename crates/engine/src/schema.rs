@@ -14,7 +14,7 @@ pub struct Schema {
 }
 
 /// A table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     /// Its name.
     pub name: String,

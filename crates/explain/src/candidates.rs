@@ -9,7 +9,7 @@ use std::path::Path;
 use engine::schema::{BINARY, Index, Part, PartOf, Schema, Table};
 use engine::{Connection, EngineError, OpenFlags, Question, Questions, Term, TermKind, Value};
 use script::effect::quoted;
-use script::{Kind, Token, closing, tokens};
+use script::{Kind, Token, closing, significant, tokens, unqualified};
 
 use crate::implied::implied;
 use crate::never::never;
@@ -234,7 +234,7 @@ impl<'s> Planner<'s> {
     /// Returns the conditions in the text that hold for few rows of a table, which a partial index could have, with their columns.
     /// With a parameter for the value, SQLite uses such an index only if the value is bound when it plans.
     fn conditions(&self, query: &Query, table: &Table) -> Vec<(usize, String)> {
-        let all: Vec<Token<'_>> = tokens(&query.sql).filter(Token::counts).collect();
+        let all = significant(&query.sql);
         let compared = (0..all.len()).filter_map(|place| {
             let column = table.column(&all[place].name()?)?;
             let name = name(&table.columns[column].name);
@@ -246,7 +246,7 @@ impl<'s> Planner<'s> {
             } else if is(1, "is") && is(2, "not") && is(3, "null") {
                 format!("{name} IS NOT NULL")
             } else {
-                let value = all.get(place + 2).filter(|value| is(1, "=") && is_literal(value))?;
+                let value = all.get(place + 2).filter(|value| is(1, "=") && value.is_literal())?;
                 self.has_few_values(table, column).then(|| format!("{name} = {}", value.text))?
             };
             Some((column, condition))
@@ -414,7 +414,7 @@ const DETERMINISTIC: &str = "lower upper substr substring length trim ltrim rtri
 
 /// Returns the calls and operations that a statement compares, groups or sorts by, where it has them.
 pub(crate) fn calls(sql: &str) -> Vec<Call> {
-    let all: Vec<Token<'_>> = tokens(sql).filter(Token::counts).collect();
+    let all = significant(sql);
     let (mut calls, mut used, mut place) = (Vec::new(), BTreeSet::new(), 0);
     while place < all.len() {
         let found = call(sql, &all, place).or_else(|| operation(sql, &all, place));
@@ -465,7 +465,7 @@ fn operation(sql: &str, all: &[Token<'_>], place: usize) -> Option<(Call, usize)
         }
         end = last;
     }
-    if is_part || is_number(&all[place]) || (end == first && !is_negated) {
+    if is_part || all[place].is_number() || (end == first && !is_negated) {
         return None;
     }
     expression(sql, all, place, end)
@@ -495,16 +495,15 @@ fn expression(sql: &str, all: &[Token<'_>], first: usize, last: usize) -> Option
     let is_column = |place: &usize| {
         let is_call = inner.get(place + 1).is_some_and(|next| next.text == "(");
         let token = &inner[*place];
-        token.name().is_some() && !token.text.starts_with('\'') && !is_number(token) && !is_call
+        token.name().is_some() && !token.is_text() && !token.is_number() && !is_call
     };
     let place = (0..inner.len()).find(is_column).filter(|_| !inner.iter().any(varies))?;
     let is_qualified = inner.get(place + 1).is_some_and(|dot| dot.text == ".");
     let column = if is_qualified { inner.get(place + 2)? } else { &inner[place] };
     let span = all[first].start..all[last].start + all[last].text.len();
     let qualifier = &sql[inner[place].start..column.start];
-    let text = sql[span.clone()].to_owned();
-    let text = if is_qualified { text.replace(qualifier, "") } else { text };
     let (column, qualifier) = (column.name()?, qualifier.to_owned());
+    let text = unqualified(sql, inner)?;
     Some((Call { text, column, qualifier, span }, last))
 }
 
@@ -527,7 +526,7 @@ fn is_used(all: &[Token<'_>], call: &Call, last: usize) -> bool {
         || before(1).is_some_and(is_before)
         || listed(all).any(|token| {
             let is_name = name.is_some() && token.name() == name;
-            is_name || is_number(token) || token.start == call.span.start
+            is_name || token.is_number() || token.start == call.span.start
         })
 }
 
@@ -547,18 +546,10 @@ fn listed<'t>(all: &'t [Token<'t>]) -> impl Iterator<Item = &'t Token<'t>> {
 /// Returns whether a text of the statement or a value begins with a wildcard, so that no index finds what it matches.
 fn has_open_pattern(query: &Query) -> bool {
     let begins = |text: &str| text.starts_with(['%', '*']);
-    let is_open = |token: Token<'_>| token.text.starts_with('\'') && begins(&token.text[1..]);
+    let is_open = |token: Token<'_>| token.is_text() && begins(&token.text[1..]);
     let mut values = query.values.iter().flatten();
     tokens(&query.sql).any(is_open)
         || values.any(|value| matches!(value, Value::Text(text) if begins(text)))
-}
-
-fn is_literal(token: &Token<'_>) -> bool {
-    is_number(token) || token.text.starts_with('\'')
-}
-
-fn is_number(token: &Token<'_>) -> bool {
-    token.text.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Returns the terms for a pattern: `LIKE` ignores case, `GLOB` does not

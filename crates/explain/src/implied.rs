@@ -3,7 +3,7 @@
 
 use engine::schema::{ForeignKey, Schema, Table};
 use script::effect::{names, quoted, written};
-use script::{Kind, Token, closing, tokens};
+use script::{Kind, closing, significant};
 
 /// Returns the statements that SQLite executes with this one, with parameters for the values of its rows.
 pub(crate) fn implied(schema: &Schema, sql: &str) -> Vec<String> {
@@ -58,7 +58,7 @@ pub(crate) fn keys(schema: &Schema) -> impl Iterator<Item = (&str, &ForeignKey)>
 
 /// Returns the table of a trigger and the statements of its body, with parameters for the old and new values.
 fn trigger(sql: &str) -> Option<(String, Vec<String>)> {
-    let all: Vec<Token<'_>> = tokens(sql).filter(Token::counts).collect();
+    let all = significant(sql);
     all.get(1..4)?.iter().find(|token| token.is("trigger"))?;
     let on = all.iter().position(|token| token.is("on"))?;
     let begin = on + all[on..].iter().position(|token| token.is("begin"))?;

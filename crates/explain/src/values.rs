@@ -1,9 +1,11 @@
 //! Values for the parameters of a statement, taken from the columns that they are compared with.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use engine::schema::{Part, PartOf, Schema, Table};
 use engine::{Connection, Statement, Value};
 use script::effect::{literal, quoted};
-use script::{Kind, Role, Token, ending_at, inserted, role, tables, tokens};
+use script::{Parameter, Role, Token, ending_at, parameters, significant, tables, unqualified};
 
 use crate::schema::ends;
 
@@ -30,22 +32,22 @@ pub fn draw(
     if count == 0 {
         return Ok(vec![Vec::new()]);
     }
-    let all: Vec<Token<'_>> = tokens(&sql).filter(Token::counts).collect();
+    let all = significant(&sql);
     let text = Text { sql: &sql, tables: known_tables(schema, &all), all: &all, schema };
-    let occurrences = text.occurrences(statement);
-    let has_use = |index: usize| {
-        occurrences.iter().any(|other| other.index == index && other.usage.is_some())
-    };
+    let occurrences: Vec<Occurrence<'_>> =
+        parameters(&all).into_iter().map(|parameter| text.occurrence(parameter)).collect();
+    let used = occurrences.iter().filter(|occurrence| occurrence.usage.is_some());
+    let used: BTreeSet<usize> = used.map(|occurrence| occurrence.number).collect();
     let set = |place: Option<f64>| {
-        let mut values = vec![Value::Null; count];
+        let (mut values, mut known) = (vec![Value::Null; count], BTreeMap::new());
         for occurrence in &occurrences {
             // As the first one of `:p IS NULL OR column = :p`.
-            if occurrence.usage.is_none() && has_use(occurrence.index) {
+            if occurrence.usage.is_none() && used.contains(&occurrence.number) {
                 continue;
             }
-            let Some(slot) = values.get_mut(occurrence.index - 1) else { continue };
+            let Some(slot) = values.get_mut(occurrence.number - 1) else { continue };
             if *slot == Value::Null {
-                *slot = occurrence.value(connection, given, place)?;
+                *slot = occurrence.value(connection, given, place, &mut known)?;
             }
         }
         Ok(values)
@@ -62,7 +64,7 @@ pub fn draw(
 fn known_tables(schema: &Schema, all: &[Token<'_>]) -> Vec<(String, Option<String>)> {
     let mut known = tables(all);
     for sql in &schema.others {
-        let view: Vec<Token<'_>> = tokens(sql).filter(Token::counts).collect();
+        let view = significant(sql);
         let at = view.iter().position(|token| token.is("as")).unwrap_or(0);
         let is_named =
             |name: String| known.iter().any(|(table, _)| table.eq_ignore_ascii_case(&name));
@@ -77,7 +79,8 @@ fn known_tables(schema: &Schema, all: &[Token<'_>]) -> Vec<(String, Option<Strin
 
 /// A parameter where the text has it.
 struct Occurrence<'s> {
-    index: usize,
+    /// Its number, from 1.
+    number: usize,
     /// The parameter as the text writes it.
     text: &'s str,
     usage: Option<Usage<'s>>,
@@ -116,25 +119,12 @@ struct Text<'s> {
 }
 
 impl<'s> Text<'s> {
-    fn occurrences(&self, statement: &Statement<'_, '_>) -> Vec<Occurrence<'s>> {
-        let parameters = self.all.iter().enumerate();
-        let parameters = parameters.filter(|(_, token)| token.kind == Kind::Parameter);
-        let mut last = 0;
-        let occurrence = |(place, token): (usize, &Token<'s>)| {
-            let mut numbers = 1..=statement.parameter_count();
-            let named =
-                |index: &i32| statement.parameter_name(*index).as_deref() == Some(token.text);
-            let index = match token.text {
-                "?" => last + 1,
-                _ => numbers.find(named).map_or(last + 1, |index| index as usize),
-            };
-            last = last.max(index);
-            Occurrence { index, text: token.text, usage: self.usage(place) }
-        };
-        parameters.map(occurrence).collect()
+    fn occurrence(&self, Parameter { place, number, role }: Parameter<'s>) -> Occurrence<'s> {
+        let usage = role.and_then(|role| self.usage(place, role));
+        Occurrence { number, text: self.all[place].text, usage }
     }
 
-    fn usage(&self, place: usize) -> Option<Usage<'s>> {
+    fn usage(&self, place: usize, role: Role<'s>) -> Option<Usage<'s>> {
         let before = |back: usize| place.checked_sub(back).map(|at| &self.all[at]);
         let is_like = |token: &Token<'_>| token.is("like") || token.is("glob");
         let form = match before(1) {
@@ -142,15 +132,13 @@ impl<'s> Text<'s> {
             Some(token) if is_like(token) => Form::Whole,
             _ => Form::Part,
         };
-        match role(self.all, place)? {
+        match role {
             Role::Limit => Some(Usage::Rows(PAGE)),
             Role::Offset => Some(Usage::Rows(0)),
             Role::Compared { operator, operand } => self.compared(operator, operand, form),
-            Role::Inserted(item) => {
-                let (table, columns) = inserted(self.all, place)?;
+            Role::Inserted { table, column, item } => {
                 let table = self.schema.table(&table)?;
-                let named = columns.get(item).map(|name| table.column(name));
-                let column = if columns.is_empty() { item } else { named?? };
+                let column = column.map_or(Some(item), |name| table.column(&name))?;
                 let term = quoted(&table.columns.get(column)?.name);
                 Some(Usage::Value { table, column, term, operator: String::new(), form })
             }
@@ -167,28 +155,19 @@ impl<'s> Text<'s> {
         else {
             // `… AS name` ahead of it.
             let [named] = operand else { return None };
-            let ahead = self.all.iter().position(|token| token.start == named.start)?;
+            let ahead = self.all.partition_point(|token| token.start < named.start);
             let is_name = |pair: &[Token<'_>]| pair[0].is("as") && pair[1].name() == named.name();
             let at = self.all[..ahead].windows(2).rposition(is_name)?;
             return self.compared(operator, ending_at(self.all, at.checked_sub(1)?)?, form);
         };
-        let is_table = |at: usize| {
-            let is_number = operand[at].text.starts_with(|c: char| c.is_ascii_digit());
-            !is_number && operand.get(at + 1).is_some_and(|dot| dot.text == ".")
-        };
-        let (mut term, mut end) = (String::new(), operand[0].start);
-        for (at, token) in operand.iter().enumerate() {
-            term += &self.sql[end..token.start];
-            let is_left_out = is_table(at) || (at > 0 && is_table(at - 1));
-            term += if is_left_out { "" } else { token.text };
-            end = token.start + token.text.len();
-        }
+        let of_column = || quoted(&table.columns[column].name);
+        let term = unqualified(self.sql, operand).unwrap_or_else(of_column);
         Some(Usage::Value { table, column, term, operator: operator.to_lowercase(), form })
     }
 
     /// Returns the first column of an operand, by the name of the table before it if that counts.
     fn column(&self, operand: &[Token<'s>], by_table: bool) -> Option<(&'s Table, usize)> {
-        let name = |token: &Token<'s>| token.name().filter(|_| !token.text.starts_with('\''));
+        let name = |token: &Token<'s>| token.name().filter(|_| !token.is_text());
         (0..operand.len()).find_map(|at| {
             let column = name(&operand[at])?;
             let is_qualified = by_table && at > 1 && operand[at - 1].text == ".";
@@ -206,12 +185,16 @@ impl<'s> Text<'s> {
     }
 }
 
-impl Occurrence<'_> {
+/// Values that were taken, by table, column, term and operator, so that the parameters of a list share them.
+type Known<'s> = BTreeMap<(&'s str, usize, &'s str, &'s str), Option<Value>>;
+
+impl<'s> Occurrence<'s> {
     fn value(
-        &self,
+        &'s self,
         connection: &Connection,
         given: &[(String, Value)],
         place: Option<f64>,
+        known: &mut Known<'s>,
     ) -> Result<Value, String> {
         let name = self.text.trim_start_matches([':', '@', '$', '?']);
         if let Some((_, value)) = given.iter().find(|(given, _)| given == name) {
@@ -223,7 +206,7 @@ impl Occurrence<'_> {
                 (table, *column, term, operator.as_str(), *form)
             }
             None => {
-                let name = if name.is_empty() { self.index.to_string() } else { name.to_owned() };
+                let name = if name.is_empty() { self.number.to_string() } else { name.to_owned() };
                 return Err(format!(
                     "the parameter {} is compared with no column of a table: give it a value with --set {name}=…",
                     self.text
@@ -232,10 +215,13 @@ impl Occurrence<'_> {
         };
         let name = &table.columns[column].name;
         // An expression may have no values, or need what only the statement has.
-        let terms = [term, &quoted(name)];
-        let mut taken =
-            terms.iter().filter_map(|term| taken(connection, table, term, operator, place));
-        let value = taken.next().ok_or_else(|| format!("{}.{name} has no values", table.name));
+        let taken = || {
+            let terms = [term, &quoted(name)];
+            terms.iter().find_map(|term| taken(connection, table, term, operator, place))
+        };
+        let key = (table.name.as_str(), column, term.as_str(), operator);
+        let value = known.entry(key).or_insert_with(taken).clone();
+        let value = value.ok_or_else(|| format!("{}.{name} has no values", table.name));
         if operator.is_empty() && is_key(table, column) {
             return Ok(new_key(table, column, value.unwrap_or(Value::Null)));
         }

@@ -19,7 +19,8 @@ pub use expression::Expression;
 pub use random::Prng;
 pub use script::{Deck, Draw, Form, Need, Op, Popularity, Script, Statement, parse, weighted};
 pub use sql::{
-    Hint, Kind, Role, Token, closing, effect, ending_at, hints, inserted, is_complete, may_be_open,
-    opening, orders_rows, role, tables, tokens, with_keys,
+    Hint, Kind, Parameter, Role, Token, closing, effect, ending_at, hints, is_complete,
+    may_be_open, opening, orders_rows, parameters, significant, tables, tokens, unqualified,
+    with_keys,
 };
 pub use variables::{Names, PREDEFINED, Slot, Value, Variables};

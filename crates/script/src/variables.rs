@@ -1,5 +1,7 @@
 //! Variables of scripts: names are numbered when a script is read, so that running it looks nothing up.
 
+use std::collections::BTreeMap;
+
 use crate::error::{EvaluationError, Result};
 
 /// The number of a variable.
@@ -10,29 +12,26 @@ pub struct Slot(pub usize);
 /// and the seed of the run.
 pub const PREDEFINED: [&str; 4] = ["scale", "client_id", "default_seed", "random_seed"];
 
-/// The names of the variables of several scripts; the predefined ones come first.
+/// The names of the variables of several scripts; the predefined ones have the first slots.
 #[derive(Clone, Debug)]
-pub struct Names(Vec<String>);
+pub struct Names(BTreeMap<String, Slot>);
 
 impl Default for Names {
     fn default() -> Names {
-        Names(PREDEFINED.map(str::to_owned).into())
+        Names(PREDEFINED.map(str::to_owned).into_iter().zip((0..).map(Slot)).collect())
     }
 }
 
 impl Names {
     /// Returns the slot of a name, a new one if it has none yet.
     pub fn slot(&mut self, name: &str) -> Slot {
-        let known = self.0.iter().position(|known| known == name);
-        Slot(known.unwrap_or_else(|| {
-            self.0.push(name.to_owned());
-            self.0.len() - 1
-        }))
+        let new = Slot(self.0.len());
+        *self.0.entry(name.to_owned()).or_insert(new)
     }
 
     /// Returns the name of a slot of these names.
     pub fn name(&self, slot: Slot) -> &str {
-        &self.0[slot.0]
+        self.0.iter().find(|(_, known)| **known == slot).map_or("", |(name, _)| name)
     }
 
     /// Returns how many there are.
@@ -42,8 +41,8 @@ impl Names {
 
     /// Returns the name that is most like one without a value, which may be a misspelling of it.
     pub fn nearest(&self, unset: Slot) -> Option<&str> {
-        let others = self.0.iter().filter(|name| **name != self.0[unset.0]);
-        lab::experiment::nearest(self.name(unset), others.map(String::as_str))
+        let others = self.0.iter().filter(|(_, slot)| **slot != unset);
+        lab::experiment::nearest(self.name(unset), others.map(|(name, _)| name.as_str()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use engine::schema::{Index, Part, PartOf, Schema, Table};
 use engine::{EngineError, Value};
-use script::{Kind, Token, tokens};
+use script::{Kind, Token, parameters, significant};
 
 mod ranges;
 mod rewrites;
@@ -155,7 +155,7 @@ pub enum Cause {
     },
     /// A temporary b-tree tells duplicates.
     Distinct {
-        /// How often temporary b-trees are used.
+        /// How often the statement uses its sorters and temporary b-trees, all together.
         times: i64,
     },
     /// The list of `IN (SELECT …)` is written down for each execution.
@@ -268,10 +268,6 @@ pub fn faults(
 fn helps(made: &MadeIndex, query: &Query) -> bool {
     let mut changes = made.changes.iter();
     changes.any(|change| change.name == query.name && change.after.total() < change.before.total())
-}
-
-fn significant(sql: &str) -> Vec<Token<'_>> {
-    tokens(sql).filter(Token::counts).collect()
 }
 
 struct Seen<'s> {
@@ -567,18 +563,13 @@ impl Seen<'_> {
     fn value(&self, place: usize) -> Option<Value> {
         let token = self.tokens.get(place)?;
         if token.kind == Kind::Parameter {
-            let connection = self.subject.connect().ok()?;
-            let statement = connection.prepare(&self.query.sql).ok()?;
-            let named = (1..=statement.parameter_count())
-                .find(|index| statement.parameter_name(*index).as_deref() == Some(token.text));
-            let before = &self.tokens[..place];
-            let before = before.iter().filter(|token| token.kind == Kind::Parameter).count();
-            let index = named.map_or(before, |index| index as usize - 1);
-            return self.query.values.first()?.get(index).cloned();
+            let all = parameters(&self.tokens).into_iter();
+            let number = all.rev().find(|parameter| parameter.place == place)?.number;
+            return self.query.values.first()?.get(number - 1).cloned();
         }
         match token.kind {
             Kind::Word => token.text.parse().ok().map(Value::Integer),
-            Kind::Quoted(true) if token.text.starts_with('\'') => token.name().map(Value::Text),
+            Kind::Quoted(true) if token.is_text() => token.name().map(Value::Text),
             _ => None,
         }
     }

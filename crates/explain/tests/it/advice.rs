@@ -55,6 +55,18 @@ fn an_expression_is_indexed_with_the_columns_beside_it() {
 }
 
 #[test]
+fn an_expression_loses_only_the_name_of_its_table() {
+    let people = "CREATE TABLE people(id INTEGER PRIMARY KEY, data TEXT);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)
+        INSERT INTO people SELECT i, json_object('name.first', i % 2003) FROM n;";
+    let sql = "SELECT e.id FROM people e WHERE json_extract(e.data, '$.\"name.first\"') = 77";
+    let index = "people(json_extract(data, '$.\"name.first\"'))";
+    assert_eq!(made(people, &[(sql, 1.0)]).0, [index]);
+    let of_two = "SELECT c.id FROM customers c JOIN orders o ON o.id = c.id WHERE coalesce(o.total, c.id) = 77";
+    assert!(made(SHOP, &[(of_two, 1.0)]).0.is_empty());
+}
+
+#[test]
 fn a_text_that_is_searched_for_is_no_part_of_an_index() {
     let sql = "SELECT id FROM customers WHERE instr(email, 'User77@') > 0";
     assert!(made(SHOP, &[(sql, 1.0)]).0.is_empty());

@@ -1,6 +1,6 @@
 //! The work of each loop.
 
-use engine::Value;
+use engine::{DbStatus, Value};
 use pragmark_explain::observe::Node;
 use pragmark_explain::values;
 
@@ -136,6 +136,22 @@ fn a_parameter_gets_a_value_of_what_it_is_compared_with() {
     let connection = subject.connect().unwrap();
     let none = connection.prepare("SELECT total * :rate FROM orders").unwrap();
     assert!(values::draw(&connection, &subject.schema, &none, &[]).is_err());
+}
+
+#[test]
+fn parameters_of_one_column_share_what_is_read_for_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let sparse = "UPDATE orders SET status = NULL WHERE id <> 2;";
+    let subject = subject(folder.path(), &format!("{SHOP}{sparse}"));
+    let pages = |rows: usize| {
+        let rows = vec!["(?, ?)"; rows].join(", ");
+        let connection = subject.connect().unwrap();
+        let sql = format!("INSERT INTO orders(status, total) VALUES {rows}");
+        let statement = connection.prepare(&sql).unwrap();
+        values::draw(&connection, &subject.schema, &statement, &[]).unwrap();
+        connection.db_status(DbStatus::CacheHit, false).unwrap().current
+    };
+    assert_eq!(pages(300), pages(1));
 }
 
 #[test]

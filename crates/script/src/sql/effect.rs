@@ -1,8 +1,7 @@
 //! Effects of a statement by its text: which tables it writes, which files it opens, which setting it changes, and
 //! whether it depends on chance or the present time.
 
-use super::token::{End, statement};
-use crate::sql::token::{Kind, Token, tokens};
+use crate::sql::token::{End, Kind, Token, significant, statement, tokens};
 
 /// A PRAGMA.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,10 +26,6 @@ pub enum Attached {
     Parameter,
     /// An expression.
     Other,
-}
-
-fn significant(sql: &str) -> Vec<Token<'_>> {
-    tokens(sql).filter(Token::counts).collect()
 }
 
 /// Returns the first word of a statement, in lower case.

@@ -1,7 +1,9 @@
 //! Hints in the text of a statement: the purpose of its parameters, and whether its answer may change from one
 //! execution to the next.
 
-use crate::sql::token::{Kind, Token, closing, opening, tokens};
+use std::collections::BTreeMap;
+
+use crate::sql::token::{Kind, Token, closing, opening};
 
 /// The column that a parameter is compared with or written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,32 +21,26 @@ const VOLATILE: &str =
     "random randomblob current_time current_date current_timestamp last_insert_rowid";
 
 /// Returns whether a statement names a function whose value is another each time, or the present time.
-pub(crate) fn is_volatile(sql: &str) -> bool {
-    tokens(sql).any(|token| {
+pub(crate) fn is_volatile(all: &[Token<'_>]) -> bool {
+    all.iter().any(|token| {
         VOLATILE.split(' ').any(|name| token.is(name)) || token.text.eq_ignore_ascii_case("'now'")
     })
 }
 
 /// Returns a hint for each parameter, in their order in the text.
-pub fn hints(sql: &str) -> Vec<Option<Hint>> {
-    let all = tokens(sql).filter(Token::counts).enumerate();
-    let parameters = all.filter(|(_, token)| token.kind == Kind::Parameter);
-    parameters.map(|(index, _)| hint(sql, index)).collect()
+pub fn hints(all: &[Token<'_>]) -> Vec<Option<Hint>> {
+    let tables = tables(all);
+    parameters(all).into_iter().map(|parameter| hint(&tables, parameter.role?)).collect()
 }
 
-/// Returns the hint for a parameter, given its place among all tokens that count.
-pub(crate) fn hint(sql: &str, parameter: usize) -> Option<Hint> {
-    let all: Vec<Token<'_>> = tokens(sql).filter(Token::counts).collect();
-    let tables = tables(&all);
-    let (table, column) = match role(&all, parameter)? {
+/// Returns the hint for a parameter with this role in a statement on these tables.
+pub(crate) fn hint(tables: &[(String, Option<String>)], role: Role<'_>) -> Option<Hint> {
+    let (table, column) = match role {
         Role::Compared { operand: [column], .. } => (None, column.name()?),
         Role::Compared { operand: [table, dot, column], .. } if dot.text == "." => {
             (Some(table.name()?), column.name()?)
         }
-        Role::Inserted(item) => {
-            let (table, mut columns) = inserted(&all, parameter)?;
-            (Some(table), (item < columns.len()).then(|| columns.swap_remove(item))?)
-        }
+        Role::Inserted { table, column, .. } => (Some(table), column?),
         _ => return None,
     };
     Some(Hint {
@@ -53,7 +49,7 @@ pub(crate) fn hint(sql: &str, parameter: usize) -> Option<Hint> {
             known.map_or(name, |(table, _)| table.clone())
         }),
         column,
-        tables: tables.into_iter().map(|(table, _)| table).collect(),
+        tables: tables.iter().map(|(table, _)| table.clone()).collect(),
     })
 }
 
@@ -97,6 +93,17 @@ fn is_keyword(token: &Token<'_>) -> bool {
     WORDS.split(' ').any(|word| token.is(word))
 }
 
+/// A parameter where the text has it.
+#[derive(Debug)]
+pub struct Parameter<'a> {
+    /// Its place among the tokens.
+    pub place: usize,
+    /// Its number in SQLite, from 1.
+    pub number: usize,
+    /// Its purpose, if the text shows that.
+    pub role: Option<Role<'a>>,
+}
+
 /// What a parameter is for.
 #[derive(Debug)]
 pub enum Role<'a> {
@@ -111,8 +118,15 @@ pub enum Role<'a> {
         /// The other side.
         operand: &'a [Token<'a>],
     },
-    /// The value with this number, from 0, in a new row.
-    Inserted(usize),
+    /// A value of a new row.
+    Inserted {
+        /// The table.
+        table: String,
+        /// The column, if the text names it.
+        column: Option<String>,
+        /// The number of the value, from 0.
+        item: usize,
+    },
 }
 
 /// Words that end an operand.
@@ -127,36 +141,90 @@ fn is_end(token: &Token<'_>) -> bool {
     token.kind == Kind::Semicolon || ENDS.split(' ').any(|word| token.is(word))
 }
 
-/// Returns what the parameter at this place is for, whatever calls, lists and signs are around it: `column = ?`, `? < column`,
-/// `column BETWEEN ? AND ?`, `column IN (?, ?)`, `(a, b) > (?, ?)`, `lower(column) = lower(?)`, `SET column = ?`, `VALUES (?, ?)`.
-pub fn role<'a>(all: &'a [Token<'a>], place: usize) -> Option<Role<'a>> {
-    let is_array = place > 1 && all[place - 2].is("json_each");
-    let select = |pair: &[Token<'_>]| pair[0].text == "(" && pair[1].is("select");
-    let around = all[..place].windows(2).rposition(select).filter(|_| is_array);
-    let (mut at, mut commas, mut item) = (around.map_or(place, |open| open + 1), 0, 0);
-    let (operator, operand) = loop {
-        let Some(before) = at.checked_sub(1) else { break after(all, place)? };
-        at = before;
-        let token = &all[at];
-        let between = || all[..at].iter().rposition(|token| token.is("between") || is_end(token));
-        match token.text {
-            ")" => at = opening(all, at)?,
-            "(" => (item, commas) = (commas, 0),
-            "," => commas += 1,
-            _ if token.is("values") => return Some(Role::Inserted(item)),
-            _ if token.is("offset") => return Some(Role::Offset),
-            _ if token.is("limit") => {
-                let is_offset = all.get(place + 1).is_some_and(|comma| comma.text == ",");
-                return Some(if is_offset { Role::Offset } else { Role::Limit });
-            }
-            _ if is_operator(token) && commas == 0 => break (token.text, ending_at(all, at)?),
-            _ if token.is("and") && between().is_some_and(|at| all[at].is("between")) => {
-                break ("<", ending_at(all, between()?)?);
-            }
-            _ if token.is("not") && at > 0 && all[at - 1].is("is") => {}
-            _ if is_end(token) || is_operator(token) => break after(all, place)?,
-            _ => {}
+/// A level of parentheses, as far as it has been read.
+#[derive(Default)]
+struct Level {
+    /// The parenthesis that opens it.
+    open: usize,
+    /// The last word or sign that decides what comes after it. For the second end of BETWEEN it is this word.
+    stop: Option<usize>,
+    /// The commas since then.
+    commas: usize,
+    /// The BETWEEN whose AND has not come yet.
+    between: Option<usize>,
+    is_second: bool,
+}
+
+impl Level {
+    fn read(&mut self, all: &[Token<'_>], place: usize) {
+        let token = &all[place];
+        let (is_end, is_operator) = (is_end(token), is_operator(token));
+        let is_not = token.is("not") && place > 0 && all[place - 1].is("is");
+        self.commas += usize::from(token.text == ",");
+        if is_not || !(is_end || is_operator) {
+            return;
         }
+        let between = self.between.take_if(|_| is_end).filter(|_| token.is("and"));
+        (self.is_second, self.commas) = (between.is_some(), 0);
+        self.stop = Some(between.unwrap_or(place));
+        if token.is("between") {
+            self.between = Some(place);
+        }
+    }
+}
+
+/// Returns the parameters of a statement in the order of its text, each with what it is for, whatever calls, lists and signs are around
+/// it: `column = ?`, `? < column`, `column BETWEEN ? AND ?`, `column IN (?, ?)`, `(a, b) > (?, ?)`, `lower(column) = lower(?)`,
+/// `SET column = ?`, `VALUES (?, ?)`.
+pub fn parameters<'a>(all: &'a [Token<'a>]) -> Vec<Parameter<'a>> {
+    let (mut parameters, mut levels) = (Vec::new(), vec![Level::default()]);
+    let (mut named, mut largest) = (BTreeMap::new(), 0_usize);
+    for (place, token) in all.iter().enumerate() {
+        let depth = levels.len();
+        match token.text {
+            "(" => levels.push(Level { open: place, ..Level::default() }),
+            ")" => levels.truncate(depth.max(2) - 1),
+            _ if token.kind == Kind::Parameter => {
+                // SQLite gives `?` the number after the largest so far, and names a number each, too.
+                let new = largest.saturating_add(1);
+                let number = match (token.text, token.text[1..].parse()) {
+                    ("?", _) => new,
+                    (_, Ok(number)) if token.text.starts_with('?') => number,
+                    (name, _) => *named.entry(name).or_insert(new),
+                };
+                largest = largest.max(number);
+                parameters.push(Parameter { place, number, role: role(all, &levels, place) });
+            }
+            _ => levels[depth - 1].read(all, place),
+        }
+    }
+    parameters
+}
+
+/// Returns what the parameter at this place is for, by what stands before it in its levels of parentheses.
+fn role<'a>(all: &'a [Token<'a>], mut levels: &[Level], place: usize) -> Option<Role<'a>> {
+    let is_array = place > 1 && all[place - 2].is("json_each");
+    let is_select = |level: &Level| all[level.open].text == "(" && all[level.open + 1].is("select");
+    if let Some(list) = levels.iter().rposition(is_select).filter(|_| is_array) {
+        levels = &levels[..list];
+    }
+    let is_nested = |level: &Level| level.stop.is_none();
+    let inner = levels.iter().rev().take_while(|level| is_nested(level)).last();
+    let item = inner.map_or(0, |level| level.commas);
+    let decided = levels.iter().rev().find_map(|level| Some((level, level.stop?)));
+    let (operator, operand) = match decided.map(|(level, stop)| (level, stop, &all[stop])) {
+        Some((_, stop, token)) if token.is("values") => return inserted(all, stop, item),
+        Some((_, _, token)) if token.is("offset") => return Some(Role::Offset),
+        Some((_, _, token)) if token.is("limit") => {
+            let is_offset = all.get(place + 1).is_some_and(|comma| comma.text == ",");
+            let is_direct = inner.is_none();
+            return Some(if is_offset && is_direct { Role::Offset } else { Role::Limit });
+        }
+        Some((level, stop, _)) if level.is_second => ("<", ending_at(all, stop)?),
+        Some((level, stop, token)) if is_operator(token) && level.commas == 0 => {
+            (token.text, ending_at(all, stop)?)
+        }
+        _ => after(all, place)?,
     };
     let operand = match operand {
         [open, fields @ .., _]
@@ -202,24 +270,27 @@ fn after<'a>(all: &'a [Token<'a>], place: usize) -> Option<(&'a str, &'a [Token<
     (signs > 0).then(|| (all[operator].text, &all[begin..end]))
 }
 
-/// Returns the table that a row is inserted into, and the names of the values; all columns without names.
-pub fn inserted(all: &[Token<'_>], place: usize) -> Option<(String, Vec<String>)> {
-    let values = all[..place].iter().rposition(|token| token.is("values"))?;
-    let open = (all[values - 1].text == ")").then(|| opening(all, values - 1)).flatten();
-    let names = open.map_or(&[][..], |open| &all[open + 1..values - 1]);
+/// Returns the role of a value of a row after this `VALUES`.
+fn inserted<'a>(all: &[Token<'_>], values: usize, item: usize) -> Option<Role<'a>> {
+    let last = values.checked_sub(1)?;
+    let open = if all[last].text == ")" { Some(opening(all, last)?) } else { None };
+    let mut names = all[open.map_or(last, |open| open + 1)..last].split(|token| token.text == ",");
+    let column = match open {
+        Some(_) => Some(names.nth(item)?.first()?.name()?),
+        None => None,
+    };
     let table = all[open.unwrap_or(values).checked_sub(1)?].name()?;
-    Some((table, names.iter().filter(|name| name.text != ",").filter_map(Token::name).collect()))
+    Some(Role::Inserted { table, column, item })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sql::token::significant;
 
     /// Returns the hint of the last parameter, as `table.column`.
     fn last(sql: &str) -> Option<String> {
-        let all: Vec<Token<'_>> = tokens(sql).filter(Token::counts).collect();
-        let parameter = all.iter().rposition(|it| it.kind == Kind::Parameter).unwrap();
-        hint(sql, parameter).map(|hint| match hint.table {
+        hints(&significant(sql)).pop().unwrap().map(|hint| match hint.table {
             Some(table) => format!("{table}.{}", hint.column),
             None => format!("{}.{}", hint.tables.join("|"), hint.column),
         })
@@ -227,7 +298,7 @@ mod tests {
 
     #[test]
     fn hints_come_in_the_order_of_the_parameters() {
-        let all = hints("SELECT a FROM t WHERE b = ? AND c > :x LIMIT ?");
+        let all = hints(&significant("SELECT a FROM t WHERE b = ? AND c > :x LIMIT ?"));
         let columns: Vec<_> =
             all.iter().map(|it| it.as_ref().map(|it| it.column.as_str())).collect();
         assert_eq!(columns, [Some("b"), Some("c"), None]);
@@ -263,7 +334,40 @@ mod tests {
     }
 
     #[test]
+    fn rows_that_go_into_no_table_and_arguments_of_a_limit_are_no_hint() {
+        for (sql, wanted) in [
+            ("VALUES (1, ?)", "[None]"),
+            ("SELECT * FROM t WHERE (a, b) IN (VALUES (1, ?))", "[None]"),
+            ("SELECT * FROM t LIMIT max(?, 5)", "[Some(Limit)]"),
+            ("SELECT * FROM t LIMIT ?, ?", "[Some(Offset), Some(Limit)]"),
+        ] {
+            let all = significant(sql);
+            let roles: Vec<_> = parameters(&all).into_iter().map(|it| it.role).collect();
+            assert_eq!(format!("{roles:?}"), wanted, "{sql}");
+        }
+    }
+
+    #[test]
+    fn parameters_have_the_numbers_that_sqlite_gives_them() {
+        let all = significant("SELECT ?, :a, ?7, :b, ?, @a, :a FROM t WHERE x = ?2");
+        let numbers: Vec<usize> = parameters(&all).iter().map(|it| it.number).collect();
+        assert_eq!(numbers, [1, 2, 7, 8, 9, 10, 2, 2]);
+    }
+
+    #[test]
+    fn tens_of_thousands_of_parameters_are_read_at_once() {
+        let list = vec!["?"; 30_000].join(", ");
+        let of_list = hints(&significant(&format!("SELECT * FROM t WHERE c IN ({list})")));
+        let rows = vec!["(?, (?), lower(?))"; 10_000].join(", ");
+        let of_rows = hints(&significant(&format!("INSERT INTO t(a, b, c) VALUES {rows}")));
+        for all in [of_list, of_rows] {
+            assert_eq!((all.len(), &all[29_999].as_ref().unwrap().column[..]), (30_000, "c"));
+        }
+    }
+
+    #[test]
     fn the_present_time_and_chance_are_volatile() {
+        let is_volatile = |sql| is_volatile(&significant(sql));
         assert!(is_volatile("SELECT datetime('now')"));
         assert!(is_volatile("INSERT INTO t VALUES (CURRENT_TIMESTAMP)"));
         assert!(is_volatile("SELECT Random() FROM t"));

@@ -5,8 +5,8 @@ mod hint;
 mod order;
 mod token;
 
-pub use hint::{Hint, Role, ending_at, hints, inserted, role, tables};
+pub use hint::{Hint, Parameter, Role, ending_at, hints, parameters, tables};
 pub(crate) use hint::{hint, is_volatile};
 pub use order::{may_be_open, orders_rows, with_keys};
 pub(crate) use token::{End, statement};
-pub use token::{Kind, Token, closing, is_complete, opening, tokens};
+pub use token::{Kind, Token, closing, is_complete, opening, significant, tokens, unqualified};

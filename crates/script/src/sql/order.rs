@@ -1,6 +1,6 @@
 //! The order of a statement's rows, and what SQL leaves open, by the text.
 
-use super::token::{Kind, Token, tokens};
+use super::token::{Kind, Token, significant, tokens};
 
 /// A token of the outermost level: not in parentheses.
 fn outer(sql: &str) -> Vec<Token<'_>> {
@@ -33,7 +33,7 @@ pub fn may_be_open(sql: &str) -> bool {
         "total", "avg", "min", "max", "json_group_array", "json_group_object", "jsonb_group_array",
         "jsonb_group_object", "union", "returning",
     ];
-    let all: Vec<Token<'_>> = tokens(sql).filter(Token::counts).collect();
+    let all = significant(sql);
     let inserts_rows = all.first().is_some_and(|first| !first.is("select"));
     all.iter().enumerate().any(|(index, token)| {
         let is_subquery =

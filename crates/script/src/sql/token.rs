@@ -142,6 +142,21 @@ impl Token<'_> {
         !matches!(self.kind, Kind::Space | Kind::Comment)
     }
 
+    /// Returns whether it is a number, or its first digits.
+    pub fn is_number(&self) -> bool {
+        self.text.starts_with(|c: char| c.is_ascii_digit())
+    }
+
+    /// Returns whether it is a text in single quotes.
+    pub fn is_text(&self) -> bool {
+        self.text.starts_with('\'')
+    }
+
+    /// Returns whether it is a number or a text in single quotes.
+    pub fn is_literal(&self) -> bool {
+        self.is_number() || self.is_text()
+    }
+
     /// Returns the name without quotes, if the token is a name.
     pub fn name(&self) -> Option<String> {
         match self.kind {
@@ -171,22 +186,50 @@ pub fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
     })
 }
 
+/// Returns the tokens of a text that mean anything to SQLite.
+pub fn significant(text: &str) -> Vec<Token<'_>> {
+    tokens(text).filter(Token::counts).collect()
+}
+
 /// Returns the place of the parenthesis that closes the one at this place.
 pub fn closing(all: &[Token<'_>], open: usize) -> Option<usize> {
-    let mut depth = 0;
-    (open..all.len()).find(|place| {
-        depth += match all[*place].text {
-            "(" => 1,
-            ")" => -1,
-            _ => 0,
-        };
-        depth == 0
-    })
+    partner(all, open..all.len())
 }
 
 /// Returns the place of the parenthesis that opens the one at this place.
 pub fn opening(all: &[Token<'_>], close: usize) -> Option<usize> {
-    (0..close).rev().find(|place| all[*place].text == "(" && closing(all, *place) == Some(close))
+    partner(all, (0..=close).rev())
+}
+
+fn partner(all: &[Token<'_>], mut places: impl Iterator<Item = usize>) -> Option<usize> {
+    let mut depth = 0;
+    places.find(|place| {
+        depth += i32::from(all[*place].text == "(") - i32::from(all[*place].text == ")");
+        depth == 0
+    })
+}
+
+/// Returns the text of these tokens without the name of the table before its columns; nothing if they are columns of several tables.
+pub fn unqualified(sql: &str, all: &[Token<'_>]) -> Option<String> {
+    let (mut text, mut end, mut at) = (String::new(), all.first()?.start, 0);
+    let mut qualifier = None;
+    while let Some(token) = all.get(at) {
+        text += &sql[end..token.start];
+        let is_before_dot = all.get(at + 1).is_some_and(|dot| dot.text == ".");
+        if let Some(name) = token.name().filter(|_| is_before_dot && !token.is_number()) {
+            let name = name.to_lowercase();
+            at += 2;
+            end = all.get(at)?.start;
+            if *qualifier.get_or_insert_with(|| name.clone()) != name {
+                return None;
+            }
+        } else {
+            text += token.text;
+            end = token.start + token.text.len();
+            at += 1;
+        }
+    }
+    Some(text)
 }
 
 /// Returns the kind and the length of the first token.
@@ -272,6 +315,19 @@ mod tests {
         assert_eq!(statement(" SELECT 'a"), End::OpenQuote(8));
         assert_eq!(statement("SELECT 1 \\gset"), End::Backslash(9));
         assert_eq!(statement("CREATE TRIGGER t BEGIN SELECT 1;"), End::Text);
+    }
+
+    #[test]
+    fn only_the_name_of_the_table_is_left_out() {
+        for (sql, plain) in [
+            ("json_extract(t.data, '$.t.x')", Some("json_extract(data, '$.t.x')")),
+            ("e . data  ->> '$.name.first'", Some("data  ->> '$.name.first'")),
+            ("\"my t\".a + [My T].at * 1.5", Some("a + at * 1.5")),
+            ("coalesce(t.a, st.b)", None),
+            ("main.t.a", None),
+        ] {
+            assert_eq!(unqualified(sql, &significant(sql)).as_deref(), plain, "{sql}");
+        }
     }
 
     #[test]

@@ -261,7 +261,7 @@ fn add_values(
 
 fn fits_of(form: &Form, values: Option<&Vec<Values>>, copy: &SnapshotCopy) -> Vec<Fit> {
     let key = form.key();
-    let hints = script::hints(&key);
+    let hints = script::hints(&script::significant(&key));
     let inserts = Kind::of(key.trim_start(), false) == Kind::Insert;
     let slots = values.into_iter().flatten().enumerate();
     slots

@@ -1,5 +1,7 @@
 //! A prepared statement with the variables of its parameters: binding, stepping, resetting, and counting.
 
+use std::collections::BTreeMap;
+
 use engine::{Connection, EngineError, Statement, Step};
 use lab::trial::AnswerRows;
 use script::{Slot, Value, Variables};
@@ -91,10 +93,12 @@ impl<'c> PreparedStatement<'c> {
     fn make(&mut self, connection: &'c Connection) -> Result<(), StatementError> {
         let statement = connection.prepare(&self.sql).map_err(StatementError::Engine)?;
         if self.bindings.is_none() {
+            let known: BTreeMap<_, _> =
+                self.parameters.iter().map(|(name, slot)| (name, *slot)).collect();
             let bindings = (1..=statement.parameter_count()).map(|index| {
                 let name = statement.parameter_name(index).unwrap_or(format!("?{index}"));
-                let known = self.parameters.iter().find(|(known, _)| *known == name);
-                known.map(|(_, slot)| (index, *slot)).ok_or(StatementError::Parameter(name))
+                let slot = known.get(&name).map(|slot| (index, *slot));
+                slot.ok_or(StatementError::Parameter(name))
             });
             self.bindings = Some(bindings.collect::<Result<_, _>>()?);
         }

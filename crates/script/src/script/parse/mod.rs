@@ -252,31 +252,25 @@ impl<'a> Reader<'a> {
         gset: Option<String>,
     ) -> Result<(), ScriptError> {
         let line = self.line_at(start);
-        let mut parameters: Vec<(String, Slot)> = Vec::new();
-        // SQLite gives `?` the number after the largest so far, and names a number each, too.
-        let mut largest = 0_usize;
-        let counting = sql::tokens(text).filter(|token| token.counts());
-        for (index, token) in counting.enumerate() {
-            if token.kind != Kind::Parameter {
-                continue;
-            }
-            let parameter = match token.text {
-                "?" => format!("?{}", largest.saturating_add(1)),
+        let all = sql::significant(text);
+        let tables = sql::tables(&all);
+        let (mut parameters, mut known) = (Vec::new(), BTreeSet::new());
+        for sql::Parameter { place, number, role } in sql::parameters(&all) {
+            let parameter = match all[place].text {
+                "?" => format!("?{number}"),
                 named => named.to_owned(),
             };
-            if parameters.iter().any(|(known, _)| *known == parameter) {
+            if !known.insert(parameter.clone()) {
                 continue;
             }
-            let number = parameter.strip_prefix('?').and_then(|number| number.parse().ok());
-            largest = number.map_or(largest.saturating_add(1), |number: usize| number.max(largest));
             let slot = self.slot_of(&parameter)?;
-            let line = line + text[..token.start].matches('\n').count();
-            let hint = sql::hint(text, index);
+            let line = self.line_at(start + all[place].start);
+            let hint = role.and_then(|role| sql::hint(&tables, role));
             self.current()?.need(Need { slot, name: parameter.clone(), line, hint });
             parameters.push((parameter, slot));
         }
         let draft = self.current()?;
-        draft.run(text, line, parameters, gset);
+        draft.run(text, line, parameters, gset, sql::is_volatile(&all));
         Ok(())
     }
 
@@ -357,6 +351,7 @@ impl Draft {
         line: usize,
         parameters: Vec<(String, Slot)>,
         gset: Option<String>,
+        volatile: bool,
     ) {
         let of_line = self.script.statements.iter().filter(|known| known.line == line).count();
         let name = match (&self.name, self.script.statements.len()) {
@@ -371,7 +366,7 @@ impl Draft {
             sql: text.to_owned(),
             parameters,
             gset,
-            volatile: sql::is_volatile(text),
+            volatile,
         });
     }
 
