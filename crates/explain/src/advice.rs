@@ -44,9 +44,11 @@ impl Advice {
             let columns = made.index.columns(schema);
             let is_helped = |change: &&Change| change.after.total() < change.before.total();
             let helped = made.changes.iter().filter(is_helped);
-            made.is_for_keys = helped
+            let mut helped = helped
                 .flat_map(|change| queries.clone().find(|query| query.name == change.name))
-                .all(|query| key(schema, table, &columns, &query.sql).is_some());
+                .peekable();
+            made.is_for_keys = helped.peek().is_some()
+                && helped.all(|query| key(schema, table, &columns, &query.sql).is_some());
         }
         self.made.sort_by_key(|made| made.is_for_keys);
     }
@@ -91,4 +93,36 @@ pub struct Change {
     pub before: Cost,
     /// Its cost after.
     pub after: Cost,
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::schema::Table;
+
+    use super::*;
+
+    #[test]
+    fn an_index_that_helps_no_statement_serves_no_foreign_key() {
+        let table = Table { name: "orders".to_owned(), ..Table::default() };
+        let schema = Schema { tables: vec![table], ..Schema::default() };
+        let index = Candidate {
+            table: "orders".to_owned(),
+            parts: Vec::new(),
+            covering: 0,
+            condition: None,
+        };
+        let (on, sql) = (String::new(), String::new());
+        let made = MadeIndex {
+            index,
+            on,
+            sql,
+            bytes: 0,
+            step: 0,
+            changes: Vec::new(),
+            is_for_keys: false,
+        };
+        let mut advice = Advice { made: vec![made], ..Advice::default() };
+        advice.mark_keys(&schema, std::iter::empty());
+        assert!(!advice.made[0].is_for_keys);
+    }
 }

@@ -1,7 +1,7 @@
 //! Comparisons that no row meets.
 
 use engine::{Connection, Value};
-use script::{Kind, Token, closing, tokens};
+use script::{Kind, Token, closing, significant};
 
 /// Functions that give texts, each with whether it leaves its own results as they are.
 const TEXTS: [(&str, bool); 8] = [
@@ -27,7 +27,7 @@ pub(crate) struct Never {
 
 /// Returns the first such comparison of a statement.
 pub(crate) fn never(connection: &Connection, sql: &str) -> Option<Never> {
-    let all: Vec<Token<'_>> = tokens(sql).filter(Token::counts).collect();
+    let all = significant(sql);
     (0..all.len()).find_map(|place| {
         let (_, repeats) = TEXTS.iter().find(|(name, _)| all[place].is(name))?;
         let close = closing(&all, place + 1).filter(|_| all[place + 1].text == "(")?;

@@ -436,7 +436,7 @@ fn cause(cause: &Cause) -> Sentence {
         Cause::Sort { rows } => format!("{} rows are sorted.", count(rows)),
         Cause::Group { rows } => format!("{} rows are sorted to group them.", count(rows)),
         Cause::Distinct { times } => {
-            format!("SQLite finds duplicates with a temporary b-tree, used {} times.", count(times))
+            format!("SQLite finds duplicates with temporary b-trees, used {} times.", count(times))
         }
         Cause::List { table, rows } => {
             format!("{} rows of `{table}` are copied to a list for each execution.", count(rows))

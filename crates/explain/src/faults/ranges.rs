@@ -4,7 +4,7 @@ use engine::Value;
 use script::effect::{literal, quoted};
 use script::{Kind, Token, closing};
 
-use super::rewrites::{Edits, begins_condition, is_text};
+use super::rewrites::{Affinity, Edits, affinity, begins_condition};
 use super::{Cause, Seen};
 
 /// The beginnings of a time: their length, format, what a time lacks then, and the step to the next one.
@@ -84,7 +84,7 @@ impl Seen<'_> {
         Some(Call {
             text: &sql[all[place].start..=all[close].start],
             column: &sql[first.start..last.start + last.text.len()],
-            name: last.name().filter(|_| is_column && !last.text.starts_with('\''))?,
+            name: last.name().filter(|_| is_column && !last.is_text())?,
             beginning: *BEGINNINGS.iter().find(|known| known.0 == length)?,
             is_number,
             close,
@@ -124,7 +124,7 @@ impl Seen<'_> {
         let (all, token) = (&self.tokens, self.tokens.get(place)?);
         let is_call = token.kind == Kind::Word && all.get(place + 1)?.text == "(";
         let last = if is_call { closing(all, place + 1)? } else { place };
-        let is_literal = token.kind == Kind::Parameter || token.text.starts_with('\'');
+        let is_literal = token.kind == Kind::Parameter || token.is_text();
         let text = &self.query.sql[token.start..all[last].start + all[last].text.len()];
         (is_call || is_literal).then_some((last + 1, text))
     }
@@ -170,7 +170,7 @@ impl Seen<'_> {
         let (column, length) = (quoted(&call.name), call.beginning.0);
         let kind = table.column(&call.name).map_or("", |place| &table.columns[place].kind);
         // Beside a column of numbers, a year in a text is a number, which is less than every text.
-        if length == 4 && !call.is_number && !is_text(kind) {
+        if length == 4 && !call.is_number && affinity(kind) != Affinity::Text {
             return false;
         }
         let format = call.beginning.1;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use engine::schema::Table;
+use engine::schema::{BINARY, Table};
 use engine::{EngineError, Step, Value};
 use script::effect::{depends_on_chance, quoted};
 use script::{Kind, Token, closing};
@@ -138,15 +138,60 @@ impl Seen<'_> {
             let is_form = FORMS.iter().any(|form| text.starts_with(form));
             let place = self.tokens.iter().position(|token| token.start == call.span.start)?;
             let table = self.table_with(&call.column)?;
+            let compared = &table.columns[table.column(&call.column)?];
+            let own = affinity(&compared.kind);
+            let kind = text.strip_prefix("cast(").and(text.rsplit_once("as"));
+            let is_cast = kind.is_some_and(|(_, kind)| affinity(kind) == own);
+            let after = self.tokens.partition_point(|token| token.start < call.span.end);
             let column = quoted(&call.column);
             let differs =
                 format!("{0} IS NOT {column} OR typeof({0}) <> typeof({column})", call.text);
             let is_plain = (is_form || NEUTRAL.iter().any(|end| text.ends_with(end)))
                 && begins_condition(&self.tokens[place.checked_sub(1)?])
+                && compared.collation.eq_ignore_ascii_case(BINARY)
+                && !text.contains("collate")
+                && (is_cast || self.is_alike(own, after, false))
                 && self.has_none(table, &differs);
             let edits = vec![(call.span, format!("{}{}", call.qualifier, name(&call.column)))];
             is_plain.then_some((Cause::Plain { call: call.text, column: call.column }, edits))
         })
+    }
+
+    /// Returns whether the comparison at this place has the same results for an expression without affinity and for a column with this one,
+    /// whatever values there are: with literals and columns that the affinity does not change
+    /// (<https://sqlite.org/datatype3.html#type_conversions_prior_to_comparison>).
+    fn is_alike(&self, own: Affinity, after: usize, with_columns: bool) -> bool {
+        const ENDS: &str = "and or then where join left inner cross group having order limit window union except intersect returning";
+        let Some(all) = self.tokens.get(after..) else { return false };
+        let is_any = |token: &Token<'_>, words: &str| words.split(' ').any(|word| token.is(word));
+        let Some(operator) = all.iter().find(|token| !token.is("not")) else { return false };
+        // A pattern matches the text of a value.
+        if own == Affinity::None || is_any(operator, "like glob") {
+            return true;
+        }
+        let is_compared = "=<>!".contains(operator.text) || is_any(operator, "in between");
+        let (mut depth, mut is_between) = (0, false);
+        for (place, token) in all.iter().enumerate() {
+            let is_before_dot = all.get(place + 1).is_some_and(|dot| dot.text == ".");
+            match token.text {
+                "(" => depth += 1,
+                ")" if depth == 0 => break,
+                ")" => depth -= 1,
+                "=" | "<" | ">" | "!" | "," | "." => {}
+                "-" if own == Affinity::Number => {}
+                _ if token.is("between") => is_between = true,
+                _ if token.is("and") && is_between => is_between = false,
+                _ if is_before_dot || is_any(token, "not in") => {}
+                _ if token.is_number() && own == Affinity::Number => {}
+                _ if token.is_text() && own != Affinity::Text => return false,
+                _ if token.is_text() => {}
+                _ if token.kind == Kind::Semicolon || is_any(token, ENDS) => break,
+                _ if with_columns
+                    && self.affinity_of(&token.name().unwrap_or_default()) == Some(own) => {}
+                _ => return false,
+            }
+        }
+        is_compared
     }
 
     /// Returns whether no row of a table meets a condition.
@@ -178,7 +223,11 @@ impl Seen<'_> {
             }
             let is_sign = all[place].text == "+" && next.kind != Kind::Parameter;
             let is_first = place > 0 && begins_condition(&all[place - 1]);
-            (is_sign && is_first && next.name().is_some()).then(|| edits_of(place, place, "+"))
+            let qualified = all.get(place + 2).is_some_and(|dot| dot.text == ".");
+            let last = if qualified { place + 3 } else { place + 1 };
+            let own =
+                (is_sign && is_first).then(|| self.affinity_of(&all.get(last)?.name()?))??;
+            self.is_alike(own, last + 1, true).then(|| edits_of(place, place, "+"))
         })
     }
 
@@ -304,20 +353,25 @@ impl Seen<'_> {
         self.side(place + 1, if qualified { place + 3 } else { place + 1 })
     }
 
-    /// Returns the column whose name is between these tokens, if all tables of the statement that have it agree on its
-    /// affinity (<https://sqlite.org/datatype3.html#determination_of_column_affinity>).
+    /// Returns the column whose name is between these tokens.
     fn side(&self, first: usize, last: usize) -> Option<Side> {
         let (first, last) = (self.tokens.get(first)?, self.tokens.get(last)?);
         let name = last.name().filter(|_| last.kind != Kind::Parameter)?;
-        let tables = script::effect::names(&self.query.sql);
-        let tables = tables.iter().filter_map(|table| self.schema().table(table));
-        let kinds =
-            tables.filter_map(|table| Some(is_text(&table.columns[table.column(&name)?].kind)));
-        let mut kinds: Vec<bool> = kinds.collect();
-        kinds.dedup();
-        let [is_text] = kinds[..] else { return None };
+        let is_text = self.affinity_of(&name)? == Affinity::Text;
         let span = (first.start, last.start + last.text.len());
         Some(Side { name: self.query.sql[span.0..span.1].to_owned(), is_text, span })
+    }
+
+    /// Returns the affinity of a column, if all tables of the statement that have it agree.
+    fn affinity_of(&self, column: &str) -> Option<Affinity> {
+        let tables = script::effect::names(&self.query.sql);
+        let tables = tables.iter().filter_map(|table| self.schema().table(table));
+        let affinities =
+            tables.filter_map(|table| Some(affinity(&table.columns[table.column(column)?].kind)));
+        let mut affinities: Vec<Affinity> = affinities.collect();
+        affinities.dedup();
+        let [affinity] = affinities[..] else { return None };
+        Some(affinity)
     }
 }
 
@@ -328,10 +382,23 @@ struct Side {
     span: (usize, usize),
 }
 
-pub(super) fn is_text(kind: &str) -> bool {
+/// Affinities of columns, as far as comparisons tell them apart.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Affinity {
+    Text,
+    Number,
+    None,
+}
+
+/// Returns the affinity of a declared type (<https://sqlite.org/datatype3.html#determination_of_column_affinity>).
+pub(super) fn affinity(kind: &str) -> Affinity {
     let kind = kind.to_ascii_uppercase();
     let has = |words: &[&str]| words.iter().any(|word| kind.contains(word));
-    !has(&["INT"]) && has(&["CHAR", "CLOB", "TEXT"])
+    match (has(&["INT"]), has(&["CHAR", "CLOB", "TEXT"])) {
+        (false, true) => Affinity::Text,
+        (false, false) if kind.is_empty() || has(&["BLOB"]) => Affinity::None,
+        _ => Affinity::Number,
+    }
 }
 
 /// Returns a text with its edits, unless these overlap.

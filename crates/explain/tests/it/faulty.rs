@@ -172,14 +172,15 @@ const FAULTY: [(&str, &[&str]); 23] = [
         &[
             "SELECT id FROM customers NOT INDEXED WHERE email = 'User77@example.com'",
             "SELECT id FROM orders INDEXED BY orders_by_status WHERE status = 'paid' AND id = 77",
-            "SELECT id FROM customers WHERE +email = :email",
+            "SELECT id FROM customers WHERE +email = 'User77@example.com'",
+            "SELECT o.id FROM orders o JOIN items i ON +o.id = i.order_id WHERE i.id = 77",
         ],
     ),
     (
         "Plain",
         &[
             "SELECT id FROM orders WHERE total + 0 = 733",
-            "SELECT o.id FROM orders o WHERE o.id > 0 AND coalesce(o.customer_id, 0) = :c",
+            "SELECT o.id FROM orders o WHERE o.id > 0 AND coalesce(o.customer_id, 0) = 77",
             "SELECT id FROM customers WHERE CAST(email AS TEXT) = :email",
             "SELECT id FROM products WHERE title || '' = 'Product 31'",
         ],
@@ -258,6 +259,30 @@ fn an_operation_that_changes_some_row_is_indexed_and_not_left_out() {
     ] {
         assert_eq!(causes(&explained(&subject, sql)), ["Function"], "{sql}");
     }
+}
+
+#[test]
+fn an_operation_without_affinity_or_collation_is_not_left_out_where_that_finds_other_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let people = "CREATE TABLE people(id INTEGER PRIMARY KEY, name TEXT COLLATE NOCASE);
+        INSERT INTO people SELECT id, name FROM customers;";
+    let subject = subject(folder.path(), &format!("{SHOP}{people}"));
+    for (sql, wanted) in [
+        ("SELECT id FROM people WHERE name || '' = 'Name 77'", "Function"),
+        ("SELECT id FROM orders WHERE total + 0 = '733'", "Function"),
+        ("SELECT id FROM orders WHERE coalesce(customer_id, 0) = :c", "Function"),
+        ("SELECT id FROM orders WHERE total + 0 IN (733, '7330')", "Function"),
+        ("SELECT id FROM products WHERE title || '' = 31", "Function"),
+        (
+            "SELECT id FROM products WHERE title || '' BETWEEN 'Product 31' AND 'Product 32'",
+            "Plain",
+        ),
+        ("SELECT id FROM orders WHERE total + 0 IN (733, -7.5) AND status = 'open'", "Plain"),
+    ] {
+        assert_eq!(causes(&explained(&subject, sql)), [wanted], "{sql}");
+    }
+    let hint = "SELECT id FROM customers WHERE +email = :email";
+    assert!(causes(&explained(&subject, hint)).is_empty());
 }
 
 #[test]
