@@ -5,7 +5,7 @@ use lab::pilot::Pilot;
 use lab::record::{PlannedExperiment, Purpose, RunPlan};
 
 use crate::error::Result;
-use crate::executor::{End, Execution, Executor, Task};
+use crate::executor::{End, Execution, Executor, Task, Watch};
 use crate::run::{Slot, task};
 
 /// Runs every variant and upper bound of the experiment once; `None` if it was cancelled.
@@ -42,8 +42,8 @@ pub fn task_of(
     Task { probe_fsync: false, ..task(plan, planned, Purpose::Rounds, slot) }
 }
 
-/// Counts the work of every variant of the experiment, with the same seed each time. Returns the executions by variant;
-/// `None` if it was cancelled.
+/// Counts the work of every variant of the experiment, with the same seed each time; `begins` gets the number of each trial,
+/// from 0. Returns the executions by variant; `None` if it was cancelled.
 ///
 /// # Errors
 /// When the measured directory cannot be used or the driver cannot be started.
@@ -52,17 +52,32 @@ pub fn count(
     planned: &PlannedExperiment,
     repetitions: usize,
     executor: &mut dyn Executor,
+    begins: &mut dyn FnMut(usize),
 ) -> Result<Option<Vec<Vec<Execution>>>> {
     let variants = planned.variants.len();
     let once =
         (0..variants).map(|variant| task_of(plan, planned, (0, 0, 0), variant, Role::Counting));
     let once: Vec<Task> = once.collect();
     let tasks = vec![once; repetitions].concat();
-    let mut executions: Vec<Execution> = Vec::new();
-    let end = executor.execute(&tasks, &mut executions)?;
-    let mut by_variant = vec![Vec::new(); variants];
-    for (index, execution) in executions.into_iter().enumerate() {
-        by_variant[index % variants].push(execution);
+    let mut counting = Counting { executions: vec![Vec::new(); variants], begins };
+    let end = executor.execute(&tasks, &mut counting)?;
+    Ok((end == End::Finished).then_some(counting.executions))
+}
+
+/// Keeps executions by variant.
+struct Counting<'b> {
+    executions: Vec<Vec<Execution>>,
+    begins: &'b mut dyn FnMut(usize),
+}
+
+impl Watch for Counting<'_> {
+    fn begins(&mut self, task: usize) {
+        (self.begins)(task);
     }
-    Ok((end == End::Finished).then_some(by_variant))
+
+    fn ended(&mut self, task: usize, execution: Execution) -> Result<()> {
+        let variants = self.executions.len();
+        self.executions[task % variants].push(execution);
+        Ok(())
+    }
 }

@@ -45,7 +45,7 @@ impl<'a> Sides<'a> {
         let mut all = Vec::new();
         for (variant, executor) in planned.variants.iter().zip(&mut self.executors) {
             let own = PlannedExperiment { variants: vec![variant.clone()], ..planned.clone() };
-            match count(self.plan, &own, repetitions, executor)? {
+            match count(self.plan, &own, repetitions, executor, &mut |_| {})? {
                 Some(executions) => all.push(executions.into_iter().flatten().collect()),
                 None => return Ok(None),
             }

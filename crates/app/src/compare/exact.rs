@@ -71,7 +71,8 @@ pub fn compare_exactly(
     let mut executor = Local::new(&driver, &plan.id, &engines, &interrupted);
     let Some(planned) = plan.experiments.first() else { return Ok(None) };
     let repetitions = request.repetitions as usize;
-    let counted = runner::count(&plan, planned, repetitions, &mut executor)?;
+    let mut begins = shows_progress(planned, repetitions, ui);
+    let counted = runner::count(&plan, planned, repetitions, &mut executor, &mut begins)?;
     let Some(sides) = counted.map(|executions| named(planned, executions)) else { return Ok(None) };
     // If only some sides fail, that is a difference between them.
     let problems = sides.iter().map(|side| side.trials.first());
@@ -85,7 +86,7 @@ pub fn compare_exactly(
     let mut comparisons: Vec<ExactComparison> = compared.collect();
     if let Some(planned) = keeping_rows(planned)
         && comparisons.iter().any(ExactComparison::has_other_answers)
-        && let Some(again) = runner::count(&plan, &planned, 1, &mut executor)?
+        && let Some(again) = runner::count(&plan, &planned, 1, &mut executor, &mut |_| {})?
     {
         let again: Vec<Side> = named(&planned, again);
         for (comparison, new) in comparisons.iter_mut().zip(&again[1..]) {
@@ -94,6 +95,23 @@ pub fn compare_exactly(
     }
     let is_measured = |side: &Side| side.trials.iter().all(|trial| trial.problem().is_none());
     Ok(Some(ComparedSides { comparisons, is_whole: sides.iter().all(is_measured) }))
+}
+
+/// Returns a display of the trial of this number.
+fn shows_progress(
+    planned: &PlannedExperiment,
+    repetitions: usize,
+    ui: &dyn Interface,
+) -> impl FnMut(usize) {
+    let PlannedExperiment { variants, experiment, .. } = planned;
+    let names = variants.iter().map(|variant| name(variant, &experiment.labels));
+    let (names, task): (Vec<String>, _) = (names.collect(), ui.show_task());
+    move |number| {
+        let side = &names[number % names.len()];
+        let words = format!("{side}: trial {} of {}", number + 1, names.len() * repetitions);
+        task.now_and_then(&words);
+        task.update(words);
+    }
 }
 
 /// Returns the experiment whose variants are the sides.
