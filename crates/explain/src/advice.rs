@@ -33,6 +33,26 @@ impl Advice {
         made.chain(dropped).chain(is_counted.then(|| "ANALYZE;".to_owned())).collect()
     }
 
+    /// Removes indexes that are not needed any more. What the others of their statements bring counts from before them.
+    pub(crate) fn remove(&mut self, is_removed: impl Fn(&Candidate) -> bool) {
+        let (removed, left) = self.made.drain(..).partition(|made| is_removed(&made.index));
+        self.made = left;
+        let removed: Vec<MadeIndex> = removed;
+        for gone in removed.iter().rev() {
+            if self.made.iter().any(|made| made.step == gone.step) {
+                continue;
+            }
+            let later = self.made.iter_mut().filter(|made| made.step > gone.step);
+            for change in later.flat_map(|made| &mut made.changes) {
+                let same = gone
+                    .changes
+                    .iter()
+                    .find(|same| same.name == change.name && same.after == change.before);
+                change.before = same.map_or(change.before, |same| same.before);
+            }
+        }
+    }
+
     /// Marks indexes that only serve foreign keys, which SQLite does not check by default, and puts them at the end.
     pub(crate) fn mark_keys<'q>(
         &mut self,

@@ -39,8 +39,10 @@ const COVERING: f64 = 0.05;
 
 /// Favourites of the planner that are measured for each statement: among partial indexes, twice among those that only search and sort, and
 /// among all.
-const FAVOURITES: [fn(&Candidate) -> bool; 4] = [
+const FAVOURITES: [fn(&Candidate) -> bool; 6] = [
     |candidate| candidate.condition.is_some() && candidate.covering == 0,
+    |candidate| candidate.covering == 0,
+    |candidate| candidate.covering == 0,
     |candidate| candidate.covering == 0,
     |candidate| candidate.covering == 0,
     |_| true,
@@ -98,7 +100,22 @@ pub fn advise(
         advice.analyzed = work.analyze(&mut advice.failed)?;
         let statements = queries.iter().map(|(query, _)| query.sql.as_str());
         let planner = Planner::new(subject, &connection, statements)?;
-        work.choose_all(&planner, &mut advice)?;
+        let mut costs = work.costs();
+        work.choose_all(&planner, (0..costs.len()).collect(), &mut advice)?;
+        let untried = advice.untried;
+        // What helps a statement besides may not have helped it before.
+        loop {
+            let changed = work.costs().into_iter().zip(costs).enumerate();
+            let is_dear = |now: Cost, before| now != before && now.total() as f64 > SMALL;
+            let changed = changed.filter(|(_, (now, before))| is_dear(*now, *before));
+            let places: Vec<usize> = changed.map(|(place, _)| place).collect();
+            if places.is_empty() || work.is_late() {
+                break;
+            }
+            costs = work.costs();
+            work.choose_all(&planner, places, &mut advice)?;
+        }
+        advice.untried = untried;
         work.drop_redundant(&mut advice)?;
         advice.mark_keys(&subject.schema, queries.iter().map(|(query, _)| query));
     }
@@ -285,10 +302,11 @@ impl Work<'_> {
         Ok(is_worth.then(|| changed(changes)))
     }
 
-    /// Chooses indexes for all statements, of those that help single ones. Those that cost most come first, as time may run out.
+    /// Chooses indexes for all statements, of those that help single ones at these places. Those that cost most come first, as time may run out.
     fn choose_all(
         &mut self,
         planner: &Planner<'_>,
+        mut places: Vec<usize>,
         advice: &mut Advice,
     ) -> Result<(), EngineError> {
         // The rest of the time is for choosing among them.
@@ -297,7 +315,6 @@ impl Work<'_> {
             let Measured { query, cost, .. } = &self.queries[*place];
             query.weight * cost.total() as f64
         };
-        let mut places: Vec<usize> = (0..self.queries.len()).collect();
         places.sort_by(|a, b| weighted(b).total_cmp(&weighted(a)));
         let mut tried: Vec<Tried> = Vec::new();
         let mut cheapest = Group::new();
@@ -641,7 +658,7 @@ impl Work<'_> {
         let is_shown = |index: &Candidate| {
             shown.iter().any(|place| self.shelf.candidate(*place) == Some(index))
         };
-        advice.made.retain(|made| is_shown(&made.index));
+        advice.remove(|index| !is_shown(index));
         for place in chosen {
             let Some(index) = self.shelf.candidate(place).cloned() else { continue };
             let schema = &self.subject.schema;
@@ -677,7 +694,7 @@ impl Work<'_> {
             let Some(candidate) = self.shelf.candidate(place) else { continue };
             let candidate = candidate.clone();
             if advice.made.len() > 1 && self.is_dropped(place)? {
-                advice.made.retain(|made| made.index != candidate);
+                advice.remove(|index| *index == candidate);
             }
         }
         for made in &advice.made {

@@ -134,6 +134,26 @@ fn indexes_that_help_only_together_are_one_remedy() {
 }
 
 #[test]
+fn indexes_are_sought_again_where_others_have_changed_the_plan() {
+    let schema = "CREATE TABLE users(id INTEGER PRIMARY KEY, name TEXT, bio TEXT); \
+         CREATE TABLE posts(id INTEGER PRIMARY KEY, author_id INT, status TEXT, deleted_at TEXT, body TEXT); \
+         WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000) \
+         INSERT INTO users SELECT i, 'Name ' || i % 1000, hex(zeroblob(100)) FROM n; \
+         WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8000) \
+         INSERT INTO posts SELECT i, i * 7919 % 4000, iif(i % 5, 'published', 'draft'), iif(i % 40, NULL, i), 'text' FROM n;";
+    let sql = "SELECT p.* FROM posts p JOIN users u ON u.id = p.author_id \
+         WHERE u.name = 'Name 12' AND p.status = 'published' AND p.deleted_at IS NULL";
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), schema);
+    let advice = advise(&subject, &[(query(&subject, sql, sql), None)], &|| 0.0).unwrap();
+    let tables = |on: &str| advice.made.iter().any(|made| made.on.starts_with(on));
+    assert!(tables("users(name)") && tables("posts(author_id"), "{advice:#?}");
+    assert!(advice.changes[0].after.steps < 400, "{advice:#?}");
+    let first = advice.made.iter().min_by_key(|made| made.step).unwrap();
+    assert!(first.changes[0].before.steps > 20_000, "{advice:#?}");
+}
+
+#[test]
 fn an_or_elsewhere_in_the_statement_is_not_the_cause() {
     let folder = tempfile::tempdir().unwrap();
     let subject = subject(folder.path(), SHOP);
