@@ -105,11 +105,11 @@ pub(super) fn each_row(
     let mut number = 0;
     while statement.step()? == Step::Row {
         number += 1;
-        let value = |(at, column): (i32, &Column)| {
+        let mut values = Vec::with_capacity(columns.len());
+        for (at, column) in (0..).zip(columns) {
             let no_text = |_| Refusal::NoText { row: number, column: column.name.clone() };
-            statement.column_value_ref(at).map_err(no_text)
-        };
-        let values = (0..).zip(columns).map(value).collect::<Result<Vec<_>, Refusal>>()?;
+            values.push(statement.column_value_ref(at).map_err(no_text)?);
+        }
         row(statement, &values)?;
     }
     Ok(number)
