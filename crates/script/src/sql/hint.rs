@@ -222,8 +222,7 @@ fn role<'a>(all: &'a [Token<'a>], mut levels: &[Level], place: usize) -> Option<
         }
         Some((level, stop, _)) if level.is_second => ("<", ending_at(all, stop)?),
         Some((level, stop, token)) if is_operator(token) && level.commas == 0 => {
-            let before = all[..stop].iter().rev().take_while(|token| is_operator(token)).count();
-            (all[stop - before].text, ending_at(all, stop)?)
+            (token.text, ending_at(all, stop)?)
         }
         _ => after(all, place)?,
     };
@@ -303,18 +302,6 @@ mod tests {
         let columns: Vec<_> =
             all.iter().map(|it| it.as_ref().map(|it| it.column.as_str())).collect();
         assert_eq!(columns, [Some("b"), Some("c"), None]);
-    }
-
-    #[test]
-    fn an_operator_of_two_signs_is_known_by_its_first() {
-        for (condition, sign) in [("a >= ?", ">"), ("? >= a", ">"), ("a <= ?", "<"), ("a = ?", "=")]
-        {
-            let sql = format!("SELECT * FROM t WHERE b = 1 AND {condition}");
-            let all = significant(&sql);
-            let role = parameters(&all).pop().unwrap().role;
-            let Some(Role::Compared { operator, .. }) = role else { panic!("{sql}") };
-            assert_eq!(operator, sign, "{sql}");
-        }
     }
 
     #[test]
