@@ -11,8 +11,8 @@ use engine::{Connection, EngineError, OpenFlags, Question, Questions, Term, Term
 use script::effect::quoted;
 use script::{Kind, Token, closing, significant, tokens, unqualified};
 
+use crate::conditions::never;
 use crate::implied::implied;
-use crate::never::never;
 use crate::schema::{is_keyword, name, sql_of};
 use crate::subject::{Query, Subject};
 
@@ -87,7 +87,7 @@ impl Candidate {
         let word = |part: &Part| {
             let sql = table.map_or(String::new(), |table| sql_of(table, part));
             match part.of {
-                // The operators tell `a || ''` from `a`; in a call they would be those of its texts.
+                // Operators tell `a || ''` from `a`. In a call, they may belong to its texts.
                 PartOf::Expression(_) if !sql.contains('(') => {
                     OPERATORS.iter().fold(sql, |sql, (sign, word)| sql.replace(sign, word))
                 }

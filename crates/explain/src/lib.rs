@@ -10,9 +10,9 @@
 mod advice;
 pub mod advisor;
 pub mod candidates;
+mod conditions;
 pub mod faults;
 mod implied;
-mod never;
 pub mod observe;
 pub mod schema;
 mod shelf;

@@ -8,8 +8,8 @@ mod ranges;
 mod rewrites;
 
 use crate::advisor::{Advice, Change, MadeIndex};
+use crate::conditions::{Never, never};
 use crate::implied::key;
-use crate::never::{Never, never};
 use crate::observe::{Cost, Observation};
 use crate::subject::{Query, Subject};
 
@@ -94,7 +94,7 @@ pub enum Cause {
     ForeignKey {
         /// The table with the foreign key.
         child: String,
-        /// Its columns; of several keys, those of each.
+        /// Its columns: an entry for each key.
         columns: Vec<String>,
         /// Rows visited.
         visited: i64,

@@ -4,8 +4,9 @@ use engine::Value;
 use script::effect::{literal, quoted};
 use script::{Kind, Token, closing};
 
-use super::rewrites::{Affinity, Edits, affinity, begins_condition};
+use super::rewrites::{Affinity, Edits, affinity};
 use super::{Cause, Seen};
+use crate::conditions::begins_condition;
 
 /// The beginnings of a time: their length, format, what a time lacks then, and the step to the next one.
 const BEGINNINGS: [(usize, &str, &str, &str); 6] = [

@@ -11,6 +11,7 @@ use script::{Kind, Token, closing};
 use super::{Cause, Fault, Remedy, Seen};
 use crate::advisor::{SMALL, advise};
 use crate::candidates::calls;
+use crate::conditions::{begins_condition, ends_condition};
 use crate::observe::{Cost, MOST_STEPS};
 use crate::schema::name;
 use crate::subject::{Query, bind};
@@ -161,7 +162,6 @@ impl Seen<'_> {
     /// whatever values there are: with literals and columns that the affinity does not change
     /// (<https://sqlite.org/datatype3.html#type_conversions_prior_to_comparison>).
     fn is_alike(&self, own: Affinity, after: usize, with_columns: bool) -> bool {
-        const ENDS: &str = "and or then where join left inner cross group having order limit window union except intersect returning";
         let Some(all) = self.tokens.get(after..) else { return false };
         let is_any = |token: &Token<'_>, words: &str| words.split(' ').any(|word| token.is(word));
         let Some(operator) = all.iter().find(|token| !token.is("not")) else { return false };
@@ -185,7 +185,7 @@ impl Seen<'_> {
                 _ if token.is_number() && own == Affinity::Number => {}
                 _ if token.is_text() && own != Affinity::Text => return false,
                 _ if token.is_text() => {}
-                _ if token.kind == Kind::Semicolon || is_any(token, ENDS) => break,
+                _ if ends_condition(token) => break,
                 _ if with_columns
                     && self.affinity_of(&token.name().unwrap_or_default()) == Some(own) => {}
                 _ => return false,
@@ -412,9 +412,4 @@ fn edited(sql: &str, mut edits: Edits) -> Option<String> {
         edited.replace_range(span, &text);
     }
     Some(edited)
-}
-
-/// Returns whether what comes after a token is a condition of its own.
-pub(super) fn begins_condition(before: &Token<'_>) -> bool {
-    before.text == "(" || ["where", "and", "or", "on", "when"].iter().any(|word| before.is(word))
 }

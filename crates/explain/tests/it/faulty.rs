@@ -361,6 +361,8 @@ fn a_comparison_that_no_row_meets_is_named_instead_of_an_index() {
         "date(created_at) = '2024-02-29'",
         "CAST(strftime('%Y', created_at) AS INTEGER) = 2024",
         "datetime(created_at, 'subsec') = '2024-01-01 00:00:00.000'",
+        "0 + strftime('%Y', created_at) = 2024",
+        "upper(status COLLATE NOCASE) = 'open'",
     ] {
         let explained = explained(&subject, &format!("SELECT id FROM orders WHERE {condition}"));
         assert!(!causes(&explained).contains(&"Never".to_owned()), "{condition}");
@@ -379,6 +381,6 @@ fn an_automatic_index_that_was_not_built_is_not_said_to_be() {
     let advice = advise(&subject, &[(query.clone(), None)], &|| 0.0).unwrap();
     assert!(advice.made.iter().any(|made| made.on == "items(product_id)"));
     let faults = faults(&subject, &query, &observation, &advice).unwrap();
-    let is_said = faults.iter().any(|it| matches!(it.cause, Cause::AutomaticIndex { .. }));
+    let is_said = faults.iter().any(|fault| matches!(fault.cause, Cause::AutomaticIndex { .. }));
     assert!(!is_said, "{faults:?}");
 }

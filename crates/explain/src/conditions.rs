@@ -1,7 +1,21 @@
-//! Comparisons that no row meets.
+//! Conditions in the text of a statement: where one begins and ends, and comparisons that no row meets.
 
 use engine::{Connection, Value};
 use script::{Kind, Token, closing, significant};
+
+/// Words that end a condition.
+const ENDS: &str = "and or then where join left inner cross group having order limit window union except intersect returning";
+
+/// Returns whether what comes after a token is a condition of its own.
+pub(crate) fn begins_condition(before: &Token<'_>) -> bool {
+    before.text == "(" || ["where", "and", "or", "on", "when"].iter().any(|word| before.is(word))
+}
+
+/// Returns whether a condition ends before a token.
+pub(crate) fn ends_condition(token: &Token<'_>) -> bool {
+    let is_end = token.text == ")" || token.kind == Kind::Semicolon;
+    is_end || ENDS.split(' ').any(|word| token.is(word))
+}
 
 /// Functions that give texts, each with whether it leaves its own results as they are.
 const TEXTS: [(&str, bool); 8] = [
@@ -28,29 +42,29 @@ pub(crate) struct Never {
 /// Returns the first such comparison of a statement.
 pub(crate) fn never(connection: &Connection, sql: &str) -> Option<Never> {
     let all = significant(sql);
-    (0..all.len()).find_map(|place| {
+    (1..all.len()).find_map(|place| {
         let (_, repeats) = TEXTS.iter().find(|(name, _)| all[place].is(name))?;
         let close = closing(&all, place + 1).filter(|_| all[place + 1].text == "(")?;
-        let literal = all.get(close + 2).filter(|_| all[close + 1].text == "=")?.text;
-        let is_end = |token: &Token<'_>| {
-            let ends = ["and", "or", "group", "order", "limit"];
-            token.text == ")"
-                || token.kind == Kind::Semicolon
-                || ends.iter().any(|word| token.is(word))
-        };
-        if !all.get(close + 3).is_none_or(is_end) {
+        let literal = all.get(close + 2).filter(|_| all[close + 1].text == "=")?;
+        // Neither is a part of a sum, nor has the comparison a collation.
+        if !begins_condition(&all[place - 1]) || !all.get(close + 3).is_none_or(ends_condition) {
             return None;
         }
         let start = all[place].start;
         let call = sql[start..=all[close].start].to_owned();
-        if literal.starts_with(|c: char| c.is_ascii_digit()) {
-            let (literal, meant) = (literal.to_owned(), Some(format!("'{literal}'")));
+        if literal.is_number() {
+            let (literal, meant) = (literal.text.to_owned(), Some(format!("'{}'", literal.text)));
             return Some(Never { call, start, literal, meant });
         }
-        // Those with parts of seconds are other texts.
-        if !repeats || !literal.starts_with('\'') || call.to_lowercase().contains("'subsec") {
+        // With parts of seconds, results are other texts; a collation of an argument is that of the comparison.
+        let is_open = |token: &Token<'_>| {
+            let text = token.text.to_lowercase();
+            token.kind == Kind::Parameter || text == "collate" || text.starts_with("'subsec")
+        };
+        if !repeats || !literal.is_text() || all[place..close].iter().any(is_open) {
             return None;
         }
+        let literal = literal.text;
         let name = all[place].text;
         let given = connection.query_value(&format!("SELECT quote({name}({literal}))")).ok()?;
         let Value::Text(given) = given else { return None };
