@@ -199,7 +199,7 @@ struct Shape<'u> {
 
 /// Rows between two looks at the observer.
 const ROWS_AT_A_TIME: u64 = 4_096;
-/// Threads that read, at most: the one that writes has no more work for others.
+/// Threads that read, at most. One thread writes what they read.
 const MOST_THREADS: usize = 8;
 
 /// Writes the rows. The observer gets the number of rows so far; `false` ends the work. Files are complete or not there.
@@ -228,19 +228,19 @@ fn write(
     let mut snapshot = Snapshot::open(library, &request.database, threads)?;
     let connection = &snapshot.first;
     let input = request.database.display().to_string();
+    let table = match &request.selection {
+        Selection::Query(_) => None,
+        Selection::Table(table) => Some(table.clone()),
+        Selection::OnlyTable => Some(only_table(connection, &input)?),
+    };
     let (sql, stored) = match &request.schema {
-        Some(_) => schema(connection, &input, &request.selection)?,
+        Some(_) => schema(connection, table.as_deref())?,
         None => Default::default(),
     };
     let query = query(connection, &input, &request.selection, &stored)?;
     let columns = columns(connection, &input, &query)?;
     let folders = folders(request, &columns)?;
     let ends_with_delimiter = ends_with_delimiter(connection, request, &query, &columns)?;
-    let table = match &request.selection {
-        Selection::Query(_) => None,
-        Selection::Table(table) => Some(table.clone()),
-        Selection::OnlyTable => Some(only_table(connection, &input)?),
-    };
     let mut rows = snapshot.rows(&input, &query, table.as_deref())?;
     let types = request.form.is_columnar().then(|| types(&mut rows, &columns, observer));
     let schema = types.transpose()?;
@@ -262,11 +262,11 @@ fn types(
     observer: &mut dyn FnMut(u64) -> bool,
 ) -> Result<SchemaRef> {
     let read = |statement: &mut Statement<'_, '_>, give: &mut dyn FnMut(Types) -> Result<()>| {
-        let (mut types, mut number) = (Types::of(columns), 0);
+        let (mut types, mut number) = (Types::of(columns), 0_u64);
         let read = each_row(statement, columns, |_, values| {
             types.add(values);
             number += 1;
-            if number % ROWS_AT_A_TIME == 0 { give(types.clone()) } else { Ok(()) }
+            if number.is_multiple_of(ROWS_AT_A_TIME) { give(types.clone()) } else { Ok(()) }
         })?;
         give(types)?;
         Ok(read)
@@ -344,24 +344,14 @@ fn ends_with_delimiter(
 
 /// Returns the statements that make a table and its indexes, and the columns that it stores: the statements compute
 /// generated ones again.
-fn schema(
-    connection: &Connection,
-    input: &str,
-    selection: &Selection,
-) -> Result<(String, Vec<String>)> {
-    let table = match selection {
-        Selection::OnlyTable => only_table(connection, input)?,
-        Selection::Table(name) if object(connection, name)?.as_deref() != Some("view") => {
-            name.clone()
-        }
-        Selection::Table(_) | Selection::Query(_) => {
-            let reason = "only a table has CREATE statements, a view or query has none".to_owned();
-            return Err(LoadError::Definition(reason));
-        }
+fn schema(connection: &Connection, table: Option<&str>) -> Result<(String, Vec<String>)> {
+    let kind = table.map(|name| object(connection, name)).transpose()?.flatten();
+    let Some(table) = table.filter(|_| kind.as_deref() != Some("view")) else {
+        let reason = "only a table has CREATE statements, a view or query has none".to_owned();
+        return Err(LoadError::Definition(reason));
     };
-    let sql = statements(connection, &table)?.join(";\n") + ";\n";
-    let stored =
-        format!("SELECT name FROM pragma_table_xinfo({}) WHERE hidden = 0", quoted(&table));
+    let sql = statements(connection, table)?.join(";\n") + ";\n";
+    let stored = format!("SELECT name FROM pragma_table_xinfo({}) WHERE hidden = 0", quoted(table));
     Ok((sql, texts(connection, &stored, 0)?))
 }
 

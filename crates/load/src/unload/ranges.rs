@@ -55,7 +55,7 @@ impl Snapshot {
         Ok(Snapshot { first, others })
     }
 
-    /// Returns the rows of a query, in ranges if they are those of a table that several connections can read.
+    /// Returns the rows of a query, in ranges if several connections can read its table.
     ///
     /// # Errors
     /// SQLite's.
@@ -167,8 +167,8 @@ impl Rows<'_> {
         self.connections[0]
     }
 
-    /// Reads all rows: `read` takes those of a range, on some thread, passes on what it makes of them, and returns their
-    /// number; `take` gets the parts of all ranges in their order.
+    /// Reads all rows. On some thread, `read` makes parts of the rows of a range and returns how many rows there were. `take` gets
+    /// the parts of all ranges in order.
     ///
     /// # Errors
     /// Those of both.

@@ -126,7 +126,7 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    /// Returns the error; `before` is the number of rows before those of the statement.
+    /// Returns the error. The rows of the statement follow `before` others.
     pub(super) fn error(self, input: &str, before: u64) -> LoadError {
         match self {
             Refusal::NoText { row, column } => {
