@@ -74,7 +74,7 @@ pub fn inspect(request: &InspectRequest, ui: &dyn Interface) -> Result<Inspectio
     drop(folder);
     let application = application(database, directory, &examination, request, ui)?;
     if let Ok(settings) = &application.settings {
-        // These endanger data, so they come first.
+        // They concern every statement, so they come first.
         let of_connection = of_connection(&examination, settings);
         examination.findings.splice(..0, of_connection);
     }

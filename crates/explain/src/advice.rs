@@ -35,9 +35,8 @@ impl Advice {
 
     /// Removes indexes that are not needed any more. What the others of their statements bring counts from before them.
     pub(crate) fn remove(&mut self, is_removed: impl Fn(&Candidate) -> bool) {
-        let (removed, left) = self.made.drain(..).partition(|made| is_removed(&made.index));
-        self.made = left;
-        let removed: Vec<MadeIndex> = removed;
+        let removed = self.made.extract_if(.., |made| is_removed(&made.index));
+        let removed: Vec<MadeIndex> = removed.collect();
         for gone in removed.iter().rev() {
             if self.made.iter().any(|made| made.step == gone.step) {
                 continue;

@@ -39,6 +39,7 @@ impl WorkDir {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
         made.context("create", &path)?;
         let lock_path = path.join(LOCK);
+        // A living owner of the same name keeps its directory.
         if let Ok(other) = File::open(&lock_path) {
             flock(&other, FlockOperation::NonBlockingLockExclusive).context("lock", &lock_path)?;
         }

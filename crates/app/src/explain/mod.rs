@@ -315,7 +315,8 @@ fn observed(
         |query: &Query| subject.observe(query).map_err(|error| in_statement(&query.name, error));
     let mut observation = observe(&query)?;
     if observation.changes_nothing()
-        && let Some((other, names)) = drawn.and_then(|it| with_values(subject, it, given).ok())
+        && let Some((other, names)) =
+            drawn.and_then(|drawn| with_values(subject, drawn, given).ok())
     {
         let single = |values: &Vec<Value>| Query { values: vec![values.clone()], ..other.clone() };
         let tried = other.values.iter().map(single);

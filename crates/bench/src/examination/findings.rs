@@ -69,7 +69,7 @@ fn fragmented(space: &[Space]) -> Option<Finding> {
     (!each.is_empty()).then(|| Finding {
         subject: "fragmentation".to_owned(),
         what: each.join("; "),
-        remedy: "VACUUM; (fills pages and puts them in order: that speeds up scans that read from the disk, and little else)".to_owned(),
+        remedy: "VACUUM; (fills pages and puts them in order, which matters for scans that read from the disk)".to_owned(),
         ..Finding::default()
     })
 }

@@ -80,9 +80,10 @@ fn findings_are_in_the_order_of_their_weight() {
          CREATE INDEX again ON a(b); CREATE TABLE c(a REFERENCES a(id));
          {ROWS} INSERT INTO a SELECT i, (i * 7919 % 3001) || hex(zeroblob(200)) FROM n; INSERT INTO c SELECT id FROM a;"
     );
-    let found = examined(&sql).findings.into_iter().map(|it| it.subject);
+    let found = examined(&sql).findings.into_iter().map(|finding| finding.subject);
     let order = ["table c", "statistics", "index", "page size", "fragmentation"];
-    let places = found.filter_map(|it| order.iter().position(|word| it.starts_with(word)));
+    let places =
+        found.filter_map(|subject| order.iter().position(|word| subject.starts_with(word)));
     let places: Vec<usize> = places.collect();
     assert!(places.is_sorted() && (0..5).all(|place| places.contains(&place)), "{places:?}");
 }

@@ -174,7 +174,7 @@ impl Observer {
                 }
                 WaitStatus::Stopped(pid, signal) => (pid, Some(signal)),
                 WaitStatus::PtraceEvent(pid, _, event) => {
-                    // What is new is followed before its first stop, for which this process may not wait.
+                    // Its parent may end before its first stop is seen.
                     if BEGINS.contains(&event)
                         && let Ok(new) = ptrace::getevent(pid)
                     {

@@ -342,7 +342,8 @@ mod tests {
             ("SELECT * FROM t LIMIT ?, ?", "[Some(Offset), Some(Limit)]"),
         ] {
             let all = significant(sql);
-            let roles: Vec<_> = parameters(&all).into_iter().map(|it| it.role).collect();
+            let roles: Vec<_> =
+                parameters(&all).into_iter().map(|parameter| parameter.role).collect();
             assert_eq!(format!("{roles:?}"), wanted, "{sql}");
         }
     }
@@ -350,7 +351,8 @@ mod tests {
     #[test]
     fn parameters_have_the_numbers_that_sqlite_gives_them() {
         let all = significant("SELECT ?, :a, ?7, :b, ?, @a, :a FROM t WHERE x = ?2");
-        let numbers: Vec<usize> = parameters(&all).iter().map(|it| it.number).collect();
+        let numbers: Vec<usize> =
+            parameters(&all).iter().map(|parameter| parameter.number).collect();
         assert_eq!(numbers, [1, 2, 7, 8, 9, 10, 2, 2]);
     }
 

@@ -320,7 +320,7 @@ impl<'c> Columns<'c> {
         Ok(self.columns.len() - 1)
     }
 
-    /// Returns all values, or those of random rows; the first ones of what has no rowids.
+    /// Returns all values, or values of random rows if there are more; without rowids, the first values.
     fn read(&self, table: &str, column: &str) -> Result<Rows, EngineError> {
         let table = quoted(table);
         // With its table, because SQLite takes a quoted name alone for a text unless such a column exists.
