@@ -5,6 +5,7 @@
 //! metric (see [`lab::metric`]); an empty cell says that there is none. Text that a spreadsheet would take
 //! for a formula has an apostrophe before it; JSON has every text as it is.
 
+mod columns;
 mod csv_tables;
 mod read;
 mod services;
@@ -14,10 +15,11 @@ use tuning::Analysis;
 
 use crate::Result;
 
-pub use csv_tables::{Columns, TrialsCsv, claims_csv, metrics_csv, variants_csv};
+pub use columns::{Columns, Datum, Kind};
+pub use csv_tables::{TrialsCsv, claims_csv, metrics_csv, variants_csv};
 pub use read::{NEEDED_TABLES, RunOfTables, run_of_trials_csv};
 pub use services::{Benchstat, Direction, bencher, github_benchmark};
-pub use tables::{Datum, Kind, TABLES, TableForm, TableRow, run_rows, trial_rows};
+pub use tables::{TABLES, TableForm, TableRow, run_rows, trial_rows};
 
 /// Returns the whole analysis as indented JSON, in the form of [`Analysis`]. Ends of intervals that are
 /// not bounded are `null`; characters that a terminal would act on are escaped.

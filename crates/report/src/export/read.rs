@@ -10,8 +10,8 @@ use lab::record::{Purpose, TrialRecord};
 use lab::trial::{Measured, Outcome};
 use serde::de::DeserializeOwned;
 
-use super::csv_tables::{self, plain};
-use super::tables::{Datum, ENVIRONMENT, EXPERIMENT, FIGURE, RUN, TABLES, TRIAL, TableRow};
+use super::columns::{Datum, plain, time_limit};
+use super::tables::{ENVIRONMENT, EXPERIMENT, FIGURE, RUN, TABLES, TRIAL, TableRow};
 
 /// Reads the run in a table of trials, narrow or wide, as [`super::TrialsCsv`] writes it. `name` stands for its id. It has figures
 /// alone: no machine, engines, settings or statements.
@@ -142,7 +142,7 @@ fn outcome(
         "skipped" => Outcome::Skipped { why },
         "failed" => Outcome::failed(why),
         "timed_out" => Outcome::TimedOut {
-            limit_s: csv_tables::time_limit(problem)
+            limit_s: time_limit(problem)
                 .ok_or_else(|| format!("`{problem}` in the column `problem` is no time limit"))?,
         },
         other => return Err(unknown("outcome", other)),
