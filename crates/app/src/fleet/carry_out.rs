@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
@@ -25,9 +25,6 @@ use crate::run::tiers;
 /// The file with what the machines of a group said of themselves.
 pub(super) const MACHINES: &str = "machines.json";
 
-/// The groups as they are at the moment, by name.
-type Rosters = HashMap<String, Arc<Roster>>;
-
 /// How often to look who is present.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -37,6 +34,17 @@ const RESTARTED: Duration = Duration::from_secs(3);
 /// How long a group may be without agents before that is said.
 const ALONE: Duration = Duration::from_secs(20);
 
+/// A run that is being carried out.
+struct Work<'a> {
+    server: &'a Server,
+    folder: &'a FleetFolder,
+    /// The groups as they are at the moment, by name.
+    rosters: HashMap<String, Arc<Roster>>,
+    board: Mutex<Board>,
+    interrupted: &'a AtomicBool,
+    ui: &'a dyn Interface,
+}
+
 /// Carries out what remains of a run.
 pub(super) fn carry_out(
     server: &Server,
@@ -44,29 +52,24 @@ pub(super) fn carry_out(
     interrupted: &AtomicBool,
     ui: &dyn Interface,
 ) -> Result<End> {
-    let card = folder.chosen.card.clone();
-    let board = Mutex::new(Board::new(ui, card.groups.len()));
-    let rosters: Rosters = (card.groups.iter())
-        .map(|group| (group.name.clone(), Arc::new(Roster::new(card.members_of(&group.name)))))
-        .collect();
+    let card = &folder.chosen.card;
+    let roster = |group: &Group| Arc::new(Roster::new(card.members_of(&group.name)));
+    let work = Work {
+        server,
+        folder,
+        rosters: card.groups.iter().map(|group| (group.name.clone(), roster(group))).collect(),
+        board: Mutex::new(Board::new(ui, card.groups.len())),
+        interrupted,
+        ui,
+    };
     let (ends, card) = thread::scope(|scope| {
-        let folder = &*folder;
-        let threads: Vec<_> = card
-            .groups
-            .iter()
-            .map(|group| {
-                let roster = Arc::clone(&rosters[&group.name]);
-                let board = &board;
-                scope.spawn(move || {
-                    of_group(server, folder, group, roster, board, (interrupted, ui))
-                })
-            })
-            .collect();
-        let card = watch(server, folder, &rosters, &threads, &board);
-        let ends: Vec<Result<End>> = threads.into_iter().map(joined).collect();
-        (ends, card)
+        let work = &work;
+        let begin = |group| scope.spawn(move || work.of_group(group));
+        let threads: Vec<_> = card.groups.iter().map(begin).collect();
+        let card = work.watch(&threads);
+        (threads.into_iter().map(joined).collect(), card)
     });
-    drop(board);
+    drop(work);
     folder.chosen.card = card;
     let end = concluded(folder, ends, ui);
     let is_whole = matches!(end, Ok(End::Finished)) && folder.chosen.failed.is_empty();
@@ -127,30 +130,165 @@ fn concluded(folder: &mut FleetFolder, ends: Vec<Result<End>>, ui: &dyn Interfac
     Ok(if is_cancelled { End::Cancelled } else { End::Finished })
 }
 
-/// Carries out the run of a group.
-fn of_group(
-    server: &Server,
-    folder: &FleetFolder,
-    group: &Group,
-    roster: Arc<Roster>,
-    board: &Mutex<Board>,
-    (interrupted, ui): (&AtomicBool, &dyn Interface),
-) -> Result<End> {
-    let card = &folder.chosen.card;
-    let path = folder.of_group(group);
-    let Some(own) = opened(server, card, group, &roster, &path, interrupted)? else {
-        return Ok(End::Cancelled);
-    };
-    let mut remote = Remote::new(server, &card.run, &group.name, Arc::clone(&roster));
-    locked(board).group_begins(&group.name, recorded(&own)?);
-    let mut observer = OfGroup { group: &group.name, board };
-    let end = runner::run(&own, &mut remote, &mut observer)?;
-    tiers::keep_measured(&own, ui);
-    let reports = machine_reports(server, &card.run, &group.name, &roster.members())?;
-    let text = serde_json::to_string_pretty(&reports).map_err(Error::unusable)?;
-    write_in_run(&path.join(MACHINES), &text)?;
-    locked(board).group_ended();
-    Ok(end)
+impl Work<'_> {
+    /// Carries out the run of a group.
+    fn of_group(&self, group: &Group) -> Result<End> {
+        let run = &self.folder.chosen.card.run;
+        let path = self.folder.of_group(group);
+        let Some(own) = self.opened(group, &path)? else { return Ok(End::Cancelled) };
+        let roster = &self.rosters[&group.name];
+        let mut remote = Remote::new(self.server, run, &group.name, Arc::clone(roster));
+        self.board().group_begins(&group.name, recorded(&own)?);
+        let mut observer = OfGroup { group: &group.name, work: self };
+        let end = runner::run(&own, &mut remote, &mut observer)?;
+        tiers::keep_measured(&own, self.ui);
+        let reports = machine_reports(self.server, run, &group.name, &roster.members())?;
+        let text = serde_json::to_string_pretty(&reports).map_err(Error::unusable)?;
+        write_in_run(&path.join(MACHINES), &text)?;
+        self.board().group_ended();
+        Ok(end)
+    }
+
+    /// The folder of a group's run, which begins as soon as one of its agents is ready; `None` if it was stopped.
+    fn opened(&self, group: &Group, path: &Path) -> Result<Option<RunFolder>> {
+        let (server, card) = (self.server, &self.folder.chosen.card);
+        if path.join("run.json").is_file() {
+            return Ok(Some(RunFolder::open(path)?));
+        }
+        if part_of_run(server, &card.run, &group.name)?.is_none() {
+            let Some(ready) = self.first_ready(group)? else { return Ok(None) };
+            publish_part(server, &card.run, &group.name, &begun(card, group, ready))?;
+        }
+        let Some(part) = part_of_run(server, &card.run, &group.name)? else {
+            let name = &group.name;
+            return Err(Error::unusable(format!(
+                "the server has lost the plan of the group {name}"
+            )));
+        };
+        Ok(Some(RunFolder::create(path, &part.plan, &part.environment)?))
+    }
+
+    /// The first machine of a group that is ready; `None` if it was stopped.
+    fn first_ready(&self, group: &Group) -> Result<Option<MachineReport>> {
+        let run = &self.folder.chosen.card.run;
+        let began = Instant::now();
+        while !self.interrupted.load(Ordering::Relaxed) {
+            let members = self.rosters[&group.name].members();
+            let mut reports = machine_reports(self.server, run, &group.name, &members)?;
+            let refused = reports.iter().filter(|report| report.machine.is_err()).count();
+            if refused == reports.len()
+                && refused >= group.agents.len()
+                && began.elapsed() > RESTARTED
+            {
+                let present = present(self.server)?;
+                reports.retain(|report| !was_started_since(report, &present));
+                if reports.len() >= group.agents.len() {
+                    return Err(all_refused(group, &reports));
+                }
+            }
+            if let Some(ready) = reports.into_iter().find(|report| report.machine.is_ok()) {
+                return Ok(Some(ready));
+            }
+            thread::sleep(Duration::from_millis(200));
+        }
+        Ok(None)
+    }
+
+    /// Looks who is present until all groups have ended; the run with the agents that have come.
+    fn watch(&self, threads: &[ScopedJoinHandle<'_, Result<End>>]) -> RunCard {
+        let mut card = self.folder.chosen.card.clone();
+        let mut seen = seen_now(&card);
+        let (mut looked, mut said): (Option<Instant>, Option<Instant>) = (None, None);
+        let is_due = |last: Option<Instant>, pause| last.is_none_or(|last| last.elapsed() >= pause);
+        while !threads.iter().all(ScopedJoinHandle::is_finished) {
+            if is_due(said, SAY) {
+                said = Some(Instant::now());
+                let progress = self.board().progress(card.plan.fewest_trials() as u64);
+                let _ = publish_progress(self.server, &card.run, &progress);
+            }
+            if is_due(looked, LOOK) {
+                looked = Some(Instant::now());
+                // Who is present matters for speed alone: the next look may succeed.
+                if let Ok(true) = self.counted(&mut card, &mut seen) {
+                    let _ = publish(self.server, &card);
+                }
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        card
+    }
+
+    /// Counts the agents that are present in each group, and adds those that have come or were started again; whether any was.
+    fn counted(&self, card: &mut RunCard, seen: &mut HashMap<String, Instant>) -> Result<bool> {
+        let on = card.on.as_deref().and_then(|on| on.parse().ok());
+        let all = present(self.server)?;
+        let mut of_kinds: HashMap<Kind, Vec<PresentAgent>> = HashMap::new();
+        for agent in usable(&all, on.as_ref()) {
+            match other_machine(card, &agent) {
+                Some(why) => self.board().line_once(why),
+                None => {
+                    let kind = Kind::of(&agent.candidate(), card.per);
+                    of_kinds.entry(kind).or_default().push(agent);
+                }
+            }
+        }
+        let mut changed = false;
+        for group in &mut card.groups {
+            let here = of_kinds.remove(&group.kind).unwrap_or_default();
+            let roster = &self.rosters[&group.name];
+            roster.set_present(here.len());
+            self.note_presence(&group.name, here.is_empty(), seen);
+            self.note_trouble(&group.name, &here);
+            let members = card.members.entry(group.name.clone()).or_default();
+            for agent in here {
+                let name = agent.card.agent.clone();
+                changed |= members.insert(agent.card.instance.clone(), name.clone()).is_none();
+                if group.agents.insert(name.clone()) {
+                    self.board().line(&format!("{name} joins {}", group.name));
+                    card.agents.push(agent.candidate());
+                }
+            }
+            if changed {
+                roster.set_members(members.clone());
+            }
+        }
+        for stranger in of_kinds.into_values().flatten() {
+            let agent = stranger.card.agent;
+            let text =
+                format!("{agent} takes no part: no group of this run has machines of its kind");
+            self.board().line_once(text);
+        }
+        Ok(changed)
+    }
+
+    /// Says once why an agent carries nothing out at the moment, and under whose name outcomes are stored that do not count.
+    fn note_trouble(&self, group: &str, here: &[PresentAgent]) {
+        let mut board = self.board();
+        for card in here.iter().map(|agent| &agent.card) {
+            if let Some(trouble) = &card.doing.trouble {
+                board.line_once(format!("{group}: {} waits: {trouble}", card.agent));
+            }
+        }
+        for agent in self.rosters[group].take_strangers() {
+            board.line_once(format!(
+            "{group}: outcomes under the name {agent} do not count: no member of this group has signed them"
+        ));
+        }
+    }
+
+    /// Says once that a group has been without agents for long.
+    fn note_presence(&self, group: &str, is_alone: bool, seen: &mut HashMap<String, Instant>) {
+        if !is_alone {
+            seen.insert(group.to_owned(), Instant::now());
+        } else if seen.get(group).is_some_and(|seen| seen.elapsed() > ALONE) {
+            seen.remove(group);
+            self.board().line(&format!("{group}: no agent is present; waiting for one"));
+        }
+    }
+
+    fn board(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The trials that are recorded already.
@@ -158,60 +296,6 @@ fn recorded(own: &RunFolder) -> Result<u64> {
     let mut trials = 0;
     own.each_trial(|_| trials += 1)?;
     Ok(trials)
-}
-
-/// The folder of a group's run, which begins as soon as one of its agents is ready; `None` if it was stopped.
-fn opened(
-    server: &Server,
-    card: &RunCard,
-    group: &Group,
-    roster: &Roster,
-    path: &Path,
-    interrupted: &AtomicBool,
-) -> Result<Option<RunFolder>> {
-    if path.join("run.json").is_file() {
-        return Ok(Some(RunFolder::open(path)?));
-    }
-    if part_of_run(server, &card.run, &group.name)?.is_none() {
-        let Some(ready) = first_ready(server, card, group, roster, interrupted)? else {
-            return Ok(None);
-        };
-        publish_part(server, &card.run, &group.name, &begun(card, group, ready))?;
-    }
-    let Some(part) = part_of_run(server, &card.run, &group.name)? else {
-        let name = &group.name;
-        return Err(Error::unusable(format!("the server has lost the plan of the group {name}")));
-    };
-    Ok(Some(RunFolder::create(path, &part.plan, &part.environment)?))
-}
-
-/// The first machine of a group that is ready; `None` if it was stopped.
-fn first_ready(
-    server: &Server,
-    card: &RunCard,
-    group: &Group,
-    roster: &Roster,
-    interrupted: &AtomicBool,
-) -> Result<Option<MachineReport>> {
-    let began = Instant::now();
-    while !interrupted.load(Ordering::Relaxed) {
-        let members = roster.members();
-        let mut reports = machine_reports(server, &card.run, &group.name, &members)?;
-        let refused = reports.iter().filter(|report| report.machine.is_err()).count();
-        if refused == reports.len() && refused >= group.agents.len() && began.elapsed() > RESTARTED
-        {
-            let present = present(server)?;
-            reports.retain(|report| !was_started_since(report, &present));
-            if reports.len() >= group.agents.len() {
-                return Err(all_refused(group, &reports));
-            }
-        }
-        if let Some(ready) = reports.into_iter().find(|report| report.machine.is_ok()) {
-            return Ok(Some(ready));
-        }
-        thread::sleep(Duration::from_millis(200));
-    }
-    Ok(None)
 }
 
 /// Whether the agent of a report was started again, so that another report of it comes.
@@ -245,87 +329,9 @@ fn begun(card: &RunCard, group: &Group, ready: MachineReport) -> RunPart {
     RunPart { plan, environment }
 }
 
-/// Looks who is present until all groups have ended; the run with the agents that have come.
-fn watch(
-    server: &Server,
-    folder: &FleetFolder,
-    rosters: &Rosters,
-    threads: &[ScopedJoinHandle<'_, Result<End>>],
-    board: &Mutex<Board>,
-) -> RunCard {
-    let mut card = folder.chosen.card.clone();
-    let mut seen = seen_now(&card);
-    let (mut looked, mut said): (Option<Instant>, Option<Instant>) = (None, None);
-    let is_due = |last: Option<Instant>, pause| last.is_none_or(|last| last.elapsed() >= pause);
-    while !threads.iter().all(ScopedJoinHandle::is_finished) {
-        if is_due(said, SAY) {
-            said = Some(Instant::now());
-            let progress = locked(board).progress(card.plan.fewest_trials() as u64);
-            let _ = publish_progress(server, &card.run, &progress);
-        }
-        if is_due(looked, LOOK) {
-            looked = Some(Instant::now());
-            // Who is present matters for speed alone: the next look may succeed.
-            if let Ok(true) = counted(server, &mut card, rosters, &mut seen, board) {
-                let _ = publish(server, &card);
-            }
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    card
-}
-
 /// When each group had an agent last: at the beginning, as far as is known.
 fn seen_now(card: &RunCard) -> HashMap<String, Instant> {
     card.groups.iter().map(|group| group.name.clone()).map(|name| (name, Instant::now())).collect()
-}
-
-/// Counts the agents that are present in each group, and adds those that have come or were started again; whether any was.
-fn counted(
-    server: &Server,
-    card: &mut RunCard,
-    rosters: &Rosters,
-    seen: &mut HashMap<String, Instant>,
-    board: &Mutex<Board>,
-) -> Result<bool> {
-    let on = card.on.as_deref().and_then(|on| on.parse().ok());
-    let all = present(server)?;
-    let mut of_kinds: HashMap<Kind, Vec<PresentAgent>> = HashMap::new();
-    for agent in usable(&all, on.as_ref()) {
-        match other_machine(card, &agent) {
-            Some(why) => locked(board).line_once(why),
-            None => {
-                let kind = Kind::of(&agent.candidate(), card.per);
-                of_kinds.entry(kind).or_default().push(agent);
-            }
-        }
-    }
-    let mut changed = false;
-    for group in &mut card.groups {
-        let here = of_kinds.remove(&group.kind).unwrap_or_default();
-        let roster = &rosters[&group.name];
-        roster.set_present(here.len());
-        note_presence(&group.name, here.is_empty(), seen, board);
-        note_trouble(&group.name, &here, roster, board);
-        let members = card.members.entry(group.name.clone()).or_default();
-        for agent in here {
-            let name = agent.card.agent.clone();
-            changed |= members.insert(agent.card.instance.clone(), name.clone()).is_none();
-            if group.agents.insert(name.clone()) {
-                locked(board).line(&format!("{name} joins {}", group.name));
-                card.agents.push(agent.candidate());
-            }
-        }
-        if changed {
-            roster.set_members(members.clone());
-        }
-    }
-    for stranger in of_kinds.into_values().flatten() {
-        let agent = stranger.card.agent;
-        let text = format!("{agent} takes no part: no group of this run has machines of its kind");
-        locked(board).line_once(text);
-    }
-    Ok(changed)
 }
 
 /// Returns the label by which an agent that was started again is another machine than before, in a sentence.
@@ -341,36 +347,6 @@ fn other_machine(card: &RunCard, agent: &PresentAgent) -> Option<String> {
         value(is, label),
         value(was, label)
     ))
-}
-
-/// Says once why an agent carries nothing out at the moment, and under whose name outcomes are stored that do not count.
-fn note_trouble(group: &str, here: &[PresentAgent], roster: &Roster, board: &Mutex<Board>) {
-    let mut board = locked(board);
-    for card in here.iter().map(|agent| &agent.card) {
-        if let Some(trouble) = &card.doing.trouble {
-            board.line_once(format!("{group}: {} waits: {trouble}", card.agent));
-        }
-    }
-    for agent in roster.take_strangers() {
-        board.line_once(format!(
-            "{group}: outcomes under the name {agent} do not count: no member of this group has signed them"
-        ));
-    }
-}
-
-/// Says once that a group has been without agents for long.
-fn note_presence(
-    group: &str,
-    is_alone: bool,
-    seen: &mut HashMap<String, Instant>,
-    board: &Mutex<Board>,
-) {
-    if !is_alone {
-        seen.insert(group.to_owned(), Instant::now());
-    } else if seen.get(group).is_some_and(|seen| seen.elapsed() > ALONE) {
-        seen.remove(group);
-        locked(board).line(&format!("{group}: no agent is present; waiting for one"));
-    }
 }
 
 /// The progress of all groups.
@@ -455,14 +431,10 @@ impl Board {
     }
 }
 
-fn locked(board: &Mutex<Board>) -> std::sync::MutexGuard<'_, Board> {
-    board.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Passes on what happens in the run of a group.
 struct OfGroup<'a> {
     group: &'a str,
-    board: &'a Mutex<Board>,
+    work: &'a Work<'a>,
 }
 
 impl Observer for OfGroup<'_> {
@@ -472,11 +444,11 @@ impl Observer for OfGroup<'_> {
                 let (experiment, variant) = (&record.experiment, &record.variant);
                 let problem = record.outcome.problem();
                 let problem = problem.map(|problem| format!("{experiment} {variant}: {problem}"));
-                locked(self.board).trial_ended(self.group, problem);
+                self.work.board().trial_ended(self.group, problem);
             }
             Event::ExperimentEnds { planned, reason } => {
                 let text = format!("{}: {} ended: {reason}", self.group, planned.key);
-                locked(self.board).task.step(&text);
+                self.work.board().task.step(&text);
             }
             _ => {}
         }
