@@ -66,15 +66,12 @@ pub fn visit<E>(
     mut look: impl FnMut(Candidate<'_>) -> Result<(), E>,
 ) -> Result<Visited, E> {
     let mut states = 0;
-    let mut counted = |candidate: Candidate<'_>| {
+    let look = |candidate: Candidate<'_>| {
         states += 1;
         look(candidate)
     };
-    let all = (if model.is_prefix() {
-        visit_prefixes(trace, model, budget, &mut counted)
-    } else {
-        visit_states(trace, model, budget, seed, &mut counted)
-    })?;
+    let mut visit = Visit { trace, model, budget, look };
+    let all = if model.is_prefix() { visit.prefixes() } else { visit.states(seed) }?;
     Ok(Visited { states, all })
 }
 
@@ -115,35 +112,117 @@ pub fn prefix_files(trace: &Trace, steps: usize) -> Vec<File> {
     disk.durable_files()
 }
 
-/// Visits the prefixes of a trace and returns whether it visited all. On existing databases, where a
-/// transaction may write any number of pages, it visits at most the budget, at even distances.
-fn visit_prefixes<E>(
-    trace: &Trace,
+/// A visit of the states of a trace.
+struct Visit<'t, L> {
+    trace: &'t Trace,
     model: Model,
     budget: usize,
-    look: &mut impl FnMut(Candidate<'_>) -> Result<(), E>,
-) -> Result<bool, E> {
-    let all = trace.steps.len() + 1;
-    let is_small = trace.initial.is_empty() && all <= ALL_PREFIXES;
-    let wanted = if is_small { all } else { all.min(budget.max(1)) };
-    let mut disk = Disk::new(trace, model);
-    loop {
-        let there = disk.taken;
-        if (there + 1) * wanted / all > there * wanted / all {
-            let cut = latest_cut(trace, model, there);
-            look(Candidate {
-                cut,
-                files: disk.durable_files(),
-                faults: cut - there,
-                first_missing: (there < cut).then_some(there),
-                source: None,
-            })?;
+    look: L,
+}
+
+impl<E, L: FnMut(Candidate<'_>) -> Result<(), E>> Visit<'_, L> {
+    /// Visits the prefixes of a trace and returns whether it visited all. On existing databases, where a
+    /// transaction may write any number of pages, it visits at most the budget, at even distances.
+    fn prefixes(&mut self) -> Result<bool, E> {
+        let (trace, model) = (self.trace, self.model);
+        let all = trace.steps.len() + 1;
+        let is_small = trace.initial.is_empty() && all <= ALL_PREFIXES;
+        let wanted = if is_small { all } else { all.min(self.budget.max(1)) };
+        let mut disk = Disk::new(trace, model);
+        loop {
+            let there = disk.taken;
+            if (there + 1) * wanted / all > there * wanted / all {
+                let cut = latest_cut(trace, model, there);
+                (self.look)(Candidate {
+                    cut,
+                    files: disk.durable_files(),
+                    faults: cut - there,
+                    first_missing: (there < cut).then_some(there),
+                    source: None,
+                })?;
+            }
+            if there + 1 == all {
+                return Ok(wanted == all);
+            }
+            disk.step();
+            disk.write_back(disk.taken);
         }
-        if there + 1 == all {
-            return Ok(wanted == all);
+    }
+
+    /// Visits the states of a model that chooses; whether these were all.
+    fn states(&mut self, seed: Seed) -> Result<bool, E> {
+        let (taken_whole, visited) = self.enumerate()?;
+        let left = self.budget.saturating_sub(visited);
+        let shares = |cut: usize| if taken_whole[cut] { 0 } else { shares(self.trace, cut) };
+        let to_sample: usize = (0..taken_whole.len()).map(shares).sum();
+        let mut random = seed.generator();
+        let mut walk = Walk::new(self.trace, self.model);
+        let (mut sampled, mut passed) = (0, 0);
+        for cut in 0..taken_whole.len() {
+            if cut > 0 {
+                walk.step();
+            }
+            passed += shares(cut);
+            let due = left * passed / to_sample.max(1);
+            if due == sampled {
+                continue;
+            }
+            let units = walk.disk.units();
+            while sampled < due {
+                sampled += 1;
+                let state = draw(&units, self.model, &mut random);
+                (self.look)(candidate(&walk.disk, &units, &state))?;
+            }
         }
-        disk.step();
-        disk.write_back(disk.taken);
+        Ok(to_sample == 0)
+    }
+
+    /// Visits all states of the cuts before a sync that have few; returns for every cut whether all its
+    /// states were visited, and the number of states visited.
+    fn enumerate(&mut self) -> Result<(Vec<bool>, usize), E> {
+        let (trace, model, budget) = (self.trace, self.model, self.budget);
+        let end = trace.steps.len();
+        let is_last = |cut: usize| cut == end || trace.steps[cut].is_sync();
+        let syncs = (0..=end).filter(|cut| is_last(*cut)).count();
+        // At most half of the budget, since the states that are few come early.
+        let few = (budget / (2 * syncs)).max(2) as u64;
+        let mut whole = vec![false; end + 1];
+        let mut walk = Walk::new(trace, model);
+        let (mut visited, mut since) = (0, 0);
+        for cut in 0..=end {
+            if cut > 0 {
+                walk.step();
+            }
+            if model == Model::LyingReorder || !is_last(cut) {
+                continue;
+            }
+            let units = walk.disk.units();
+            if units.states().is_some_and(|states| states <= few) && visited < budget / 2 {
+                let mut state = State { versions: vec![0; units.len()], damage: Vec::new() };
+                loop {
+                    visited += 1;
+                    (self.look)(candidate(&walk.disk, &units, &state))?;
+                    if !advance(&mut state, &units) {
+                        break;
+                    }
+                }
+                // Damage comes on top, in any number of ways.
+                let all = !matches!(model, Model::Torn | Model::NonPowersafeOverwrite);
+                whole[since..=cut].fill(all);
+            }
+            since = cut + 1;
+        }
+        Ok((whole, visited))
+    }
+}
+
+fn candidate<'a>(disk: &'a Disk<'a>, units: &'a Units, state: &'a State) -> Candidate<'a> {
+    Candidate {
+        cut: disk.taken,
+        files: disk.files(units, state),
+        faults: state.faults(units),
+        first_missing: disk.first_missing(units, state),
+        source: Some(Source { disk, units, state }),
     }
 }
 
@@ -208,97 +287,6 @@ fn shares(trace: &Trace, cut: usize) -> usize {
             Step::Sync { .. } | Step::SyncDirectory { .. } => false,
         };
     if is_rare { RARE_SHARES } else { 1 }
-}
-
-/// Visits the states of a model that chooses; whether these were all.
-fn visit_states<E>(
-    trace: &Trace,
-    model: Model,
-    budget: usize,
-    seed: Seed,
-    look: &mut impl FnMut(Candidate<'_>) -> Result<(), E>,
-) -> Result<bool, E> {
-    let (taken_whole, visited) = enumerate(trace, model, budget, look)?;
-    let left = budget.saturating_sub(visited);
-    let shares = |cut: usize| if taken_whole[cut] { 0 } else { shares(trace, cut) };
-    let to_sample: usize = (0..taken_whole.len()).map(shares).sum();
-    let mut random = seed.generator();
-    let mut walk = Walk::new(trace, model);
-    let (mut sampled, mut passed) = (0, 0);
-    for cut in 0..taken_whole.len() {
-        if cut > 0 {
-            walk.step();
-        }
-        passed += shares(cut);
-        let due = left * passed / to_sample.max(1);
-        if due == sampled {
-            continue;
-        }
-        let units = walk.disk.units();
-        while sampled < due {
-            sampled += 1;
-            let state = draw(&units, model, &mut random);
-            look(candidate(cut, &walk.disk, &units, &state))?;
-        }
-    }
-    Ok(to_sample == 0)
-}
-
-fn candidate<'a>(
-    cut: usize,
-    disk: &'a Disk<'a>,
-    units: &'a Units,
-    state: &'a State,
-) -> Candidate<'a> {
-    Candidate {
-        cut,
-        files: disk.files(units, state),
-        faults: state.faults(units),
-        first_missing: disk.first_missing(units, state),
-        source: Some(Source { disk, units, state }),
-    }
-}
-
-/// Visits all states of the cuts before a sync that have few; returns for every cut whether all its
-/// states were visited, and the number of states visited.
-fn enumerate<E>(
-    trace: &Trace,
-    model: Model,
-    budget: usize,
-    look: &mut impl FnMut(Candidate<'_>) -> Result<(), E>,
-) -> Result<(Vec<bool>, usize), E> {
-    let end = trace.steps.len();
-    let is_last = |cut: usize| cut == end || trace.steps[cut].is_sync();
-    let syncs = (0..=end).filter(|cut| is_last(*cut)).count();
-    // At most half of the budget, since the states that are few come early.
-    let few = (budget / (2 * syncs)).max(2) as u64;
-    let mut whole = vec![false; end + 1];
-    let mut walk = Walk::new(trace, model);
-    let (mut visited, mut since) = (0, 0);
-    for cut in 0..=end {
-        if cut > 0 {
-            walk.step();
-        }
-        if model == Model::LyingReorder || !is_last(cut) {
-            continue;
-        }
-        let units = walk.disk.units();
-        if units.states().is_some_and(|states| states <= few) && visited < budget / 2 {
-            let mut state = State { versions: vec![0; units.len()], damage: Vec::new() };
-            loop {
-                visited += 1;
-                look(candidate(cut, &walk.disk, &units, &state))?;
-                if !advance(&mut state, &units) {
-                    break;
-                }
-            }
-            // Damage comes on top, in any number of ways.
-            let all = !matches!(model, Model::Torn | Model::NonPowersafeOverwrite);
-            whole[since..=cut].fill(all);
-        }
-        since = cut + 1;
-    }
-    Ok((whole, visited))
 }
 
 /// Counts on; false after the last state.

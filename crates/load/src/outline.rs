@@ -59,113 +59,155 @@ pub fn outline(
     let request = &request.resolved()?.expecting_unique(is_reopenable);
     refuse_own_input(&*source, request)?;
     check_types(source.info(), request)?;
-    examine(library, source, request, rows).map_err(|error| error.in_database(&request.database))
-}
-
-fn examine(
-    library: &Arc<Library>,
-    source: &mut dyn Source,
-    request: &Request,
-    rows: usize,
-) -> Result<Outline> {
-    let existing = existing(library, request)?;
-    if let Some(connection) = &existing {
-        check_page_size(connection, request)?;
-    }
-    let adds_to = existing.as_ref().filter(|_| request.mode == Mode::Append);
-    let (target, sql, layout) = match adds_to {
-        Some(connection) => of_existing(library, connection, source, request)?,
-        None => of_new(library, existing.as_ref(), source, request)?,
-    };
-    let why_arrays = match layout {
-        Ok(_) => None,
-        Err(NoLayout::Refused(why)) => Some(why),
-        Err(NoLayout::Failed(error)) => return Err(error),
-    };
-    let rows = first_rows(source, request, &target, rows)?;
-    // Only a load can count the texts among numbers: more or fewer rows are read ahead here.
-    let notes = source.info().notes.all().into_iter();
-    let notes = notes.filter(|note| !matches!(note, Note::Texts { .. }));
-    Ok(Outline {
-        sql,
-        columns: columns(source, request, &target),
-        why_arrays,
-        rows,
-        notes: notes.collect(),
-    })
-}
-
-/// Returns the database, if it is there, for reading.
-fn existing(library: &Arc<Library>, request: &Request) -> Result<Option<Connection>> {
-    if !request.database.exists() {
-        return Ok(None);
-    }
-    let vfs = request.vfs.as_deref();
-    let connection = Connection::open(library, &request.database, OpenFlags::READ_ONLY, vfs)?;
-    set_foreign_keys(&connection, request)?;
-    connection.execute("BEGIN")?;
-    Ok(Some(connection))
+    let outlined = Preview { library, source, request }.examine(rows);
+    outlined.map_err(|error| error.in_database(&request.database))
 }
 
 /// The table, its SQL, and where its pages would grow.
 type Examined = (Target, Vec<String>, Result<Layout, NoLayout>);
 
-/// Examines a table to which rows would be added.
-fn of_existing(
-    library: &Arc<Library>,
-    connection: &Connection,
-    source: &dyn Source,
-    request: &Request,
-) -> Result<Examined> {
-    let (target, sql) = if request.adds_columns {
-        // The database is open for reading only.
-        let memory = Connection::open(library, Path::new(":memory:"), OpenFlags::default(), None)?;
-        for sql in statements(connection, &request.table.name)? {
-            memory.execute(&sql)?;
-        }
-        let target = Target::prepare(&memory, request, source.info())?;
-        (target, statements(&memory, &request.table.name)?)
-    } else {
-        let target = Target::prepare(connection, request, source.info())?;
-        (target, statements(connection, &request.table.name)?)
-    };
-    let layout = check_request(request, &target)
-        .and_then(|()| Layout::of_existing(connection, &target))
-        .and_then(|layout| layout.checked(request));
-    Ok((target, sql, layout))
+/// A load that is previewed.
+struct Preview<'a> {
+    library: &'a Arc<Library>,
+    source: &'a mut dyn Source,
+    request: &'a Request,
 }
 
-/// Examines a table that would be created, by creating it in memory.
-fn of_new(
-    library: &Arc<Library>,
-    existing: Option<&Connection>,
-    source: &dyn Source,
-    request: &Request,
-) -> Result<Examined> {
-    let name = &request.table.name;
-    if let (Mode::Create, Some(connection)) = (request.mode, existing)
-        && object(connection, name)?.is_some()
-    {
-        return Err(LoadError::TableExists(name.clone()));
+impl Preview<'_> {
+    fn examine(&mut self, rows: usize) -> Result<Outline> {
+        let request = self.request;
+        let existing = self.existing()?;
+        if let Some(connection) = &existing {
+            check_page_size(connection, request)?;
+        }
+        let adds_to = existing.as_ref().filter(|_| request.mode == Mode::Append);
+        let (target, sql, layout) = match adds_to {
+            Some(connection) => self.of_existing(connection)?,
+            None => self.of_new(existing.as_ref())?,
+        };
+        let why_arrays = match layout {
+            Ok(_) => None,
+            Err(NoLayout::Refused(why)) => Some(why),
+            Err(NoLayout::Failed(error)) => return Err(error),
+        };
+        let rows = self.first_rows(&target, rows)?;
+        // Only a load can count the texts among numbers: more or fewer rows are read ahead here.
+        let notes = self.source.info().notes.all().into_iter();
+        let notes = notes.filter(|note| !matches!(note, Note::Texts { .. }));
+        Ok(Outline {
+            sql,
+            columns: self.columns(&target),
+            why_arrays,
+            rows,
+            notes: notes.collect(),
+        })
     }
-    let connection = Connection::open(library, Path::new(":memory:"), OpenFlags::default(), None)?;
-    let mut made = request.clone();
-    if made.mode == Mode::Replace {
-        made.mode = Mode::Create;
+
+    /// Returns the database, if it is there, for reading.
+    fn existing(&self) -> Result<Option<Connection>> {
+        let (library, request) = (self.library, self.request);
+        if !request.database.exists() {
+            return Ok(None);
+        }
+        let vfs = request.vfs.as_deref();
+        let connection = Connection::open(library, &request.database, OpenFlags::READ_ONLY, vfs)?;
+        set_foreign_keys(&connection, request)?;
+        connection.execute("BEGIN")?;
+        Ok(Some(connection))
     }
-    let target = Target::prepare(&connection, &made, source.info())?;
-    let later = |index: &_| !request.is_made_before(index);
-    make_indexes(&connection, &request.table, later)?;
-    let layout = check_request(request, &target)
-        .and_then(|()| existing.map_or(Ok(()), |existing| check_existing(existing, request)))
-        .and_then(|()| Layout::of_new(&connection, &target, request))
-        .and_then(|layout| layout.checked(request));
-    let mut sql = statements(&connection, name)?;
-    if let Some(full_text) = &request.table.full_text {
-        full_text.make(&connection, name)?;
-        sql.extend(statements(&connection, &full_text.name(name))?);
+
+    /// Examines a table to which rows would be added.
+    fn of_existing(&self, connection: &Connection) -> Result<Examined> {
+        let (library, request, info) = (self.library, self.request, self.source.info());
+        let (target, sql) = if request.adds_columns {
+            // The database is open for reading only.
+            let memory =
+                Connection::open(library, Path::new(":memory:"), OpenFlags::default(), None)?;
+            for sql in statements(connection, &request.table.name)? {
+                memory.execute(&sql)?;
+            }
+            let target = Target::prepare(&memory, request, info)?;
+            (target, statements(&memory, &request.table.name)?)
+        } else {
+            let target = Target::prepare(connection, request, info)?;
+            (target, statements(connection, &request.table.name)?)
+        };
+        let layout = check_request(request, &target)
+            .and_then(|()| Layout::of_existing(connection, &target))
+            .and_then(|layout| layout.checked(request));
+        Ok((target, sql, layout))
     }
-    Ok((target, sql, layout))
+
+    /// Examines a table that would be created, by creating it in memory.
+    fn of_new(&self, existing: Option<&Connection>) -> Result<Examined> {
+        let (library, request) = (self.library, self.request);
+        let name = &request.table.name;
+        if let (Mode::Create, Some(connection)) = (request.mode, existing)
+            && object(connection, name)?.is_some()
+        {
+            return Err(LoadError::TableExists(name.clone()));
+        }
+        let connection =
+            Connection::open(library, Path::new(":memory:"), OpenFlags::default(), None)?;
+        let mut made = request.clone();
+        if made.mode == Mode::Replace {
+            made.mode = Mode::Create;
+        }
+        let target = Target::prepare(&connection, &made, self.source.info())?;
+        let later = |index: &_| !request.is_made_before(index);
+        make_indexes(&connection, &request.table, later)?;
+        let layout = check_request(request, &target)
+            .and_then(|()| existing.map_or(Ok(()), |existing| check_existing(existing, request)))
+            .and_then(|()| Layout::of_new(&connection, &target, request))
+            .and_then(|layout| layout.checked(request));
+        let mut sql = statements(&connection, name)?;
+        if let Some(full_text) = &request.table.full_text {
+            full_text.make(&connection, name)?;
+            sql.extend(statements(&connection, &full_text.name(name))?);
+        }
+        Ok((target, sql, layout))
+    }
+
+    fn columns(&self, target: &Target) -> Vec<OutlinedColumn> {
+        let is_declared = |name: &String| {
+            let mut types = self.request.table.types.iter();
+            self.request.has_types() || types.any(|column: &Column| same(&column.name, name))
+        };
+        let of = |(column, seen): (&TargetColumn, &Seen)| OutlinedColumn {
+            name: column.name.clone(),
+            declared: column.declared.clone(),
+            decided: seen.decided.clone().filter(|_| !is_declared(&column.name)),
+        };
+        target.columns.iter().zip(&self.source.info().seen).map(of).collect()
+    }
+
+    fn first_rows(&mut self, target: &Target, most: usize) -> Result<Vec<Vec<Value>>> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let ReadOptions { mut columns, .. } = read_options(self.source, self.request, target);
+        for column in &mut columns {
+            // Nothing is read again here.
+            if column.typing == Typing::Unseen {
+                column.typing = Typing::Declared;
+            }
+        }
+        self.source.begin(ReadOptions {
+            columns,
+            stop: Arc::clone(&stop),
+            ..ReadOptions::default()
+        });
+        let mut found = Vec::new();
+        while found.len() < most
+            && let Some(batch) = self.source.next_converted()?
+        {
+            let rows = Rows::of(&batch);
+            let columns = target.columns.len();
+            let row = |row| (0..columns).map(|column| rows.value(row, column).to_value()).collect();
+            found.extend((0..rows.rows()).map(row));
+        }
+        stop.store(true, Ordering::Relaxed);
+        found.truncate(most);
+        Ok(found)
+    }
 }
 
 /// Refuses an existing database that the page writer cannot change.
@@ -176,46 +218,4 @@ fn check_existing(connection: &Connection, request: &Request) -> Result<(), NoLa
         return refused(REFERRED_TO);
     }
     Layout::check_existing(connection, replaces)
-}
-
-fn columns(source: &dyn Source, request: &Request, target: &Target) -> Vec<OutlinedColumn> {
-    let is_declared = |name: &String| {
-        let mut types = request.table.types.iter();
-        request.has_types() || types.any(|column: &Column| same(&column.name, name))
-    };
-    let of = |(column, seen): (&TargetColumn, &Seen)| OutlinedColumn {
-        name: column.name.clone(),
-        declared: column.declared.clone(),
-        decided: seen.decided.clone().filter(|_| !is_declared(&column.name)),
-    };
-    target.columns.iter().zip(&source.info().seen).map(of).collect()
-}
-
-fn first_rows(
-    source: &mut dyn Source,
-    request: &Request,
-    target: &Target,
-    most: usize,
-) -> Result<Vec<Vec<Value>>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let ReadOptions { mut columns, .. } = read_options(source, request, target);
-    for column in &mut columns {
-        // Nothing is read again here.
-        if column.typing == Typing::Unseen {
-            column.typing = Typing::Declared;
-        }
-    }
-    source.begin(ReadOptions { columns, stop: Arc::clone(&stop), ..ReadOptions::default() });
-    let mut found = Vec::new();
-    while found.len() < most
-        && let Some(batch) = source.next_converted()?
-    {
-        let rows = Rows::of(&batch);
-        let columns = target.columns.len();
-        let row = |row| (0..columns).map(|column| rows.value(row, column).to_value()).collect();
-        found.extend((0..rows.rows()).map(row));
-    }
-    stop.store(true, Ordering::Relaxed);
-    found.truncate(most);
-    Ok(found)
 }

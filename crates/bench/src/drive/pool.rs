@@ -14,7 +14,7 @@ use lab::trial::Measured;
 
 use super::messages::{ChildWorker, Request, Response, TaskReport, WorkerSpec, read_message};
 use super::pacing::Task;
-use super::worker::{PrepareClient, serve};
+use super::worker::{self, PrepareClient};
 use crate::error::{Result, TrialError};
 use crate::workload::common::add;
 
@@ -119,7 +119,8 @@ fn start_thread(
     let library = Arc::clone(library);
     let thread = Builder::new().name(spec.name()).spawn(move || {
         // Nobody receives any more when another worker has failed.
-        let last = serve(&spec, &library, prepare, &mut |response| {
+        let worker = worker::Worker { spec: &spec, library: &library, prepare };
+        let last = worker.serve(&mut |response| {
             let _ = outgoing.send(response);
             incoming.recv().ok()
         });

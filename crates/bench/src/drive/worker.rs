@@ -66,107 +66,105 @@ pub(crate) fn serve_process(
         Ok(library) => Arc::new(library),
         Err(error) => return channel.send(&Response::Failed(error.to_string())),
     };
-    let last = serve(&spec, &library, prepare, &mut |response| {
-        channel.send(&response).and_then(|()| channel.receive()).ok()
-    });
+    let worker = Worker { spec: &spec, library: &library, prepare };
+    let last =
+        worker.serve(&mut |response| channel.send(&response).and_then(|()| channel.receive()).ok());
     last.map_or(Ok(()), |last| channel.send(&last))
 }
 
 /// Sends a response, and receives the next request; `None` if there is none any more.
 pub(crate) type Exchange<'e> = &'e mut dyn FnMut(Response) -> Option<Request>;
 
-/// Opens a connection, carries out the requests, and closes it after the last. Returns the last response, if anybody waits for
-/// it.
-pub(crate) fn serve(
-    spec: &WorkerSpec,
-    library: &Arc<Library>,
-    prepare: PrepareClient,
-    exchange: Exchange<'_>,
-) -> Option<Response> {
-    match work(spec, library, prepare, exchange) {
-        Ok(closing) => closing.map(|closing| Response::Finished(Box::new(closing))),
-        Err(TrialError::CannotRun(why)) => Some(Response::CannotRun(why)),
-        Err(error) if error.is_mistake() => Some(Response::Mistake(error.to_string())),
-        Err(error) => Some(Response::Failed(error.to_string())),
-    }
+/// A worker, with its specification and its library.
+pub(crate) struct Worker<'w> {
+    pub(crate) spec: &'w WorkerSpec,
+    pub(crate) library: &'w Arc<Library>,
+    pub(crate) prepare: PrepareClient,
 }
 
-/// Returns `None` if the requests ended without [`Request::Finish`], so that nobody waits for a response.
-fn work(
-    spec: &WorkerSpec,
-    library: &Arc<Library>,
-    prepare: PrepareClient,
-    exchange: Exchange<'_>,
-) -> Result<Option<WorkerClosing>> {
-    request_precise_wakeups();
-    let counter =
-        spec.counting.then(|| CountingVfs::register(library, None).map(Arc::new)).transpose()?;
-    let connection = open(spec, library, counter.clone())?;
-    let client = prepare(&connection, spec)?;
-    if !carry_out_requests(spec, &connection, counter.as_ref(), client, exchange)? {
-        return Ok(None);
+impl Worker<'_> {
+    /// Opens a connection, carries out the requests, and closes it after the last. Returns the last response, if anybody waits for
+    /// it.
+    pub(crate) fn serve(&self, exchange: Exchange<'_>) -> Option<Response> {
+        match self.work(exchange) {
+            Ok(closing) => closing.map(|closing| Response::Finished(Box::new(closing))),
+            Err(TrialError::CannotRun(why)) => Some(Response::CannotRun(why)),
+            Err(error) if error.is_mistake() => Some(Response::Mistake(error.to_string())),
+            Err(error) => Some(Response::Failed(error.to_string())),
+        }
     }
-    // Where the application has a busy handler of its own, the PRAGMA `busy_timeout` returns 0
-    // (<https://sqlite.org/c3ref/busy_handler.html>: one replaces the other), and the limit that the handler keeps is in force.
-    let mut read_back = sqlite::read_back(&spec.name(), &connection)?;
-    if spec.waits_evenly {
-        let limit = sqlite::busy_timeout(&spec.settings).as_millis().to_string();
-        read_back.pragmas.insert("busy_timeout".to_owned(), limit);
-    }
-    // Closing may check the log in, which is not the work.
-    let peak_memory = spec.parent.and_then(|_| peak_memory_bytes());
-    connection.close()?;
-    Ok(Some(WorkerClosing { read_back, peak_memory }))
-}
 
-fn open(
-    spec: &WorkerSpec,
-    library: &Arc<Library>,
-    counter: Option<Arc<CountingVfs>>,
-) -> Result<Connection> {
-    let trial = Trial { counter, ..Trial::detached(&spec.settings, library, &spec.directory) };
-    let mut connection = sqlite::open(&trial, &spec.directory.join(DATABASE))?;
-    if spec.waits_evenly {
-        let most = sqlite::busy_timeout(&spec.settings).as_millis() / EVEN_PAUSE.as_millis();
-        connection.busy_handler(move |calls| {
-            let retry = u128::from(calls) < most;
-            if retry {
-                std::thread::sleep(EVEN_PAUSE);
-            }
-            retry
-        })?;
+    /// Returns `None` if the requests ended without [`Request::Finish`], so that nobody waits for a response.
+    fn work(&self, exchange: Exchange<'_>) -> Result<Option<WorkerClosing>> {
+        let spec = self.spec;
+        request_precise_wakeups();
+        let register = || CountingVfs::register(self.library, None).map(Arc::new);
+        let counter = spec.counting.then(register).transpose()?;
+        let connection = self.open(counter.clone())?;
+        let client = (self.prepare)(&connection, spec)?;
+        if !self.carry_out_requests(&connection, counter.as_ref(), client, exchange)? {
+            return Ok(None);
+        }
+        // Where the application has a busy handler of its own, the PRAGMA `busy_timeout` returns 0
+        // (<https://sqlite.org/c3ref/busy_handler.html>: one replaces the other), and the limit that the handler keeps is in force.
+        let mut read_back = sqlite::read_back(&spec.name(), &connection)?;
+        if spec.waits_evenly {
+            let limit = sqlite::busy_timeout(&spec.settings).as_millis().to_string();
+            read_back.pragmas.insert("busy_timeout".to_owned(), limit);
+        }
+        // Closing may check the log in, which is not the work.
+        let peak_memory = spec.parent.and_then(|_| peak_memory_bytes());
+        connection.close()?;
+        Ok(Some(WorkerClosing { read_back, peak_memory }))
     }
-    Ok(connection)
-}
 
-/// Carries out requests. Returns whether the last one was to finish.
-fn carry_out_requests(
-    spec: &WorkerSpec,
-    connection: &Connection,
-    counter: Option<&Arc<CountingVfs>>,
-    mut client: Box<dyn Client + '_>,
-    exchange: Exchange<'_>,
-) -> Result<bool> {
-    let mut attempted = 0;
-    let mut request = exchange(Response::Ready);
-    while let Some(Request::Work(task)) = request {
-        let counts = Counts::of(counter, std::slice::from_ref(connection))?;
-        let cpu = CpuTime::now()?;
-        let progress =
-            run_task(&Monotonic, &task, attempted, |number, now| client.operate(number, now))?;
-        let cpu = CpuTime::now()?.since(cpu);
-        attempted += progress.attempted;
-        let counts = counts.map(|counts| counts.end(connection)).transpose()?;
-        let report = TaskReport {
-            progress,
-            busy: client.take_busy(),
-            cpu: spec.parent.map(|_| cpu),
-            counts: counts.unwrap_or_default(),
-            parts: client.take_parts(),
-        };
-        request = exchange(Response::Worked(Box::new(report)));
+    fn open(&self, counter: Option<Arc<CountingVfs>>) -> Result<Connection> {
+        let spec = self.spec;
+        let trial =
+            Trial { counter, ..Trial::detached(&spec.settings, self.library, &spec.directory) };
+        let mut connection = sqlite::open(&trial, &spec.directory.join(DATABASE))?;
+        if spec.waits_evenly {
+            let most = sqlite::busy_timeout(&spec.settings).as_millis() / EVEN_PAUSE.as_millis();
+            connection.busy_handler(move |calls| {
+                let retry = u128::from(calls) < most;
+                if retry {
+                    std::thread::sleep(EVEN_PAUSE);
+                }
+                retry
+            })?;
+        }
+        Ok(connection)
     }
-    Ok(request.is_some())
+
+    /// Carries out requests. Returns whether the last one was to finish.
+    fn carry_out_requests(
+        &self,
+        connection: &Connection,
+        counter: Option<&Arc<CountingVfs>>,
+        mut client: Box<dyn Client + '_>,
+        exchange: Exchange<'_>,
+    ) -> Result<bool> {
+        let mut attempted = 0;
+        let mut request = exchange(Response::Ready);
+        while let Some(Request::Work(task)) = request {
+            let counts = Counts::of(counter, std::slice::from_ref(connection))?;
+            let cpu = CpuTime::now()?;
+            let progress =
+                run_task(&Monotonic, &task, attempted, |number, now| client.operate(number, now))?;
+            let cpu = CpuTime::now()?.since(cpu);
+            attempted += progress.attempted;
+            let counts = counts.map(|counts| counts.end(connection)).transpose()?;
+            let report = TaskReport {
+                progress,
+                busy: client.take_busy(),
+                cpu: self.spec.parent.map(|_| cpu),
+                counts: counts.unwrap_or_default(),
+                parts: client.take_parts(),
+            };
+            request = exchange(Response::Worked(Box::new(report)));
+        }
+        Ok(request.is_some())
+    }
 }
 
 #[cfg(test)]

@@ -80,43 +80,43 @@ impl Declared for Replay {
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         let settings = with_busy_timeout(trial.settings);
         stand_in(&trial.library, &parameters.stand_in)?;
-        let trial = Trial {
+        let replayed = Trial {
             seed: trial.seed,
             counter: trial.counter.clone(),
-            phase: &mut *trial.phase,
             ..Trial::detached(&settings, &trial.library, trial.directory)
         };
         (trial.phase)("load");
-        let replay = PreparedReplay::new(&trial, parameters)?;
+        let replay = PreparedReplay::new(&replayed, parameters)?;
 
         (trial.phase)("work");
         let mut measured = Measured::default();
-        let totals = replay.execute(&trial, parameters, &mut measured)?;
+        let totals = replay.execute(&mut measured)?;
         let after = replay.recording.database_bytes()?;
         set(&mut measured, "db_bytes", after);
         set(&mut measured, "growth_bytes", after - replay.bytes);
 
         (trial.phase)("verify");
-        let version = &trial.library.identity().version;
-        let end = replay.compare_end(version, parameters)?;
+        let end = replay.compare_end()?;
         let mut accepted = None;
         if parameters.mode != Mode::Free {
-            match replay.verify(&totals, &end, version, parameters) {
+            match replay.verify(&totals, &end) {
                 Err(why) if parameters.accept_divergence => accepted = Some(why),
                 verified => verified?,
             }
         }
         figures::note_times(&totals, &mut measured)?;
-        replay.note_agreement(&totals, &end, trial.library.stand_ins(), &mut measured);
+        replay.note_agreement(&totals, &end, &mut measured);
         measured.tables.extend(figures::accepted_table(accepted));
-        replay.note_statements(&trial, &totals, &mut measured)?;
+        replay.note_statements(&totals, &mut measured)?;
         measured.sets_itself = replay.recording.set_by_statements();
         Ok(measured)
     }
 }
 
 /// Everything that has to be known before the clock starts.
-struct PreparedReplay {
+struct PreparedReplay<'t> {
+    trial: &'t Trial<'t>,
+    parameters: &'t Parameters,
     recording: Recording,
     survey: Survey,
     coverage: Coverage,
@@ -128,8 +128,8 @@ struct PreparedReplay {
     bytes: f64,
 }
 
-impl PreparedReplay {
-    fn new(trial: &Trial<'_>, parameters: &Parameters) -> Result<PreparedReplay> {
+impl<'t> PreparedReplay<'t> {
+    fn new(trial: &'t Trial<'t>, parameters: &'t Parameters) -> Result<PreparedReplay<'t>> {
         let path = parameters.trace()?;
         let trace = source::open(path)?;
         let mut recording = Recording::read(&trace, path, trial.directory)?;
@@ -152,6 +152,8 @@ impl PreparedReplay {
         }
         let processes = processes_of(&recording, parameters.workers);
         Ok(PreparedReplay {
+            trial,
+            parameters,
             plan: plan::plan(&call_spool, &commits, &processes, trial.directory)?,
             slowest: figures::slowest(&recording, &survey, parameters.statements),
             recording,
@@ -163,12 +165,8 @@ impl PreparedReplay {
     }
 
     /// Executes all threads of the plan and notes the resources that they used.
-    fn execute(
-        &self,
-        trial: &Trial<'_>,
-        parameters: &Parameters,
-        measured: &mut Measured,
-    ) -> Result<Totals> {
+    fn execute(&self, measured: &mut Measured) -> Result<Totals> {
+        let PreparedReplay { trial, parameters, .. } = self;
         let threads = self.plan.threads.len();
         allow_open_files(open_files(threads as u64, FILES_OF_OWN_SQL))?;
         let progress = (parameters.mode != Mode::Free).then(|| Progress::new(threads));
@@ -181,9 +179,9 @@ impl PreparedReplay {
             timed: timed.map(|(form, _)| *form).collect(),
         };
         let totals = match parameters.workers {
-            Workers::Threads => self.execute_by_threads(trial, options, measured)?,
+            Workers::Threads => self.execute_by_threads(options, measured)?,
             Workers::Processes => {
-                let specs = self.process_specs(trial, parameters.trace()?, &options);
+                let specs = self.process_specs(parameters.trace()?, &options);
                 let executed = processes::execute(&specs, measured);
                 // This process has planned the replay.
                 if let Some(bytes) = peak_memory_bytes() {
@@ -196,17 +194,13 @@ impl PreparedReplay {
         Ok(totals)
     }
 
-    fn execute_by_threads(
-        &self,
-        trial: &Trial<'_>,
-        options: Options,
-        measured: &mut Measured,
-    ) -> Result<Totals> {
+    fn execute_by_threads(&self, options: Options, measured: &mut Measured) -> Result<Totals> {
         let threads = self.plan.threads.len();
         if threads > 1 {
-            refuse_single_threaded(trial)?;
+            refuse_single_threaded(self.trial)?;
         }
-        let shared = Shared::new(trial, &self.recording, &self.call_spool, &self.plan, options)?;
+        let shared =
+            Shared::new(self.trial, &self.recording, &self.call_spool, &self.plan, options)?;
         let (summary, elapsed) = execute_threads(&shared, (0..threads).collect(), |gate| {
             let watch = gate.start_clock()?;
             gate.wait_until_done();
@@ -225,12 +219,8 @@ impl PreparedReplay {
         Ok(Totals { times: unlocked(shared.times), summary, seconds: elapsed.seconds })
     }
 
-    fn process_specs(
-        &self,
-        trial: &Trial<'_>,
-        trace: &Path,
-        options: &Options,
-    ) -> Vec<ProcessSpec> {
+    fn process_specs(&self, trace: &Path, options: &Options) -> Vec<ProcessSpec> {
+        let trial = self.trial;
         let threads = &self.plan.threads;
         let last = threads.iter().map(|thread| thread.process).max().unwrap_or(0);
         let spec = |process: usize| {
@@ -257,19 +247,14 @@ impl PreparedReplay {
     }
 
     /// Compares the databases with the end of the recording.
-    fn compare_end(&self, version: &str, parameters: &Parameters) -> Result<EndState> {
-        let changed = parameters.preparation.changes_schema();
+    fn compare_end(&self) -> Result<EndState> {
+        let version = &self.trial.library.identity().version;
+        let changed = self.parameters.preparation.changes_schema();
         end_state::compare(&self.recording, &self.survey, self.plan.cut, version, changed)
     }
 
     /// Refuses a replay in order that did something else than the recording.
-    fn verify(
-        &self,
-        totals: &Totals,
-        end: &EndState,
-        version: &str,
-        parameters: &Parameters,
-    ) -> Result<()> {
+    fn verify(&self, totals: &Totals, end: &EndState) -> Result<()> {
         let groups = totals.summary.differences.groups();
         let first = groups.iter().take(3).map(|DifferenceGroup { count, first }| {
             let text = self.recording.texts.get(&first.statement);
@@ -284,6 +269,7 @@ impl PreparedReplay {
             format!("; first divergences: {}", first.join("; "))
         };
         if !end.differing.is_empty() {
+            let version = &self.trial.library.identity().version;
             let other_version = other_version(&self.recording, version);
             return Err(TrialError::wrong(
                 "the end state of the replay",
@@ -292,24 +278,19 @@ impl PreparedReplay {
             ));
         }
         let agreement = totals.summary.agreement();
-        if agreement < parameters.coverage as f64 {
+        let least = self.parameters.coverage;
+        if agreement < least as f64 {
             return Err(TrialError::wrong(
                 "the share of statements that do the same as in the recording",
                 format!("{agreement:.1} %{divergences}"),
-                format!("{} % or more", parameters.coverage),
+                format!("{least} % or more"),
             ));
         }
         Ok(())
     }
 
     /// Notes how much was replayed, and how much of it did the same as in the recording.
-    fn note_agreement(
-        &self,
-        totals: &Totals,
-        end: &EndState,
-        stand_ins: &[StandIn],
-        measured: &mut Measured,
-    ) {
+    fn note_agreement(&self, totals: &Totals, end: &EndState, measured: &mut Measured) {
         set(measured, "coverage_percent", self.coverage.percent());
         set(measured, "coverage_time_percent", self.coverage.time_percent());
         set(measured, "agreement_percent", totals.summary.agreement());
@@ -319,7 +300,7 @@ impl PreparedReplay {
         }
         set(measured, "recorded_s", self.survey.seconds());
         let tables = [
-            figures::stand_in_table(stand_ins),
+            figures::stand_in_table(self.trial.library.stand_ins()),
             figures::end_table(end),
             figures::missing_table(&self.coverage),
             figures::divergence_table(totals, &self.recording),
@@ -328,14 +309,10 @@ impl PreparedReplay {
     }
 
     /// Notes figures and plans of single statements, once the tables of the recording exist.
-    fn note_statements(
-        &self,
-        trial: &Trial<'_>,
-        totals: &Totals,
-        measured: &mut Measured,
-    ) -> Result<()> {
+    fn note_statements(&self, totals: &Totals, measured: &mut Measured) -> Result<()> {
         let first = self.recording.databases.first();
-        let connection = first.map(|database| sqlite::open(trial, &database.path)).transpose()?;
+        let connection = first.map(|database| sqlite::open(self.trial, &database.path));
+        let connection = connection.transpose()?;
         figures::note_statements(totals, &self.slowest, connection.as_ref(), measured);
         connection.map_or(Ok(()), |connection| Ok(connection.close()?))
     }

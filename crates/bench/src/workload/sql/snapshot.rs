@@ -134,7 +134,7 @@ pub fn copy_or_cover(
     if copied {
         return Ok(copying.original);
     }
-    back_up(library, database, &copying.file, copy)?;
+    copying.back_up(library)?;
     Ok(None)
 }
 
@@ -265,6 +265,26 @@ impl Copying<'_> {
         }
         Ok(())
     }
+
+    /// Copies through the backup interface.
+    fn back_up(&self, library: &Arc<Library>) -> Result<(), TrialError> {
+        let (database, copy) = (self.database, self.copy);
+        // Left by an attempt to copy files.
+        remove(copy);
+        let failed = |error: engine::EngineError| cannot("copy the database", database, error);
+        let from =
+            Connection::open(library, database, OpenFlags::READ_ONLY, None).map_err(failed)?;
+        from.busy_timeout(PATIENCE).map_err(failed)?;
+        let to = Connection::open(library, copy, OpenFlags::default(), None).map_err(failed)?;
+        // The message around it names the operation.
+        let said = from.copy_to(&to);
+        said.map_err(|error| {
+            let why = if error.is_busy() { locked(&self.file, database) } else { error.message() };
+            cannot("copy the database", database, why)
+        })?;
+        to.close().map_err(failed)?;
+        from.close().map_err(failed)
+    }
 }
 
 /// Opens a copy that may exist, and then keeps what it holds.
@@ -320,27 +340,4 @@ fn write_differences_in(file: &File, target: &File, range: Range<u64>) -> io::Re
         }
     }
     Ok(())
-}
-
-/// Copies through the backup interface.
-fn back_up(
-    library: &Arc<Library>,
-    database: &Path,
-    file: &File,
-    copy: &Path,
-) -> Result<(), TrialError> {
-    // Left by an attempt to copy files.
-    remove(copy);
-    let failed = |error: engine::EngineError| cannot("copy the database", database, error);
-    let from = Connection::open(library, database, OpenFlags::READ_ONLY, None).map_err(failed)?;
-    from.busy_timeout(PATIENCE).map_err(failed)?;
-    let to = Connection::open(library, copy, OpenFlags::default(), None).map_err(failed)?;
-    // The message around it names the operation.
-    let said = from.copy_to(&to);
-    said.map_err(|error| {
-        let why = if error.is_busy() { locked(file, database) } else { error.message() };
-        cannot("copy the database", database, why)
-    })?;
-    to.close().map_err(failed)?;
-    from.close().map_err(failed)
 }
