@@ -2,14 +2,16 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use drivers::{Description, Home, Manifest, Registry};
-use lab::record::RunPlan;
+use lab::record::{EngineRecord, RunPlan};
 use lab::trial::{DRIVER, NATIVE};
-use runner::Driver;
+use runner::{Driver, Local};
 
 use crate::error::{Error, Result};
+use crate::interface::Interface;
 
 /// Returns the drivers that come with pragmark, the user's own, and a directory's.
 ///
@@ -58,6 +60,30 @@ pub(crate) fn native() -> Result<Driver> {
 /// Returns pragmark itself with the drivers in other languages, for the trials that name one.
 pub(crate) fn with_bindings(directory: Option<&Path>) -> Result<Driver> {
     Ok(Driver { bindings: Some(Arc::new(registry(directory)?)), ..native()? })
+}
+
+/// A use case that runs trials.
+pub(crate) struct Running<'a> {
+    /// The programs that run them.
+    pub(crate) driver: Driver,
+    /// The address of the user's PostgreSQL server.
+    pub(crate) postgres: Option<&'a str>,
+    /// Becomes true when it is to stop.
+    pub(crate) interrupted: Arc<AtomicBool>,
+    /// Who started it.
+    pub(crate) ui: &'a dyn Interface,
+}
+
+impl<'a> Running<'a> {
+    /// Returns one whose trials need no other driver than pragmark itself.
+    pub(crate) fn native(ui: &'a dyn Interface) -> Result<Running<'a>> {
+        Ok(Running { interrupted: ui.interrupted()?, driver: native()?, postgres: None, ui })
+    }
+
+    /// Returns an executor of the trials of a run on this machine.
+    pub(crate) fn local(&self, run: &str, engines: &[EngineRecord]) -> Local<'_> {
+        Local::new(&self.driver, run, engines, &self.interrupted).with_postgres(self.postgres)
+    }
 }
 
 /// Refuses to go on without the drivers that a run began with: their variants would be skipped.

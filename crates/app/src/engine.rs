@@ -21,7 +21,7 @@ use lab::record::{EngineRecord, RunPlan, engine_to_load};
 use process::{Group, Limits};
 use runner::Driver;
 
-use crate::driver;
+use crate::driver::{self, Running};
 use crate::error::{Error, Result};
 use crate::interface::Interface;
 use crate::library;
@@ -169,8 +169,7 @@ pub fn build_for(
         }
     }
     let builds = distinct(builds);
-    let interrupted = ui.interrupted()?;
-    let built = build(&builds, &driver::native()?, &interrupted, ui)?;
+    let built = build(&builds, &Running::native(ui)?)?;
     Ok((builds, built))
 }
 
@@ -179,19 +178,14 @@ pub fn build_for(
 ///
 /// # Errors
 /// It was interrupted.
-pub(crate) fn prepare(
-    names: &[String],
-    driver: &Driver,
-    interrupted: &AtomicBool,
-    ui: &dyn Interface,
-) -> Result<Vec<EngineRecord>> {
+pub(crate) fn prepare(names: &[String], running: &Running<'_>) -> Result<Vec<EngineRecord>> {
     let parsed: Vec<Result<EngineName, BuildError>> =
         names.iter().map(|name| name.parse()).collect();
     let builds = parsed.iter().filter_map(|name| match name {
         Ok(EngineName::Build(build)) => Some(build.clone()),
         _ => None,
     });
-    let mut built = build(&builds.collect::<Vec<_>>(), driver, interrupted, ui)?;
+    let mut built = build(&builds.collect::<Vec<_>>(), running)?;
     let mut records = Vec::new();
     for (text, name) in names.iter().zip(parsed) {
         let to_load = match name {
@@ -203,7 +197,7 @@ pub(crate) fn prepare(
             Err(error) => Err(error.to_string()),
         };
         records.push(match to_load {
-            Ok(library) => describe(text, &library, driver)?,
+            Ok(library) => describe(text, &library, &running.driver)?,
             Err(why) => EngineRecord::unusable(text, why),
         });
     }
@@ -214,12 +208,8 @@ pub(crate) fn prepare(
 ///
 /// # Errors
 /// It was interrupted.
-fn build(
-    names: &[BuildName],
-    driver: &Driver,
-    interrupted: &AtomicBool,
-    ui: &dyn Interface,
-) -> Result<Built> {
+fn build(names: &[BuildName], running: &Running<'_>) -> Result<Built> {
+    let Running { driver, interrupted, ui, .. } = running;
     if names.is_empty() {
         return Ok(Built::new());
     }
@@ -314,8 +304,7 @@ pub(crate) fn all_usable(engines: &[EngineRecord]) -> Result<()> {
 /// Returns where the library of this name is loaded from, and builds it if necessary.
 pub(crate) fn source(name: &str, ui: &dyn Interface) -> Result<Source> {
     name.parse::<EngineName>()?;
-    let (driver, interrupted) = (driver::native()?, ui.interrupted()?);
-    let engines = prepare(&[name.to_owned()], &driver, &interrupted, ui)?;
+    let engines = prepare(&[name.to_owned()], &Running::native(ui)?)?;
     all_usable(&engines)?;
     source_in(&engines, name)
 }
@@ -338,13 +327,8 @@ pub(crate) fn name_in_plan(text: &str) -> Result<String> {
 
 /// Finds or builds every engine of the plan. The engine of the whole run must be usable; variants of other unusable engines
 /// will be skipped.
-pub(crate) fn of_plan(
-    plan: &RunPlan,
-    driver: &Driver,
-    interrupted: &AtomicBool,
-    ui: &dyn Interface,
-) -> Result<Vec<EngineRecord>> {
-    usable(plan, prepare(&names(plan), driver, interrupted, ui)?, ui)
+pub(crate) fn of_plan(plan: &RunPlan, running: &Running<'_>) -> Result<Vec<EngineRecord>> {
+    usable(plan, prepare(&names(plan), running)?, running.ui)
 }
 
 /// Returns the engines of a plan if the whole run's can be used, and says which others cannot.

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use fleet::{Machine, RunCard};
 use lab::catalogue::Catalogue;
@@ -13,8 +12,8 @@ use lab::record::{EngineRecord, EnvironmentFile, RunPlan};
 use runner::{Driver, End, Execution, Executor, Local, Task};
 
 use super::objects::{Acceptance, Fetched, Objects, not_accepted};
+use crate::driver::Running;
 use crate::error::{Error, Result};
-use crate::interface::Interface;
 use crate::run::preflight::check_needs;
 use crate::{driver, engine};
 
@@ -23,13 +22,11 @@ const LEAST_FREE: u64 = 16 << 20;
 
 /// This machine.
 pub(super) struct Host<'a> {
-    driver: &'a Driver,
+    running: &'a Running<'a>,
     name: String,
     directory: PathBuf,
     objects: Objects<'a>,
     acceptance: Acceptance,
-    interrupted: &'a AtomicBool,
-    ui: &'a dyn Interface,
     runs: HashMap<String, Prepared<'a>>,
 }
 
@@ -45,19 +42,16 @@ struct Prepared<'a> {
 impl<'a> Host<'a> {
     /// Makes a host with a name and a directory to measure in.
     pub(super) fn new(
-        driver: &'a Driver,
+        running: &'a Running<'a>,
         (name, directory): (&str, PathBuf),
         (objects, acceptance): (Objects<'a>, Acceptance),
-        (interrupted, ui): (&'a AtomicBool, &'a dyn Interface),
     ) -> Host<'a> {
         Host {
-            driver,
+            running,
             name: name.to_owned(),
             directory,
             objects,
             acceptance,
-            interrupted,
-            ui,
             runs: HashMap::new(),
         }
     }
@@ -75,10 +69,11 @@ impl<'a> Host<'a> {
         self.refuse_unconfined(&plan, &catalogue)?;
         let engines = self.engines(&plan, &fetched)?;
         let probe_s = card.probe_s;
-        let environment = runner::survey(&plan, engines.clone(), probe_s, self.interrupted, || {})?;
+        let environment =
+            runner::survey(&plan, engines.clone(), probe_s, &self.running.interrupted, || {})?;
         let own = format!("{}-{}", card.run, self.name);
         let prepared = Prepared {
-            executor: Local::new(&driver, &own, &engines, self.interrupted),
+            executor: Local::new(&driver, &own, &engines, &self.running.interrupted),
             engines,
             fetched,
             catalogue,
@@ -112,7 +107,7 @@ impl<'a> Host<'a> {
     /// Starts the drivers of a run: the installed ones, or those that were sent where one is missing.
     fn driver_for(&self, plan: &RunPlan, fetched: &Fetched) -> Result<Driver> {
         let Err(missing) = driver::check_present(plan, None) else {
-            return Ok(self.driver.clone());
+            return Ok(self.running.driver.clone());
         };
         let Some(sent) = &fetched.drivers else {
             let sends = |name: &&String| missing.words().contains(&format!("`{name}`"));
@@ -153,14 +148,14 @@ impl<'a> Host<'a> {
             match fetched.engines.get(&name) {
                 Some(path) => {
                     let path = path.display().to_string();
-                    records.push(engine::describe(&name, &path, self.driver)?);
+                    records.push(engine::describe(&name, &path, &self.running.driver)?);
                 }
                 None if name.contains('/') => return Err(fetched.missing(&name)),
                 None => own.push(name),
             }
         }
-        records.extend(engine::prepare(&own, self.driver, self.interrupted, self.ui)?);
-        engine::usable(plan, records, self.ui)
+        records.extend(engine::prepare(&own, self.running)?);
+        engine::usable(plan, records, self.running.ui)
     }
 
     /// The trial as it is carried out here.

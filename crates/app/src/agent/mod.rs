@@ -17,6 +17,7 @@ use self::home::Home;
 use self::host::Host;
 use self::objects::{Acceptance, Objects};
 use crate::doctor::NEEDED_TO_BUILD;
+use crate::driver::Running;
 use crate::error::{Error, Result};
 use crate::fleet::objects::target;
 use crate::fleet::server::{ServerRequest, connect};
@@ -51,6 +52,7 @@ pub fn agent(request: &AgentRequest, ui: &dyn Interface) -> Result<()> {
     let interrupted = ui.interrupted()?;
     let directory = directories(std::slice::from_ref(&request.directory))?.remove(0);
     let driver = driver::with_bindings(None)?;
+    let running = Running { driver, postgres: None, interrupted: Arc::clone(&interrupted), ui };
     let name = agent_name(request.name.as_deref())?;
     let own = Cache::of_user()?.root().join("agents").join(&name);
     let home = Home::enter(own, &name)?;
@@ -64,8 +66,7 @@ pub fn agent(request: &AgentRequest, ui: &dyn Interface) -> Result<()> {
     );
     let objects = Objects::below(&home.path, request.cache_limit, &server)?;
     let acceptance = Acceptance { all: request.accept_code, trusted: request.trusted.clone() };
-    let mut host =
-        Host::new(&driver, (&name, directory), (objects, acceptance), (&interrupted, ui));
+    let mut host = Host::new(&running, (&name, directory), (objects, acceptance));
     let orders = StopSignals { cancelled: Arc::clone(&interrupted), ..StopSignals::default() };
     fleet::serve(&server, card, &home.signer, &mut host, &orders, &|notice| {
         ui.say(&words(notice))

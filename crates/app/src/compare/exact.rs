@@ -7,14 +7,15 @@ use lab::design::Variant;
 use lab::experiment::{Experiment, Labels};
 use lab::plan::{Request, plan};
 use lab::record::PlannedExperiment;
-use runner::{Execution, Local};
+use runner::Execution;
 
+use crate::driver::Running;
+use crate::engine;
 use crate::error::{Error, Result};
 use crate::interface::Interface;
 use crate::measure::{self, Subject, Work};
 use crate::run::plan::{directories, request_for};
 use crate::run::preflight::check_needs;
-use crate::{driver, engine};
 
 /// The longest time of one repetition, in seconds.
 const LIMIT_S: f64 = 600.0;
@@ -54,7 +55,7 @@ pub fn compare_exactly(
     ui: &dyn Interface,
 ) -> Result<Option<ComparedSides>> {
     let experiment = experiment(request, ui)?;
-    let (interrupted, driver) = (ui.interrupted()?, driver::native()?);
+    let running = Running::native(ui)?;
     let engine_of_all = match request.subject.engines.as_slice() {
         [only] => engine::name_in_plan(only)?,
         _ => engine::BUILT_IN.to_owned(),
@@ -66,9 +67,9 @@ pub fn compare_exactly(
     };
     let plan = plan(planned, &drivers::catalogue(None)?);
     check_needs(&plan)?;
-    let engines = engine::prepare(&engine::names(&plan), &driver, &interrupted, ui)?;
+    let engines = engine::prepare(&engine::names(&plan), &running)?;
     engine::all_usable(&engines)?;
-    let mut executor = Local::new(&driver, &plan.id, &engines, &interrupted);
+    let mut executor = running.local(&plan.id, &engines);
     let Some(planned) = plan.experiments.first() else { return Ok(None) };
     let repetitions = request.repetitions as usize;
     let mut begins = shows_progress(planned, repetitions, ui);

@@ -15,12 +15,13 @@ use lab::trial::{Measured, Outcome};
 use runner::{End, RunFolder, tiers};
 
 use super::plan::{TRIAL_LIMIT_S, memory};
+use crate::driver::Running;
 use crate::engine::{self as engines, BUILT_IN};
 use crate::error::{Error, Result};
 use crate::interface::Interface;
 use crate::run::carry_out;
 use crate::run::plan::{directories, request_for};
-use crate::{driver, files, library};
+use crate::{files, library};
 
 /// Measures the tiers and writes them as the file that becomes part of the program. Returns whether they were measured to the
 /// end.
@@ -33,7 +34,7 @@ pub fn write_known(
     directory: Option<&Path>,
     ui: &dyn Interface,
 ) -> Result<End> {
-    let (interrupted, driver) = (ui.interrupted()?, driver::native()?);
+    let running = Running::native(ui)?;
     let catalogue = drivers::catalogue(None)?;
     let defaults = defaults(&catalogue)?;
     let sets = sets(&catalogue, &defaults)?;
@@ -45,11 +46,11 @@ pub fn write_known(
     let question = "What can a crash destroy with the built-in engine?";
     let experiment = ad_hoc("tiers", question, tier::WORKLOAD, "images_per_s");
     let plan = plan_alone(request, experiment, sets.iter().map(tier_variant).collect(), 1);
-    let engines = engines::of_plan(&plan, &driver, &interrupted, ui)?;
+    let engines = engines::of_plan(&plan, &running)?;
     let parent = tempfile::tempdir().map_err(Error::unusable)?;
-    let environment = runner::survey(&plan, engines.clone(), 0.0, &interrupted, || {})?;
+    let environment = runner::survey(&plan, engines.clone(), 0.0, &running.interrupted, || {})?;
     let folder = RunFolder::create(&parent.path().join("run"), &plan, &environment)?;
-    let end = carry_out(&folder, &driver, None, &interrupted, ui)?;
+    let end = carry_out(&folder, &running)?;
     if end == End::Finished {
         let table = table(&folder, &engines, &sets, defaults, ui)?;
         files::write(file, |out| tiers::write(&table, out))?;

@@ -19,13 +19,14 @@ use tuning::Analysis;
 use self::current::put_current_first;
 pub use self::known::write_known;
 use self::own::OwnScript;
+use crate::driver::Running;
+use crate::engine;
 use crate::error::{Error, Result};
 use crate::files::work_folder;
 use crate::interface::Interface;
 use crate::measure::check_replayable;
 use crate::run::plan::folder_of;
 use crate::run::{Concluded, carry_out, conclude, trust};
-use crate::{driver, engine};
 
 /// A crash test.
 #[derive(Clone, Debug)]
@@ -111,12 +112,12 @@ pub enum CrashWork {
 /// # Errors
 /// The request or the script is invalid, something cannot be used, or the engine accepts none of the settings.
 pub fn crash(request: &CrashRequest, ui: &dyn Interface) -> Result<Concluded> {
-    let (interrupted, driver) = (ui.interrupted()?, driver::native()?);
+    let running = Running::native(ui)?;
     // Whatever can be wrong is found before anything is written.
     let mut plan = plan::plan_of(request)?;
     let path = folder_of(request.out.as_deref(), &plan);
     RunFolder::check_free(&path)?;
-    let engines = engine::of_plan(&plan, &driver, &interrupted, ui)?;
+    let engines = engine::of_plan(&plan, &running)?;
     if let CrashKind::Images(images) = &request.kind {
         put_current_first(&images.work, &mut plan, &engines)?;
         match &images.work {
@@ -134,11 +135,11 @@ pub fn crash(request: &CrashRequest, ui: &dyn Interface) -> Result<Concluded> {
             CrashWork::Trace { trace, stand_ins, .. } => check_replayable(trace, stand_ins, ui)?,
         }
     }
-    let environment = runner::survey(&plan, engines, 0.0, &interrupted, || {})?;
+    let environment = runner::survey(&plan, engines, 0.0, &running.interrupted, || {})?;
     trust::note(&plan, &environment, ui);
     let folder = RunFolder::create(&path, &plan, &environment)?;
     tell!(ui, "record: {}", path.display());
-    let end = carry_out(&folder, &driver, None, &interrupted, ui)?;
+    let end = carry_out(&folder, &running)?;
     let concluded = conclude(&path, end)?;
     check_any_measured(&concluded.analysis)?;
     Ok(concluded)

@@ -38,7 +38,7 @@ pub(super) fn begin(
     let server = connect(&request.server, &plan.id, interrupted, ui)?;
     server.make_streams()?;
     let agents = choose(&server, request, interrupted, ui)?;
-    let sent = Sent::of_plan(request, &plan, interrupted, ui)?;
+    let sent = Sent::of_plan(request, &plan, ui)?;
     let card = card(request, plan, &agents, sent.objects());
     let folder = match opened(&server, &card, &sent, &path, ui) {
         Ok(folder) => folder,

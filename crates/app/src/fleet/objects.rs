@@ -1,7 +1,6 @@
 //! The files that a run sends to its agents.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use ::engine::build::EngineName;
 use fleet::{Content, Object, Server, Signer};
@@ -11,6 +10,7 @@ use lab::record::RunPlan;
 use lab::trial::DRIVER;
 
 use super::FleetRequest;
+use crate::driver::Running;
 use crate::error::{Error, Result};
 use crate::interface::Interface;
 use crate::{driver, engine};
@@ -41,7 +41,6 @@ impl Sent {
     pub(super) fn of_plan(
         request: &FleetRequest,
         plan: &RunPlan,
-        interrupted: &AtomicBool,
         ui: &dyn Interface,
     ) -> Result<Sent> {
         let signer = request.sign_with.as_deref().map(Signer::from_file);
@@ -59,7 +58,7 @@ impl Sent {
             let content = Content::Extension { target: target() };
             sent.add_file(path, Path::new(path), content)?;
         }
-        sent.add_engines(plan, interrupted, ui)?;
+        sent.add_engines(plan, ui)?;
         sent.add_drivers(request.run.drivers.as_deref(), plan)?;
         Ok(sent)
     }
@@ -93,16 +92,10 @@ impl Sent {
     }
 
     /// Engines that are built or named by their paths. One that cannot be built here is built by the agents.
-    fn add_engines(
-        &mut self,
-        plan: &RunPlan,
-        interrupted: &AtomicBool,
-        ui: &dyn Interface,
-    ) -> Result<()> {
+    fn add_engines(&mut self, plan: &RunPlan, ui: &dyn Interface) -> Result<()> {
         let names = engine::names(plan).into_iter().filter(|name| can_be_sent(name));
         let names: Vec<String> = names.collect();
-        let driver = driver::native()?;
-        for record in engine::prepare(&names, &driver, interrupted, ui)? {
+        for record in engine::prepare(&names, &Running::native(ui)?)? {
             match (&record.path, &record.problem) {
                 (Some(path), None) => {
                     let content = Content::Engine { target: target() };

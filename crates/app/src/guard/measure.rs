@@ -1,7 +1,6 @@
 //! Both sides measured: counted, and timed in turns.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use lab::catalogue::Catalogue;
@@ -19,12 +18,12 @@ use lab::trial::{DRIVER, Measured, NATIVE, Outcome};
 use runner::{Execution, Sides, side_record};
 
 use super::side::Planned;
+use crate::driver::Running;
+use crate::engine;
 use crate::error::{Error, Result};
-use crate::interface::Interface;
 use crate::run::plan::request_for;
 use crate::run::preflight::check_needs;
 use crate::run::tiers;
-use crate::{driver, engine};
 
 /// The longest time of one trial, in seconds.
 const LIMIT_S: f64 = 600.0;
@@ -46,8 +45,7 @@ pub(super) struct Measurement<'a> {
     catalogue: Catalogue,
     /// The folder of copies and databases.
     workspace: String,
-    interrupted: &'a AtomicBool,
-    ui: &'a dyn Interface,
+    running: &'a Running<'a>,
 }
 
 impl<'a> Measurement<'a> {
@@ -57,7 +55,7 @@ impl<'a> Measurement<'a> {
         names: &[String; 2],
         directory: &Path,
         seed: u64,
-        (interrupted, ui): (&'a AtomicBool, &'a dyn Interface),
+        running: &'a Running<'a>,
     ) -> Result<Measurement<'a>> {
         let request = request(&sides, directory, seed);
         let [base, new] = sides;
@@ -70,7 +68,7 @@ impl<'a> Measurement<'a> {
         // Of both together: a side that names no setting has a tier as soon as the other names one.
         plan.tiers = lab::plan::tiers(std::slice::from_ref(&both), &plan.engine, &catalogue);
         check_needs(&plan)?;
-        let engines = engine::prepare(&engine::names(&plan), &driver::native()?, interrupted, ui)?;
+        let engines = engine::prepare(&engine::names(&plan), running)?;
         engine::all_usable(&engines)?;
         tiers::add_known(&mut plan, &engines);
         Ok(Measurement {
@@ -80,19 +78,19 @@ impl<'a> Measurement<'a> {
             drivers: [base.driver, new.driver],
             catalogue,
             workspace: directory.display().to_string(),
-            interrupted,
-            ui,
+            running,
         })
     }
 
     fn sides(&self) -> Sides<'_> {
-        Sides::new(&self.plan, &self.drivers, &self.engines, self.interrupted)
+        Sides::new(&self.plan, &self.drivers, &self.engines, &self.running.interrupted)
     }
 
     /// The machine and the libraries.
     pub(super) fn environment(&self) -> Result<EnvironmentFile> {
         let engines = self.engines.clone();
-        let environment = runner::survey(&self.plan, engines, 0.0, self.interrupted, || ())?;
+        let environment =
+            runner::survey(&self.plan, engines, 0.0, &self.running.interrupted, || ())?;
         Ok(environment)
     }
 
@@ -104,7 +102,7 @@ impl<'a> Measurement<'a> {
         let counted = self.sides().count(&self.counters, REPETITIONS as usize)?;
         let mut both = counted.ok_or_else(|| Error::interrupted("stopped while counting"))?;
         if let Some(why) = self.why_uncounted(&both) {
-            tell!(self.ui, "nothing is counted: {why}");
+            tell!(self.running.ui, "nothing is counted: {why}");
             both.iter_mut().for_each(Vec::clear);
         }
         let (mut records, mut sides) = (Vec::new(), Vec::new());
@@ -190,7 +188,10 @@ impl<'a> Measurement<'a> {
                 said = Instant::now();
                 let seconds = start.elapsed().as_secs_f64();
                 let all = budgets.len();
-                tell!(self.ui, "{round} blocks in {seconds:.0} s, {open} of {all} budgets open");
+                tell!(
+                    self.running.ui,
+                    "{round} blocks in {seconds:.0} s, {open} of {all} budgets open"
+                );
             }
             let [base, new] = block(planned, round, &mut sides, records)?;
             for budget in budgets.iter_mut() {

@@ -5,7 +5,6 @@ mod repository;
 mod side;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use lab::comparison::ExactComparison;
@@ -18,6 +17,7 @@ use serde::Serialize;
 use self::measure::Measurement;
 use self::repository::{Repository, Workspace};
 use self::side::Side;
+use crate::driver::Running;
 use crate::engine;
 use crate::error::{Error, Result};
 use crate::files::write_in_run;
@@ -86,7 +86,7 @@ impl Guarded {
 /// # Errors
 /// The request is invalid, or a side cannot be built or measured.
 pub fn guard(request: &GuardRequest, ui: &dyn Interface) -> Result<Guarded> {
-    let interrupted = ui.interrupted()?;
+    let running = Running::native(ui)?;
     if let Some(folder) = &request.out {
         RunFolder::check_free(folder)?;
     }
@@ -97,7 +97,7 @@ pub fn guard(request: &GuardRequest, ui: &dyn Interface) -> Result<Guarded> {
     let repository = Repository::of(&project.directory)?;
     let workspace = repository.workspace(ui)?;
     let (guard, sides) = sides(request, &project, &repository, &workspace)?;
-    measure_sides(request, &guard, &sides, &workspace, (&interrupted, ui))
+    measure_sides(request, &guard, &sides, &workspace, &running)
 }
 
 /// Builds, counts and times both sides, and keeps the record if it is wanted.
@@ -106,9 +106,9 @@ fn measure_sides(
     guard: &Guard,
     sides: &[Side; 2],
     workspace: &Workspace<'_>,
-    (interrupted, ui): (&AtomicBool, &dyn Interface),
+    running: &Running<'_>,
 ) -> Result<Guarded> {
-    let directory = &workspace.path;
+    let (directory, interrupted, ui) = (&workspace.path, &running.interrupted, running.ui);
     let names = [0, 1].map(|side| format!("{}: {}", sides[side].role, sides[side].name));
     let planned = |side: &Side| side.planned(directory, interrupted);
     let planned = if request.no_base {
@@ -118,8 +118,7 @@ fn measure_sides(
     } else {
         [planned(&sides[0])?, planned(&sides[1])?]
     };
-    let measurement =
-        Measurement::new(planned, &names, directory, request.seed, (interrupted, ui))?;
+    let measurement = Measurement::new(planned, &names, directory, request.seed, running)?;
     let (comparison, mut trials) = measurement.counted(&names)?;
     if request.no_base {
         let checks = alone(guard, &comparison);

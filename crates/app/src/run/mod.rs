@@ -18,13 +18,14 @@ use lab::record::{EngineRecord, EnvironmentFile, RunPlan};
 use lab::seed::Seed;
 use lab::stats::detectable_difference;
 use lab::tuning_plan::TuningPlan;
-use runner::{Driver, End, Local, RunError, RunFolder};
+use runner::{End, RunError, RunFolder};
 
 pub(crate) use self::conclusion::TUNED_EXPERIMENT;
 use self::conclusion::check_measured;
 pub use self::conclusion::{Concluded, Conclusion, conclude, recommends_settings, resume_hint};
 pub use self::text::TextRequest;
 use self::watched::{Watched, warn_of_newer};
+use crate::driver::Running;
 use crate::error::{Error, Result};
 use crate::interface::Interface;
 use crate::words::humanly;
@@ -166,12 +167,11 @@ pub enum Ended {
 /// # Errors
 /// The request is invalid, something that the run needs cannot be used, or the record cannot be written.
 pub fn start(request: &RunRequest, ui: &dyn Interface) -> Result<Ended> {
-    let interrupted = ui.interrupted()?;
-    let driver = driver::with_bindings(request.drivers.as_deref())?;
-    let Some(folder) = begin(request, &driver, &interrupted, ui)? else {
-        return Ok(not_begun(&interrupted));
+    let running = running(request.drivers.as_deref(), request.postgres.as_deref(), ui)?;
+    let Some(folder) = begin(request, &running)? else {
+        return Ok(not_begun(&running.interrupted));
     };
-    let concluded = finish(&folder, &driver, request.postgres.as_deref(), &interrupted, ui)?;
+    let concluded = finish(&folder, &running)?;
     if let Experiments::Made(_) = request.experiments
         && concluded.end == End::Finished
     {
@@ -192,8 +192,7 @@ pub fn start(request: &RunRequest, ui: &dyn Interface) -> Result<Ended> {
 /// # Errors
 /// The run is not trusted, its engines, drivers or server changed, or the record cannot be read or written.
 pub fn resume(request: &ResumeRequest, ui: &dyn Interface) -> Result<Ended> {
-    let interrupted = ui.interrupted()?;
-    let driver = driver::with_bindings(request.drivers.as_deref())?;
+    let running = running(request.drivers.as_deref(), request.postgres.as_deref(), ui)?;
     let path = request.folder.canonicalize().unwrap_or_else(|_| request.folder.clone());
     let folder = RunFolder::open(&path)?;
     let plan = folder.plan()?;
@@ -202,11 +201,11 @@ pub fn resume(request: &ResumeRequest, ui: &dyn Interface) -> Result<Ended> {
     folder.each_trial(|_| {})?;
     trust::check(&folder, &plan, request.trusted, ui)?;
     check_server(&plan, request.postgres.is_some())?;
-    engine::check_unchanged(&folder.environment()?.engines, &driver)?;
+    engine::check_unchanged(&folder.environment()?.engines, &running.driver)?;
     go_back(&plan, ui);
     warn_of_newer(&plan, ui);
     preflight::check_needs(&plan)?;
-    let concluded = finish(&folder, &driver, request.postgres.as_deref(), &interrupted, ui)?;
+    let concluded = finish(&folder, &running)?;
     Ok(Ended::Concluded(Box::new(concluded)))
 }
 
@@ -215,9 +214,8 @@ pub fn resume(request: &ResumeRequest, ui: &dyn Interface) -> Result<Ended> {
 /// # Errors
 /// As [`resume`].
 pub fn repeat(request: &RepeatRequest, ui: &dyn Interface) -> Result<Ended> {
-    let interrupted = ui.interrupted()?;
     let earlier = &request.earlier;
-    let driver = driver::with_bindings(earlier.drivers.as_deref())?;
+    let running = running(earlier.drivers.as_deref(), earlier.postgres.as_deref(), ui)?;
     let stored_run = RunFolder::open(&earlier.folder)?;
     let stored = stored_run.plan()?;
     driver::check_present(&stored, earlier.drivers.as_deref())?;
@@ -236,16 +234,25 @@ pub fn repeat(request: &RepeatRequest, ui: &dyn Interface) -> Result<Ended> {
     let path = plan::folder_of(request.out.as_deref(), &plan);
     RunFolder::check_free(&path)?;
     preflight::check_needs(&plan)?;
-    let engines = engine::of_plan(&plan, &driver, &interrupted, ui)?;
+    let engines = engine::of_plan(&plan, &running)?;
     tiers::add_known(&mut plan, &engines);
     exclude_unsafe(&mut plan)?;
-    let Some(environment) = survey(&plan, engines, request.probe_s, &interrupted, ui)? else {
+    let Some(environment) = survey(&plan, engines, request.probe_s, &running)? else {
         return Ok(Ended::Interrupted);
     };
     let folder = create_record(&path, &plan, &environment, ui)?;
     announce(&path, &plan, &environment, ui);
-    let concluded = finish(&folder, &driver, earlier.postgres.as_deref(), &interrupted, ui)?;
+    let concluded = finish(&folder, &running)?;
     Ok(Ended::Concluded(Box::new(concluded)))
+}
+
+fn running<'a>(
+    drivers: Option<&Path>,
+    postgres: Option<&'a str>,
+    ui: &'a dyn Interface,
+) -> Result<Running<'a>> {
+    let interrupted = ui.interrupted()?;
+    Ok(Running { driver: driver::with_bindings(drivers)?, postgres, interrupted, ui })
 }
 
 fn not_begun(interrupted: &AtomicBool) -> Ended {
@@ -253,16 +260,10 @@ fn not_begun(interrupted: &AtomicBool) -> Ended {
 }
 
 /// Carries out what remains of a run, tidies up and writes the page.
-fn finish(
-    folder: &RunFolder,
-    driver: &Driver,
-    postgres: Option<&str>,
-    interrupted: &AtomicBool,
-    ui: &dyn Interface,
-) -> Result<Concluded> {
+fn finish(folder: &RunFolder, running: &Running<'_>) -> Result<Concluded> {
     let plan = folder.plan()?;
-    let end = carry_out(folder, driver, postgres, interrupted, ui);
-    tidy_server(postgres, &plan, ui);
+    let end = carry_out(folder, running);
+    tidy_server(running.postgres, &plan, running.ui);
     conclude(&folder.path, end?)
 }
 
@@ -276,17 +277,10 @@ fn remove_unmeasured(folder: &Path, is_brief: bool, ui: &dyn Interface) {
 }
 
 /// Carries out what remains of a run, and shows its progress.
-pub(crate) fn carry_out(
-    folder: &RunFolder,
-    driver: &Driver,
-    postgres: Option<&str>,
-    interrupted: &AtomicBool,
-    ui: &dyn Interface,
-) -> Result<End> {
-    let plan = folder.plan()?;
-    let mut executor = Local::new(driver, &plan.id, &folder.environment()?.engines, interrupted)
-        .with_postgres(postgres)
-        .keeping_artifacts_in(&folder.path);
+pub(crate) fn carry_out(folder: &RunFolder, running: &Running<'_>) -> Result<End> {
+    let (plan, ui) = (folder.plan()?, running.ui);
+    let executor = running.local(&plan.id, &folder.environment()?.engines);
+    let mut executor = executor.keeping_artifacts_in(&folder.path);
     let watched = Watched::of(&plan);
     let mut display = ui.show_run();
     let end = runner::run(folder, &mut executor, &mut *display);
@@ -355,12 +349,8 @@ fn tidy_server(postgres: Option<&str>, plan: &RunPlan, ui: &dyn Interface) {
 
 /// Plans a new run, examines the machine, and makes the folder. Returns `None` if a large run was declined, or if a signal
 /// stopped it.
-fn begin(
-    request: &RunRequest,
-    driver: &Driver,
-    interrupted: &AtomicBool,
-    ui: &dyn Interface,
-) -> Result<Option<RunFolder>> {
+fn begin(request: &RunRequest, running: &Running<'_>) -> Result<Option<RunFolder>> {
+    let ui = running.ui;
     let catalogue = drivers::catalogue(request.drivers.as_deref())?;
     let planned = plan::request(request, &catalogue, ui)?;
     let mut plan = lab::plan::plan(planned.clone(), &catalogue);
@@ -373,15 +363,14 @@ fn begin(
     let path = plan::folder_of(request.out.as_deref(), &plan);
     RunFolder::check_free(&path)?;
     preflight::check_needs(&plan)?;
-    let engines = engine::of_plan(&plan, driver, interrupted, ui)?;
+    let engines = engine::of_plan(&plan, running)?;
     tiers::add_known(&mut plan, &engines);
     exclude_unsafe(&mut plan)?;
-    let mut executor = Local::new(driver, &plan.id, &engines, interrupted)
-        .with_postgres(request.postgres.as_deref());
+    let mut executor = running.local(&plan.id, &engines);
     if !preflight::check_shared_memory(&planned, &plan, &mut executor, &catalogue)? {
         return Ok(None);
     }
-    let Some(environment) = survey(&plan, engines, request.probe_s, interrupted, ui)? else {
+    let Some(environment) = survey(&plan, engines, request.probe_s, running)? else {
         return Ok(None);
     };
     if plan.scale == Scale::Paper {
@@ -417,9 +406,9 @@ fn survey(
     plan: &RunPlan,
     engines: Vec<EngineRecord>,
     probe_s: f64,
-    interrupted: &AtomicBool,
-    ui: &dyn Interface,
+    running: &Running<'_>,
 ) -> Result<Option<EnvironmentFile>> {
+    let Running { interrupted, ui, .. } = running;
     let environment = runner::survey(plan, engines, probe_s, interrupted, || {
         tell!(ui, "looking at the noise of the machine: {}", humanly(probe_s));
     })?;
