@@ -57,7 +57,7 @@ pub fn agent(request: &AgentRequest, ui: &dyn Interface) -> Result<()> {
     let own = Cache::of_user()?.root().join("agents").join(&name);
     let home = Home::enter(own, &name)?;
     let card = Card { agent: name.clone(), ..card(request, &directory, &interrupted)? };
-    let server = connect(&request.server, &name, &interrupted, ui)?;
+    let server = connect(&request.server, &name, ui)?;
     check_name(&server, &name, &[&home.signer.key(), &home.before])?;
     tell!(
         ui,

@@ -1,8 +1,6 @@
 //! The beginning of a run over a fleet: planned, resumed from its folder, or adopted from the server.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fleet::{
@@ -27,17 +25,13 @@ use crate::run::plan::{folder_of, request};
 use crate::words::{plural, shell_path};
 
 /// Plans a run, chooses its agents, and publishes it.
-pub(super) fn begin(
-    request: &FleetRequest,
-    interrupted: &Arc<AtomicBool>,
-    ui: &dyn Interface,
-) -> Result<(Server, FleetFolder)> {
+pub(super) fn begin(request: &FleetRequest, ui: &dyn Interface) -> Result<(Server, FleetFolder)> {
     let plan = planned(request, ui)?;
     let path = folder_of(request.run.out.as_deref(), &plan);
     RunFolder::check_free(&path)?;
-    let server = connect(&request.server, &plan.id, interrupted, ui)?;
+    let server = connect(&request.server, &plan.id, ui)?;
     server.make_streams()?;
-    let agents = choose(&server, request, interrupted, ui)?;
+    let agents = choose(&server, request, ui)?;
     let sent = Sent::of_plan(request, &plan, ui)?;
     let card = card(request, plan, &agents, sent.objects());
     let folder = match opened(&server, &card, &sent, &path, ui) {
@@ -78,7 +72,6 @@ fn withdrawn(server: &Server, run: &str, failure: Error, ui: &dyn Interface) -> 
 pub(super) fn resume(
     path: &Path,
     server: &ServerRequest,
-    interrupted: &Arc<AtomicBool>,
     ui: &dyn Interface,
 ) -> Result<(Server, FleetFolder)> {
     let mut folder = FleetFolder::open(path)?;
@@ -86,7 +79,7 @@ pub(super) fn resume(
     check_version(&card.plan)?;
     let address = server.address.clone().unwrap_or_else(|| folder.chosen.server.clone());
     let server = ServerRequest { address: Some(address), ..server.clone() };
-    let server = connect(&server, &card.run, interrupted, ui)?;
+    let server = connect(&server, &card.run, ui)?;
     server.make_streams()?;
     // Agents that came after the folder was written: their outcomes count as before.
     match find(&server, &card.run) {
@@ -104,10 +97,9 @@ pub(super) fn adopt(
     name: &str,
     server: &ServerRequest,
     out: Option<&Path>,
-    interrupted: &Arc<AtomicBool>,
     ui: &dyn Interface,
 ) -> Result<(Server, FleetFolder)> {
-    let server = connect(server, name, interrupted, ui)?;
+    let server = connect(server, name, ui)?;
     server.make_streams()?;
     let card = find(&server, name)?;
     check_version(&card.plan)?;

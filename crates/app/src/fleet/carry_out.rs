@@ -41,7 +41,7 @@ struct Work<'a> {
     /// The groups as they are at the moment, by name.
     rosters: HashMap<String, Arc<Roster>>,
     board: Mutex<Board>,
-    interrupted: &'a AtomicBool,
+    interrupted: Arc<AtomicBool>,
     ui: &'a dyn Interface,
 }
 
@@ -49,7 +49,6 @@ struct Work<'a> {
 pub(super) fn carry_out(
     server: &Server,
     folder: &mut FleetFolder,
-    interrupted: &AtomicBool,
     ui: &dyn Interface,
 ) -> Result<End> {
     let card = &folder.chosen.card;
@@ -59,7 +58,7 @@ pub(super) fn carry_out(
         folder,
         rosters: card.groups.iter().map(|group| (group.name.clone(), roster(group))).collect(),
         board: Mutex::new(Board::new(ui, card.groups.len())),
-        interrupted,
+        interrupted: ui.interrupted()?,
         ui,
     };
     let (ends, card) = thread::scope(|scope| {

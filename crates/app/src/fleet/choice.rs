@@ -1,7 +1,7 @@
 //! Which agents take part in a run.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use fleet::{PresentAgent, Server, present};
@@ -22,11 +22,10 @@ const CLOCK_S: i64 = 300;
 pub(super) fn choose(
     server: &Server,
     request: &FleetRequest,
-    interrupted: &AtomicBool,
     ui: &dyn Interface,
 ) -> Result<Vec<PresentAgent>> {
     let (on, least) = (request.on.as_ref(), request.agents);
-    let began = Instant::now();
+    let (began, interrupted) = (Instant::now(), ui.interrupted()?);
     let mut enough_since = None;
     let mut said = false;
     loop {

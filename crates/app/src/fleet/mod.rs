@@ -61,9 +61,9 @@ pub struct FleetConcluded {
 /// # Errors
 /// The request is invalid, the server or the agents cannot be used, or the record cannot be written.
 pub fn start(request: &FleetRequest, ui: &dyn Interface) -> Result<FleetConcluded> {
-    let interrupted = ui.interrupted()?;
-    let begun = begin::begin(request, &interrupted, ui)?;
-    finish(begun, ui)
+    // From here on a signal ends it in order, also while it is planned.
+    ui.interrupted()?;
+    finish(begin::begin(request, ui)?, ui)
 }
 
 /// Goes on with the run in a folder.
@@ -71,8 +71,8 @@ pub fn start(request: &FleetRequest, ui: &dyn Interface) -> Result<FleetConclude
 /// # Errors
 /// As [`start`].
 pub fn resume(folder: &Path, server: &ServerRequest, ui: &dyn Interface) -> Result<FleetConcluded> {
-    let interrupted = ui.interrupted()?;
-    finish(begin::resume(folder, server, &interrupted, ui)?, ui)
+    ui.interrupted()?;
+    finish(begin::resume(folder, server, ui)?, ui)
 }
 
 /// Goes on with a run that only the server knows.
@@ -85,16 +85,14 @@ pub fn adopt(
     out: Option<&Path>,
     ui: &dyn Interface,
 ) -> Result<FleetConcluded> {
-    let interrupted = ui.interrupted()?;
-    finish(begin::adopt(run, server, out, &interrupted, ui)?, ui)
+    finish(begin::adopt(run, server, out, ui)?, ui)
 }
 
 fn finish(
     (server, mut folder): (Server, FleetFolder),
     ui: &dyn Interface,
 ) -> Result<FleetConcluded> {
-    let interrupted = ui.interrupted()?;
-    let end = carry_out::carry_out(&server, &mut folder, &interrupted, ui)?;
+    let end = carry_out::carry_out(&server, &mut folder, ui)?;
     let whole = analysis::analyse(&folder)?;
     write_in_run(&folder.path.join(PAGE), &html(&whole.document)?)?;
     Ok(FleetConcluded { folder: folder.path, whole, end })

@@ -1,7 +1,6 @@
 //! The server of a fleet: connections to it, and what is asked of it apart from carrying out runs.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use fleet::{
     Access, Address, ConnectionEvent, PresentAgent, Queue, RunCard, Server, Unreadable,
@@ -44,7 +43,7 @@ pub struct RunStatus {
 /// # Errors
 /// The server cannot be used.
 pub fn status(request: &ServerRequest, ui: &dyn Interface) -> Result<Status> {
-    let server = connect(request, "status", &ui.interrupted()?, ui)?;
+    let server = connect(request, "status", ui)?;
     server.make_streams()?;
     let agents = present(&server)?;
     let mut runs = Vec::new();
@@ -72,7 +71,7 @@ fn status_of(server: &Server, card: RunCard) -> Result<RunStatus> {
 /// # Errors
 /// An agent is not present, or the server cannot be used.
 pub fn drain(request: &ServerRequest, names: &[String], ui: &dyn Interface) -> Result<Vec<String>> {
-    let server = connect(request, "drain", &ui.interrupted()?, ui)?;
+    let server = connect(request, "drain", ui)?;
     server.make_streams()?;
     let all: Vec<String> = present(&server)?.into_iter().map(|agent| agent.card.agent).collect();
     if let Some(unknown) = names.iter().find(|name| !all.contains(name)) {
@@ -91,7 +90,7 @@ pub fn drain(request: &ServerRequest, names: &[String], ui: &dyn Interface) -> R
 /// # Errors
 /// There is no such run, another process records it, or the server cannot be used.
 pub fn purge(request: &ServerRequest, run: &str, force: bool, ui: &dyn Interface) -> Result<()> {
-    let server = connect(request, "purge", &ui.interrupted()?, ui)?;
+    let server = connect(request, "purge", ui)?;
     server.make_streams()?;
     if !force && has_coordinator(&server, run)? {
         return Err(recorded(run).hint("stop it first, or add --force"));
@@ -111,12 +110,7 @@ pub(super) fn recorded(run: &str) -> Error {
 }
 
 /// Connects to a server, and says when it does not answer.
-pub(crate) fn connect(
-    request: &ServerRequest,
-    name: &str,
-    interrupted: &Arc<AtomicBool>,
-    ui: &dyn Interface,
-) -> Result<Server> {
+pub(crate) fn connect(request: &ServerRequest, name: &str, ui: &dyn Interface) -> Result<Server> {
     let address: Address = request.address.as_deref().unwrap_or_default().parse()?;
     let say = ui.voice();
     let waiting = move |link| match link {
@@ -124,6 +118,5 @@ pub(crate) fn connect(
         ConnectionEvent::Lost => say("the NATS server does not answer; waiting for it"),
         ConnectionEvent::Refused(words) => say(&format!("warning: the NATS server says: {words}")),
     };
-    let (waiting, interrupted) = (Arc::new(waiting), Arc::clone(interrupted));
-    Ok(Server::connect(&address, &request.access, name, waiting, interrupted)?)
+    Ok(Server::connect(&address, &request.access, name, Arc::new(waiting), ui.interrupted()?)?)
 }
