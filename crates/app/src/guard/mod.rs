@@ -154,38 +154,26 @@ fn measure_sides(
     kept(request, &measurement, &run, &trials, Guarded { gate: Gate::of(checks), comparison }, ui)
 }
 
-/// Keeps the record, if it is wanted.
+/// Writes the folder of the run, if it is wanted, with the gate as its page. The run cannot be resumed, because the revisions
+/// that were checked out are gone.
 fn kept(
     request: &GuardRequest,
     measurement: &Measurement<'_>,
-    run: &RunPlan,
+    plan: &RunPlan,
     trials: &[TrialRecord],
     guarded: Guarded,
     ui: &dyn Interface,
 ) -> Result<Guarded> {
-    if let Some(folder) = &request.out {
-        keep(folder, measurement, run, trials, &guarded)?;
-        tell!(ui, "record: {}", folder.display());
-    }
-    Ok(guarded)
-}
-
-/// Writes the folder of the run, with the gate as its page. The run cannot be resumed, because the revisions that were checked
-/// out are gone.
-fn keep(
-    folder: &Path,
-    measurement: &Measurement<'_>,
-    plan: &RunPlan,
-    trials: &[TrialRecord],
-    guarded: &Guarded,
-) -> Result<()> {
+    let Some(folder) = &request.out else { return Ok(guarded) };
     let run = RunFolder::create(folder, plan, &measurement.environment()?)?;
     let mut appender = run.appender()?;
     for trial in trials {
         appender.append(trial)?;
     }
     write_in_run(&folder.join(PAGE), &html(&guarded.document())?)?;
-    write_in_run(&folder.join(GATE), &guarded.json()?)
+    write_in_run(&folder.join(GATE), &guarded.json()?)?;
+    tell!(ui, "record: {}", folder.display());
+    Ok(guarded)
 }
 
 /// The project that is guarded.
