@@ -57,12 +57,12 @@ pub(super) fn prepare<'s>(
         "select-and-save" => select_and_save(on, 50 * n),
         "destruction" => destruction(on, 100 * n, single),
         "associated-creation" => Ok(associated_creation(on, if single { 1 } else { 20 * n })),
-        "eager-each-1-1" => eager_each(on, 20 * n, 1, OWN),
-        "eager-joined-1-1" => eager_joined(on, 20 * n, 1, OWN),
-        "eager-each-1-n" => eager_each(on, n, n, OWN),
-        "eager-joined-1-n" => eager_joined(on, n, n, OWN),
-        "eager-each-1-n-n" => eager_each(on, n, n, BOTH),
-        "eager-joined-1-n-n" => eager_joined(on, n, n, BOTH),
+        "eager-each-1-1" => eager_each(on, (20 * n, 1, OWN)),
+        "eager-joined-1-1" => eager_joined(on, (20 * n, 1, OWN)),
+        "eager-each-1-n" => eager_each(on, (n, n, OWN)),
+        "eager-joined-1-n" => eager_joined(on, (n, n, OWN)),
+        "eager-each-1-n-n" => eager_each(on, (n, n, BOTH)),
+        "eager-joined-1-n-n" => eager_joined(on, (n, n, BOTH)),
         "lazy-1-1" => lazy(on, 20 * n, 1),
         "lazy-1-n" => lazy(on, n, n),
         "select-json-nested" => select_json(on, 10 * n),
@@ -192,13 +192,11 @@ fn associated_creation(connection: &Connection, count: usize) -> Operation<'_> {
     }
 }
 
+/// Parties, the people of each, and the columns that tie so many people to it.
+type People = (usize, usize, &'static [&'static str]);
+
 /// Makes parties, each with the same number of people in each of these columns. Returns the number of people.
-fn with_people(
-    connection: &Connection,
-    parties: usize,
-    each: usize,
-    columns: &[&str],
-) -> Result<usize> {
+fn with_people(connection: &Connection, (parties, each, columns): People) -> Result<usize> {
     make_parties(connection, parties)?;
     for column in columns {
         // Makes this number of people for each party, tied to it by this column.
@@ -210,35 +208,26 @@ fn with_people(
     Ok(parties * each * columns.len())
 }
 
-fn eager_each<'s>(
-    connection: &'s Connection,
-    parties: usize,
-    each: usize,
-    columns: &'static [&'static str],
-) -> Result<Operation<'s>> {
-    let people = with_people(connection, parties, each, columns)?;
-    Ok(Operation::reading(people, people, move || {
+fn eager_each(connection: &Connection, people: People) -> Result<Operation<'_>> {
+    let count = with_people(connection, people)?;
+    Ok(Operation::reading(count, count, move || {
         let ids = load_ids(connection)?;
-        columns.iter().map(|column| load_in(connection, column, &ids)).sum()
+        people.2.iter().map(|column| load_in(connection, column, &ids)).sum()
     }))
 }
 
 /// With two columns, each of the one with each of the other: n × n × n rows, which give as many objects as without the
 /// join.
-fn eager_joined<'s>(
-    connection: &'s Connection,
-    parties: usize,
-    each: usize,
-    columns: &[&str],
-) -> Result<Operation<'s>> {
-    let people = with_people(connection, parties, each, columns)?;
+fn eager_joined(connection: &Connection, people: People) -> Result<Operation<'_>> {
+    let (parties, each, columns) = people;
+    let people = with_people(connection, people)?;
     let sql = if columns == OWN { JOIN_OWN } else { JOIN_BOTH };
     let rows = parties * each.pow(columns.len() as u32);
     Ok(Operation::reading(people, rows, move || load(connection, sql)))
 }
 
 fn lazy(connection: &Connection, parties: usize, each: usize) -> Result<Operation<'_>> {
-    let people = with_people(connection, parties, each, OWN)?;
+    let people = with_people(connection, (parties, each, OWN))?;
     Ok(Operation::reading(people, people, move || {
         let mut query = connection.prepare(PEOPLE_OF)?;
         let mut found = 0;

@@ -109,17 +109,17 @@ impl Declared for Queue {
             refuse_single_threaded(trial)?;
         }
         (trial.phase)("load");
-        let stored = stored(trial, parameters);
-        let (store, rebuild_s) = store(trial, parameters, &stored)?;
-        fill(&*store, parameters, &stored)?;
+        let stored = parameters.stored_tasks(trial);
+        let (store, rebuild_s) = parameters.store(trial, &stored)?;
+        parameters.fill(&*store, &stored)?;
 
         (trial.phase)("work");
         let mut expected = Expected::new(parameters, stored);
-        let repetitions = work(trial, parameters, &*store, &mut expected)?;
+        let repetitions = parameters.carry_out(trial, &*store, &mut expected)?;
         let stats = repetitions.stats();
         let mut measured = repetitions.measured(parameters)?;
         set_peak_memory(&mut measured);
-        note_stats(&stats, parameters, trial.counter.is_some(), &mut measured);
+        parameters.note_stats(&stats, trial.counter.is_some(), &mut measured);
         if let Some(seconds) = rebuild_s {
             set(&mut measured, "seconds.rebuild", seconds);
         }
@@ -145,60 +145,6 @@ impl Declared for Queue {
     }
 }
 
-/// Returns the tasks that are stored before the work.
-fn stored(trial: &Trial<'_>, parameters: &Parameters) -> Vec<Task> {
-    let mut generator = TaskGenerator::new(trial.seed.child("stored"), parameters.payload_bytes);
-    match parameters.work {
-        Work::Schedule => generator.not_due(parameters.first_tasks()),
-        _ => generator.due(parameters.first_tasks()),
-    }
-}
-
-/// Creates the store. Returns it with the seconds of reading the existing files, if the target must read them when it starts.
-fn store(
-    trial: &Trial<'_>,
-    parameters: &Parameters,
-    stored: &[Task],
-) -> Result<(Box<dyn Store>, Option<f64>)> {
-    let directory = trial.directory.join(FILES);
-    match parameters.target {
-        Target::Sqlite => {
-            let (connections, statements) = (parameters.connections, parameters.statements);
-            let sqlite = Sqlite::create(trial, connections, statements, parameters.indexed)?;
-            Ok((Box::new(sqlite), None))
-        }
-        Target::Postgres => {
-            let server = Server::of(trial.postgres, parameters.synchronous_commit)?;
-            let postgres = Postgres::create(server, parameters.indexed)?;
-            Ok((Box::new(postgres), None))
-        }
-        Target::Files | Target::Memory => {
-            fs::create_dir(&directory).map_err(TrialError::io("create", &directory))?;
-            for task in stored {
-                let path = directory.join(task.id.to_string());
-                let content = serde_json::to_vec(task)
-                    .map_err(|error| TrialError::Measuring(error.to_string()))?;
-                fs::write(&path, content).map_err(TrialError::io("write", &path))?;
-            }
-            let clock = Instant::now();
-            let store: Box<dyn Store> = if parameters.target == Target::Files {
-                Box::new(Files::open(directory, parameters.writing)?)
-            } else {
-                Box::new(Memory::rebuild(&directory)?)
-            };
-            Ok((store, Some(clock.elapsed().as_secs_f64())))
-        }
-    }
-}
-
-/// Stores the first tasks in a target that does not read them from files.
-fn fill(store: &dyn Store, parameters: &Parameters, stored: &[Task]) -> Result<()> {
-    if stored.is_empty() || matches!(parameters.target, Target::Files | Target::Memory) {
-        return Ok(());
-    }
-    add(store, parameters, stored)
-}
-
 /// The figures of all repetitions.
 #[derive(Default)]
 struct Repetitions {
@@ -207,47 +153,6 @@ struct Repetitions {
     seconds: Vec<f64>,
     /// The store's statistics of each repetition, without the tasks that were loaded before it.
     stats: Vec<StoreStats>,
-}
-
-fn work(
-    trial: &Trial<'_>,
-    parameters: &Parameters,
-    store: &dyn Store,
-    expected: &mut Expected,
-) -> Result<Repetitions> {
-    let mut repetitions = Repetitions::default();
-    for repetition in 0..parameters.repeats {
-        let seed = trial.seed.child("work").nth(repetition as u64);
-        let tasks = |worker: usize| {
-            let mut generator =
-                TaskGenerator::new(seed.nth(worker as u64), parameters.payload_bytes);
-            match parameters.work {
-                Work::Get | Work::List => Vec::new(),
-                _ => generator.due(parameters.tasks),
-            }
-        };
-        let mut tasks: Vec<Vec<Task>> = (0..parameters.workers).map(tasks).collect();
-        if parameters.work == Work::Schedule {
-            let due: Vec<Task> = tasks.iter_mut().flat_map(std::mem::take).collect();
-            add(store, parameters, &due)?;
-            expected.add_due(&due);
-        }
-        let specs = tasks.into_iter().enumerate().map(|(worker, tasks)| WorkerInput {
-            parameters,
-            tasks,
-            stored: &expected.stored,
-            seed: seed.child("choice").nth(worker as u64),
-        });
-        let before = store.stats();
-        let (results, elapsed) =
-            run_threads(specs.collect(), time_work, |spec, gate| run_worker(store, spec, gate))?;
-        repetitions.stats.push(store.stats().since(&before));
-        repetitions.seconds.push(elapsed.seconds);
-        repetitions.elapsed.add(elapsed);
-        let logs = expected.add(results.into_iter().flatten().collect())?;
-        repetitions.operations.add(logs, elapsed.seconds);
-    }
-    Ok(repetitions)
 }
 
 /// Returns the time from the moment at which all workers begin to the end of the last one.
@@ -276,21 +181,6 @@ fn run_worker(
     Ok(result)
 }
 
-/// Adds tasks outside the clock, in one transaction where there are transactions.
-fn add(store: &dyn Store, parameters: &Parameters, tasks: &[Task]) -> Result<()> {
-    let groups = matches!(parameters.target, Target::Sqlite | Target::Postgres);
-    store.session(&mut |session| {
-        if groups {
-            session.begin()?;
-        }
-        tasks.iter().try_for_each(|task| session.insert(task))?;
-        if groups {
-            session.commit()?;
-        }
-        Ok(())
-    })
-}
-
 impl Repetitions {
     /// Returns the store's statistics while the clock ran.
     fn stats(&self) -> StoreStats {
@@ -309,25 +199,6 @@ impl Repetitions {
         }
         self.operations.note(&mut measured)?;
         Ok(measured)
-    }
-}
-
-/// Notes the store's statistics while the clock ran.
-fn note_stats(
-    stats: &StoreStats,
-    parameters: &Parameters,
-    counting: bool,
-    measured: &mut Measured,
-) {
-    set(measured, "busy_errors", stats.busy as f64);
-    if parameters.target == Target::Sqlite && parameters.connections == Connections::Pool {
-        let all = measured.metrics["seconds"] * parameters.workers as f64;
-        set(measured, "connections_opened", stats.opened as f64);
-        set(measured, "opening_percent", 100.0 * stats.opening_s / all);
-    }
-    // Files are counted at no cost, so their counts belong to the timed work itself.
-    if counting || parameters.target == Target::Files {
-        measured.metrics.extend(stats.counts.clone());
     }
 }
 
@@ -419,6 +290,127 @@ parameters! {
 }
 
 impl Parameters {
+    /// Returns the tasks that are stored before the work.
+    fn stored_tasks(&self, trial: &Trial<'_>) -> Vec<Task> {
+        let mut generator = TaskGenerator::new(trial.seed.child("stored"), self.payload_bytes);
+        match self.work {
+            Work::Schedule => generator.not_due(self.first_tasks()),
+            _ => generator.due(self.first_tasks()),
+        }
+    }
+
+    /// Creates the store. Returns it with the seconds of reading the existing files, if the target must read them when it starts.
+    fn store(&self, trial: &Trial<'_>, stored: &[Task]) -> Result<(Box<dyn Store>, Option<f64>)> {
+        let directory = trial.directory.join(FILES);
+        match self.target {
+            Target::Sqlite => {
+                let (connections, statements) = (self.connections, self.statements);
+                let sqlite = Sqlite::create(trial, connections, statements, self.indexed)?;
+                Ok((Box::new(sqlite), None))
+            }
+            Target::Postgres => {
+                let server = Server::of(trial.postgres, self.synchronous_commit)?;
+                let postgres = Postgres::create(server, self.indexed)?;
+                Ok((Box::new(postgres), None))
+            }
+            Target::Files | Target::Memory => {
+                fs::create_dir(&directory).map_err(TrialError::io("create", &directory))?;
+                for task in stored {
+                    let path = directory.join(task.id.to_string());
+                    let content = serde_json::to_vec(task)
+                        .map_err(|error| TrialError::Measuring(error.to_string()))?;
+                    fs::write(&path, content).map_err(TrialError::io("write", &path))?;
+                }
+                let clock = Instant::now();
+                let store: Box<dyn Store> = if self.target == Target::Files {
+                    Box::new(Files::open(directory, self.writing)?)
+                } else {
+                    Box::new(Memory::rebuild(&directory)?)
+                };
+                Ok((store, Some(clock.elapsed().as_secs_f64())))
+            }
+        }
+    }
+
+    /// Stores the first tasks in a target that does not read them from files.
+    fn fill(&self, store: &dyn Store, stored: &[Task]) -> Result<()> {
+        if stored.is_empty() || matches!(self.target, Target::Files | Target::Memory) {
+            return Ok(());
+        }
+        self.add(store, stored)
+    }
+
+    /// Carries out the repetitions of the work.
+    fn carry_out(
+        &self,
+        trial: &Trial<'_>,
+        store: &dyn Store,
+        expected: &mut Expected,
+    ) -> Result<Repetitions> {
+        let mut repetitions = Repetitions::default();
+        for repetition in 0..self.repeats {
+            let seed = trial.seed.child("work").nth(repetition as u64);
+            let tasks = |worker: usize| {
+                let mut generator = TaskGenerator::new(seed.nth(worker as u64), self.payload_bytes);
+                match self.work {
+                    Work::Get | Work::List => Vec::new(),
+                    _ => generator.due(self.tasks),
+                }
+            };
+            let mut tasks: Vec<Vec<Task>> = (0..self.workers).map(tasks).collect();
+            if self.work == Work::Schedule {
+                let due: Vec<Task> = tasks.iter_mut().flat_map(std::mem::take).collect();
+                self.add(store, &due)?;
+                expected.add_due(&due);
+            }
+            let specs = tasks.into_iter().enumerate().map(|(worker, tasks)| WorkerInput {
+                parameters: self,
+                tasks,
+                stored: &expected.stored,
+                seed: seed.child("choice").nth(worker as u64),
+            });
+            let before = store.stats();
+            let (results, elapsed) = run_threads(specs.collect(), time_work, |spec, gate| {
+                run_worker(store, spec, gate)
+            })?;
+            repetitions.stats.push(store.stats().since(&before));
+            repetitions.seconds.push(elapsed.seconds);
+            repetitions.elapsed.add(elapsed);
+            let logs = expected.add(results.into_iter().flatten().collect())?;
+            repetitions.operations.add(logs, elapsed.seconds);
+        }
+        Ok(repetitions)
+    }
+
+    /// Adds tasks outside the clock, in one transaction where there are transactions.
+    fn add(&self, store: &dyn Store, tasks: &[Task]) -> Result<()> {
+        let groups = matches!(self.target, Target::Sqlite | Target::Postgres);
+        store.session(&mut |session| {
+            if groups {
+                session.begin()?;
+            }
+            tasks.iter().try_for_each(|task| session.insert(task))?;
+            if groups {
+                session.commit()?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Notes the store's statistics while the clock ran.
+    fn note_stats(&self, stats: &StoreStats, counting: bool, measured: &mut Measured) {
+        set(measured, "busy_errors", stats.busy as f64);
+        if self.target == Target::Sqlite && self.connections == Connections::Pool {
+            let all = measured.metrics["seconds"] * self.workers as f64;
+            set(measured, "connections_opened", stats.opened as f64);
+            set(measured, "opening_percent", 100.0 * stats.opening_s / all);
+        }
+        // Files are counted at no cost, so their counts belong to the timed work itself.
+        if counting || self.target == Target::Files {
+            measured.metrics.extend(stats.counts.clone());
+        }
+    }
+
     /// Returns whether the work only reads.
     pub(super) fn reads(&self) -> bool {
         matches!(self.work, Work::Get | Work::List)
