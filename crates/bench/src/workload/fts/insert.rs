@@ -8,16 +8,15 @@
 
 use std::time::Instant;
 
-use engine::{CheckpointMode, Connection};
+use engine::CheckpointMode;
 use lab::level::Settings;
 use lab::trial::Measured;
 
 use super::execute::{add_regexp, answered_once};
-use super::load::{Grouping, Loaded, load};
+use super::load::{Grouping, Loaded};
 use super::queries::{Query, TextQueries};
 use super::source::{DocumentParameters, Source};
-use super::table;
-use super::table::TableOptions;
+use super::table::{TableOptions, TextTable};
 use crate::error::Result;
 use crate::measure::LatencyHistogram;
 use crate::parameters::Rows;
@@ -65,10 +64,11 @@ impl Declared for FtsInsert {
         let path = trial.directory.join("test.db");
         let connection = sqlite::open(trial, &path)?;
         options.create(&connection, &source.columns)?;
+        let table = TextTable { connection: &connection, options, source: &source };
 
         (trial.phase)("insert");
         let counts = sqlite::Counts::begin(trial, &connection)?;
-        let loaded = load(trial, &connection, options, &source, grouping)?;
+        let loaded = table.load(trial, grouping)?;
         let mut measured = Measured::default();
         let insert_s = note_load(&loaded, &mut measured);
 
@@ -91,11 +91,11 @@ impl Declared for FtsInsert {
         if parameters.run_queries {
             (trial.phase)("query");
             let queries = parameters.text.chosen("published", "", &source)?;
-            run_once(&connection, options, &source, &queries, &mut measured)?;
+            run_once(table, &queries, &mut measured)?;
         }
 
         (trial.phase)("verify");
-        table::check(&connection, options, &source)?;
+        table.check()?;
         close(connection, Some(&path), &mut measured)?;
         set_bytes_per_row(&mut measured, loaded.rows);
         Ok(measured)
@@ -115,18 +115,12 @@ fn note_load(loaded: &Loaded, measured: &mut Measured) -> f64 {
 }
 
 /// Runs each query once, and notes the median time, their sum and how many the table answered.
-fn run_once(
-    connection: &Connection,
-    options: &TableOptions,
-    source: &Source,
-    queries: &[Query],
-    measured: &mut Measured,
-) -> Result<()> {
+fn run_once(table: TextTable<'_>, queries: &[Query], measured: &mut Measured) -> Result<()> {
     let (mut latencies, mut seconds) = (LatencyHistogram::default(), 0.0);
-    add_regexp(connection)?;
+    add_regexp(table.connection)?;
     for query in queries {
-        let Ok(sql) = query.sql(options, &source.columns) else { continue };
-        if let Some(time) = answered_once(connection, &sql)? {
+        let Ok(sql) = query.sql(table.options, &table.source.columns) else { continue };
+        if let Some(time) = answered_once(table.connection, &sql)? {
             latencies.record(time);
             seconds += time.as_secs_f64();
         }

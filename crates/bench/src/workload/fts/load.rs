@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 
 use engine::{Connection, EngineError, Statement};
 
-use super::source::Source;
-use super::table::TableOptions;
+use super::table::TextTable;
 use crate::error::Result;
 use crate::generate::Documents;
 use crate::measure::{CpuTime, Windows};
@@ -41,57 +40,47 @@ pub(super) struct Loaded {
 /// Rows that are handed over at once.
 pub(super) const BATCH: usize = 1_000;
 
-/// Makes the table of these options and fills it with every document of `source`, in transactions of
-/// so many rows; 0: in one.
-pub(super) fn make_and_fill(
-    trial: &Trial<'_>,
-    connection: &Connection,
-    options: &TableOptions,
-    source: &Source,
-    commit_every: usize,
-) -> Result<Loaded> {
-    options.create(connection, &source.columns)?;
-    load(trial, connection, options, source, Grouping { batch: BATCH, commit_every })
-}
+impl TextTable<'_> {
+    /// Makes the table and fills it with every document, in transactions of so many rows; 0: in one.
+    pub(super) fn make_and_fill(self, trial: &Trial<'_>, commit_every: usize) -> Result<Loaded> {
+        self.options.create(self.connection, &self.source.columns)?;
+        self.load(trial, Grouping { batch: BATCH, commit_every })
+    }
 
-/// Inserts every document of `source`.
-pub(super) fn load(
-    trial: &Trial<'_>,
-    connection: &Connection,
-    options: &TableOptions,
-    source: &Source,
-    grouping: Grouping,
-) -> Result<Loaded> {
-    let insert = options.insert_sql(&source.columns);
-    let begin = sqlite::begin_statement(trial.settings);
-    let mut reading = source.open()?;
-    let mut writer = Writer::prepare(connection, &insert, begin, grouping.commit_every)?;
-    let mut documents = Documents::new(source.columns.len());
-    let mut windows = Windows::new(source.rows, grouping.batch, None);
-    let start = Instant::now();
-    windows.start(start);
-    let mut loaded = Loaded::default();
-    loop {
-        let making = Instant::now();
-        reading.fill(grouping.batch, &mut documents)?;
-        loaded.making += making.elapsed();
-        let count = documents.rows();
-        let cpu = CpuTime::now()?;
-        let began = Instant::now();
-        match count {
-            0 => writer.finish()?,
-            _ => writer.insert(&documents)?,
+    /// Inserts every document.
+    pub(super) fn load(self, trial: &Trial<'_>, grouping: Grouping) -> Result<Loaded> {
+        let TextTable { connection, options, source } = self;
+        let insert = options.insert_sql(&source.columns);
+        let begin = sqlite::begin_statement(trial.settings);
+        let mut reading = source.open()?;
+        let mut writer = Writer::prepare(connection, &insert, begin, grouping.commit_every)?;
+        let mut documents = Documents::new(source.columns.len());
+        let mut windows = Windows::new(source.rows, grouping.batch, None);
+        let start = Instant::now();
+        windows.start(start);
+        let mut loaded = Loaded::default();
+        loop {
+            let making = Instant::now();
+            reading.fill(grouping.batch, &mut documents)?;
+            loaded.making += making.elapsed();
+            let count = documents.rows();
+            let cpu = CpuTime::now()?;
+            let began = Instant::now();
+            match count {
+                0 => writer.finish()?,
+                _ => writer.insert(&documents)?,
+            }
+            loaded.active += began.elapsed();
+            loaded.cpu = loaded.cpu.plus(CpuTime::now()?.since(cpu));
+            if count == 0 {
+                loaded.rates = windows.rates();
+                return Ok(loaded);
+            }
+            loaded.rows += count;
+            loaded.bytes += documents.bytes();
+            // The clock is stopped while documents are generated, so moments count the inserting alone.
+            windows.tick(count, start + loaded.active);
         }
-        loaded.active += began.elapsed();
-        loaded.cpu = loaded.cpu.plus(CpuTime::now()?.since(cpu));
-        if count == 0 {
-            loaded.rates = windows.rates();
-            return Ok(loaded);
-        }
-        loaded.rows += count;
-        loaded.bytes += documents.bytes();
-        // The clock is stopped while documents are generated, so moments count the inserting alone.
-        windows.tick(count, start + loaded.active);
     }
 }
 

@@ -4,14 +4,12 @@
 //! The overlap of two tokenizers in a query is the part of all rows that either finds which both
 //! find (Jaccard, 1901); of all queries it is the mean over those that either answers with a row.
 
-use engine::Connection;
 use lab::trial::{DataTable, Measured};
 
 use super::execute::rowids;
-use super::load::make_and_fill;
 use super::queries::{Query, Shape, TextQueries};
 use super::source::{DocumentParameters, Source};
-use super::table::{TableOptions, TokenizerOptions};
+use super::table::{TableOptions, TextTable, TokenizerOptions};
 use crate::error::{Result, TrialError};
 use crate::target::sqlite;
 use crate::trial::Trial;
@@ -82,25 +80,18 @@ fn find(
 ) -> Result<Findings> {
     let path = trial.directory.join("index.db");
     let connection = sqlite::open(trial, &path)?;
-    make_and_fill(trial, &connection, options, source, 0)?;
-    let findings = queries
-        .iter()
-        .map(|query| answer(&connection, options, source, query))
-        .collect::<Result<_, _>>()?;
+    let table = TextTable { connection: &connection, options, source };
+    table.make_and_fill(trial, 0)?;
+    let findings = queries.iter().map(|query| answer(table, query)).collect::<Result<_, _>>()?;
     close(connection, Some(&path), measured)?;
     std::fs::remove_file(&path).map_err(TrialError::io("remove", &path))?;
     Ok(findings)
 }
 
-fn answer(
-    connection: &Connection,
-    options: &TableOptions,
-    source: &Source,
-    query: &Query,
-) -> Result<Option<Vec<i64>>> {
+fn answer(table: TextTable<'_>, query: &Query) -> Result<Option<Vec<i64>>> {
     // Patterns need the texts, which these indexes do not keep, and find the same with each.
-    let Ok(sql) = query.sql(options, &source.columns) else { return Ok(None) };
-    match rowids(connection, &sql) {
+    let Ok(sql) = query.sql(table.options, &table.source.columns) else { return Ok(None) };
+    match rowids(table.connection, &sql) {
         Ok(found) => Ok(Some(found)),
         Err(TrialError::Engine(error)) if error.is_not_understood() => Ok(None),
         Err(error) => Err(error),

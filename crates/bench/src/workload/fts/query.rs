@@ -13,11 +13,11 @@ use lab::level::Settings;
 use lab::trial::{DataTable, Measured};
 
 use super::execute::{Answer, Cache, Executor, Response, add_regexp, check_cold};
-use super::load::{BATCH, make_and_fill};
+use super::load::BATCH;
 use super::queries::{self, OWN, Query, QueryChoice, Sql, TextQueries};
 use super::recall::{Recall, Scan};
 use super::source::{DocumentParameters, Source};
-use super::table::{self, TableOptions};
+use super::table::{TableOptions, TextTable};
 use crate::error::{Result, TrialError};
 use crate::measure::{CpuTime, LatencyHistogram};
 use crate::parameters::{Limit, SqlText};
@@ -99,12 +99,13 @@ impl Declared for FtsQuery {
         add_regexp(&connection)?;
         let mut measured = Measured::default();
         (trial.phase)("load");
-        fill(trial, &connection, &setup, &mut measured)?;
+        let (options, source) = (setup.options, &setup.source);
+        let table = TextTable { connection: &connection, options, source };
+        fill(trial, table, &mut measured)?;
 
         (trial.phase)("query");
         let Parameters { cache, repeat, limit, .. } = *parameters;
-        let executor =
-            Executor { trial, options: setup.options, path: &path, cache, repeat, limit };
+        let executor = Executor { trial, options, path: &path, cache, repeat, limit };
         let responses = run_all(&executor, &connection, &setup)?;
         set_peak_memory(&mut measured);
         // How many queries were answered: where variants differ in that, their times and recalls are not of the same
@@ -119,7 +120,7 @@ impl Declared for FtsQuery {
 
         (trial.phase)("verify");
         note_findings(&responses, &setup, &mut measured)?;
-        table::check_index(&connection, setup.options)?;
+        table.check_index()?;
         close(connection, Some(&path), &mut measured)?;
         set_bytes_per_row(&mut measured, setup.source.rows);
         Ok(measured)
@@ -127,21 +128,16 @@ impl Declared for FtsQuery {
 }
 
 /// Makes and fills the table; afterwards nothing is left in a write-ahead log.
-fn fill(
-    trial: &Trial<'_>,
-    connection: &Connection,
-    setup: &Setup<'_>,
-    measured: &mut Measured,
-) -> Result<()> {
-    let loaded = make_and_fill(trial, connection, setup.options, &setup.source, BATCH)?;
+fn fill(trial: &Trial<'_>, table: TextTable<'_>, measured: &mut Measured) -> Result<()> {
+    let loaded = table.make_and_fill(trial, BATCH)?;
     let insert_s = loaded.active.as_secs_f64().max(1e-9);
     set(measured, "seconds.insert", insert_s);
     set(measured, "rows_per_s", loaded.rows as f64 / insert_s);
     set(measured, "generate_s", loaded.making.as_secs_f64());
-    if let Some(seconds) = setup.options.finish.run(connection)? {
+    if let Some(seconds) = table.options.finish.run(table.connection)? {
         set(measured, "seconds.optimize", seconds);
     }
-    connection.checkpoint(CheckpointMode::Truncate)?;
+    table.connection.checkpoint(CheckpointMode::Truncate)?;
     Ok(())
 }
 

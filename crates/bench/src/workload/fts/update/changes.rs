@@ -8,8 +8,7 @@ use lab::seed::{Seed, SplitMix64};
 use script::effect::quoted;
 
 use super::super::load::bind;
-use super::super::source::Source;
-use super::super::table::{TABLE, TableOptions, differing, listed};
+use super::super::table::{TABLE, TextTable, differing, listed};
 use crate::error::{Result, TrialError};
 use crate::generate::{Corpus, Documents};
 use crate::measure::CpuTime;
@@ -128,12 +127,8 @@ impl Model {
     }
 
     /// Checks every row against the document that it should have.
-    pub(super) fn compare(
-        &self,
-        connection: &Connection,
-        options: &TableOptions,
-        source: &Source,
-    ) -> Result<()> {
+    pub(super) fn compare(&self, table: TextTable<'_>) -> Result<()> {
+        let TextTable { connection, options, source } = table;
         let corpus = source.corpus()?;
         let columns = &source.columns;
         let sql =
@@ -168,12 +163,8 @@ pub(super) struct Changes<'c> {
 }
 
 impl<'c> Changes<'c> {
-    pub(super) fn prepare(
-        connection: &'c Connection,
-        options: &TableOptions,
-        source: &Source,
-        begin: &str,
-    ) -> Result<Changes<'c>> {
+    pub(super) fn prepare(table: TextTable<'c>, begin: &str) -> Result<Changes<'c>> {
+        let TextTable { connection, options, source } = table;
         let table = options.written();
         let columns = &source.columns;
         let assignments: Vec<String> = columns

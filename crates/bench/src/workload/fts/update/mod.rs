@@ -8,16 +8,16 @@ mod changes;
 
 use std::time::{Duration, Instant};
 
-use engine::{CheckpointMode, Connection};
+use engine::CheckpointMode;
 use lab::level::Settings;
 use lab::trial::Measured;
 
 use self::changes::{Changes, Kind, Model};
 use super::execute::{Cache, Executor, add_regexp, answered_once};
-use super::load::{BATCH, make_and_fill};
+use super::load::BATCH;
 use super::queries::{self, Query, QueryChoice, Sql};
 use super::source::{GeneratorParameters, Source};
-use super::table::{self, Content, Finish, TABLE, TableOptions};
+use super::table::{self, Content, Finish, TABLE, TableOptions, TextTable};
 use crate::error::{Result, TrialError};
 use crate::measure::{CpuTime, LatencyHistogram};
 use crate::parameters::Rows;
@@ -99,23 +99,24 @@ impl Declared for FtsUpdate {
         add_regexp(&connection)?;
         let mut measured = Measured::default();
         (trial.phase)("load");
-        parameters.fill(trial, &connection, &source, &mut measured)?;
+        let table = TextTable { connection: &connection, options, source: &source };
+        parameters.fill(trial, table, &mut measured)?;
 
         (trial.phase)("change");
         let (cache, repeat, limit) = (Cache::Warm, parameters.repeat, None);
         let executor = Executor { trial, options, path: &path, cache, repeat, limit };
-        let probe = Probe::prepare(&executor, &connection, options, &source, &queries)?;
-        let model = parameters.change(trial, &probe, &source, &mut measured)?;
+        let probe = Probe::prepare(&executor, table, &queries)?;
+        let model = parameters.change(trial, &probe, &mut measured)?;
         finish(&probe, options.finish, &mut measured)?;
         set_peak_memory(&mut measured);
 
         (trial.phase)("verify");
         if options.keeps_texts() {
-            model.compare(&connection, options, &source)?;
+            model.compare(table)?;
         } else {
             model.count(&connection)?;
         }
-        table::check_index(&connection, options)?;
+        table.check_index()?;
         close(connection, Some(&path), &mut measured)?;
         Ok(measured)
     }
@@ -127,19 +128,13 @@ fn query_phase(part: usize) -> String {
 
 impl Parameters {
     /// Makes and fills the table.
-    fn fill(
-        &self,
-        trial: &Trial<'_>,
-        connection: &Connection,
-        source: &Source,
-        measured: &mut Measured,
-    ) -> Result<()> {
-        let loaded = make_and_fill(trial, connection, &self.options, source, BATCH)?;
+    fn fill(&self, trial: &Trial<'_>, table: TextTable<'_>, measured: &mut Measured) -> Result<()> {
+        let loaded = table.make_and_fill(trial, BATCH)?;
         set(measured, "seconds.insert", loaded.active.as_secs_f64());
         if self.start == Start::Optimized && self.options.kind == table::Kind::Fts5 {
-            Finish::Optimize.run(connection)?;
+            Finish::Optimize.run(table.connection)?;
         }
-        connection.checkpoint(CheckpointMode::Truncate)?;
+        table.connection.checkpoint(CheckpointMode::Truncate)?;
         Ok(())
     }
 
@@ -148,12 +143,11 @@ impl Parameters {
         &self,
         trial: &Trial<'_>,
         probe: &Probe<'_, '_, '_>,
-        source: &Source,
         measured: &mut Measured,
     ) -> Result<Model> {
-        let mut model = Model::new(source.rows, self.kind, trial.seed);
+        let mut model = Model::new(probe.table.source.rows, self.kind, trial.seed);
         let begin = sqlite::begin_statement(trial.settings);
-        let mut changes = Changes::prepare(probe.connection, &self.options, source, begin)?;
+        let mut changes = Changes::prepare(probe.table, begin)?;
         let mut work = Work::default();
         probe.run(&query_phase(0), measured)?;
         let mut done = 0;
@@ -196,12 +190,12 @@ impl Work {
 
 /// Merges the index and runs the queries once more.
 fn finish(probe: &Probe<'_, '_, '_>, finish: Finish, measured: &mut Measured) -> Result<()> {
-    if let Some(seconds) = finish.run(probe.connection)? {
+    if let Some(seconds) = finish.run(probe.table.connection)? {
         set(measured, "seconds.optimize", seconds);
         probe.run("query-finished", measured)?;
     }
     let start = Instant::now();
-    let checkpoint = probe.connection.checkpoint(CheckpointMode::Truncate)?;
+    let checkpoint = probe.table.connection.checkpoint(CheckpointMode::Truncate)?;
     let seconds = start.elapsed().as_secs_f64();
     if checkpoint.is_some() {
         set(measured, "seconds.checkpoint", seconds);
@@ -212,24 +206,21 @@ fn finish(probe: &Probe<'_, '_, '_>, finish: Finish, measured: &mut Measured) ->
 /// The queries that run repeatedly.
 struct Probe<'a, 't, 'p> {
     executor: &'a Executor<'t, 'p>,
-    connection: &'a Connection,
+    table: TextTable<'a>,
     queries: Vec<(&'a Query, Sql)>,
-    full_text: bool,
 }
 
 impl<'a, 't, 'p> Probe<'a, 't, 'p> {
     fn prepare(
         executor: &'a Executor<'t, 'p>,
-        connection: &'a Connection,
-        options: &TableOptions,
-        source: &Source,
+        table: TextTable<'a>,
         all: &'a [Query],
     ) -> Result<Probe<'a, 't, 'p>> {
         let mut queries = Vec::new();
         for query in all {
             // Queries that this kind of table cannot answer are left out in every phase.
-            if let Ok(sql) = query.sql(options, &source.columns)
-                && answered_once(connection, &sql)?.is_some()
+            if let Ok(sql) = query.sql(table.options, &table.source.columns)
+                && answered_once(table.connection, &sql)?.is_some()
             {
                 queries.push((query, sql));
             }
@@ -237,7 +228,7 @@ impl<'a, 't, 'p> Probe<'a, 't, 'p> {
         if queries.is_empty() {
             return Err(TrialError::cannot_run("this table can answer none of the queries"));
         }
-        Ok(Probe { executor, connection, queries, full_text: options.kind == table::Kind::Fts5 })
+        Ok(Probe { executor, table, queries })
     }
 
     /// Runs every query and notes the sum of the median times, and the segments of the index.
@@ -245,15 +236,15 @@ impl<'a, 't, 'p> Probe<'a, 't, 'p> {
         let mut seconds = 0.0;
         let mut results = 0;
         for (query, sql) in &self.queries {
-            let answer = self.executor.execute(self.connection, query, sql)?;
+            let answer = self.executor.execute(self.table.connection, query, sql)?;
             seconds += answer.median();
             results += answer.rowids.len();
         }
         set(measured, &format!("seconds.{phase}"), seconds);
         set(measured, &format!("results.{phase}"), results as f64);
-        if self.full_text {
+        if self.table.options.kind == table::Kind::Fts5 {
             let sql = format!("SELECT count(DISTINCT segid) FROM {TABLE}_idx");
-            let segments = self.connection.query_i64(&sql)?;
+            let segments = self.table.connection.query_i64(&sql)?;
             set(measured, &format!("segments.{phase}"), segments as f64);
         }
         Ok(())
