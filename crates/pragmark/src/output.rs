@@ -27,12 +27,27 @@ pub enum Format {
 /// The form of a result, and the file for it.
 #[derive(Debug, Args)]
 pub struct Output {
-    /// Output format.
-    #[arg(long, value_enum, default_value = "terminal")]
-    pub format: Format,
+    /// Output format [default: the ending of --out; otherwise terminal].
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
     /// Write to this file instead of standard output.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+}
+
+/// Returns the format that was asked for; otherwise the one that the ending of the file names, such as `.html` or `.md`;
+/// otherwise the usual one.
+pub fn format_for<F: ValueEnum>(asked: Option<F>, out: Option<&Path>, usual: F) -> F {
+    let of_file = || {
+        let name = match out?.extension()?.to_str()? {
+            "htm" => "html",
+            "md" => "markdown",
+            "db" => "sqlite",
+            ending => ending,
+        };
+        F::from_str(name, true).ok()
+    };
+    asked.or_else(of_file).unwrap_or(usual)
 }
 
 /// Writes to the file, or to standard output by default. A reader that closes the pipe early (`| head`) is not an error.
@@ -78,7 +93,8 @@ pub fn write_answer(output: &Output, document: &Document) -> Result<Exit> {
 
 /// Writes a document, or its data as JSON.
 pub fn write_document(output: &Output, document: &Document, data: &impl Serialize) -> Result<Exit> {
-    let text = match output.format {
+    let out = output.out.as_deref();
+    let text = match format_for(output.format, out, Format::Terminal) {
         Format::Terminal => render::terminal(document, terminal_style()),
         Format::Markdown => render::markdown(document),
         Format::Html => app::report::html(document)?,
@@ -87,7 +103,7 @@ pub fn write_document(output: &Output, document: &Document, data: &impl Serializ
             format!("{json}\n")
         }
     };
-    write_text(output.out.as_deref(), &text)
+    write_text(out, &text)
 }
 
 /// Returns how to print on the terminal at hand.
@@ -96,4 +112,25 @@ pub fn terminal_style() -> report::Style {
     let colour = anstream::AutoStream::choice(&stdout()) != anstream::ColorChoice::Never;
     let width = terminal_size::terminal_size().filter(|_| stdout().is_terminal());
     report::Style { width: width.map_or(100, |(width, _)| usize::from(width.0)), colour }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_in_the_format_of_its_ending() {
+        let of = |name| format_for(None, Some(Path::new(name)), Format::Terminal);
+        assert_eq!(of("page.html"), Format::Html);
+        assert_eq!(of("comment.md"), Format::Markdown);
+        assert_eq!(of("figures.json"), Format::Json);
+        assert_eq!(of("answer.txt"), Format::Terminal);
+        assert_eq!(of("answer"), Format::Terminal);
+    }
+
+    #[test]
+    fn the_format_that_is_asked_for_goes_before_the_ending() {
+        let out = Some(Path::new("page.html"));
+        assert_eq!(format_for(Some(Format::Markdown), out, Format::Terminal), Format::Markdown);
+    }
 }

@@ -62,7 +62,7 @@ fn one(path: &Path) -> Result<RunDigest> {
 fn of_export(name: &str, text: &str) -> Result<RunDigest> {
     RunDigest::of_export(text).map_err(|why| {
         Error::unusable(format!("{name} is no JSON export of a run: {why}"))
-            .hint("`pragmark report RUN --format json --out FILE` writes one")
+            .hint("`pragmark report RUN --out FILE.json` writes one")
     })
 }
 

@@ -16,7 +16,7 @@ use super::values::values_of;
 use crate::commands::{report as command, settings};
 use crate::complete;
 use crate::exit::Exit;
-use crate::output::Format;
+use crate::output::{Format, format_for};
 
 /// Options of `report`.
 #[derive(Debug, Args)]
@@ -33,9 +33,9 @@ pub struct ReportArgs {
     /// Folder of the run; of several for `sqlite` and `parquet` [default: the latest run below pragmark-runs].
     #[arg(add = ArgValueCompleter::new(complete::runs))]
     pub runs: Vec<PathBuf>,
-    /// Output format.
-    #[arg(long, value_enum, default_value = "terminal")]
-    pub format: ReportFormat,
+    /// Output format [default: the ending of --out; otherwise terminal].
+    #[arg(long, value_enum)]
+    pub format: Option<ReportFormat>,
     /// Write every column of a CSV table, such as each metric of a trial. JSON is always complete.
     #[arg(long)]
     pub wide: bool,
@@ -90,7 +90,7 @@ impl ReportArgs {
             self.runs.push(command::run_or_latest(None)?);
         }
         let tables = |form| command::tables(&self.runs, form, self.out.as_deref());
-        match self.format {
+        match format_for(self.format, self.out.as_deref(), ReportFormat::Terminal) {
             ReportFormat::Sqlite => tables(TablesForm::Sqlite),
             ReportFormat::Parquet => tables(TablesForm::Parquet),
             format => self.of_one_run(format),

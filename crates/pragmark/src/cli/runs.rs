@@ -73,7 +73,7 @@ pub struct PruneArgs {
 #[command(after_help = "\
 Examples:
   pragmark runs history                                   all runs below pragmark-runs
-  pragmark runs history benchmarks --format html --out history.html
+  pragmark runs history benchmarks --out history.html
   pragmark runs history --notes pragmark                  exports in the notes of this git repository
 
 A folder may contain runs and their JSON exports; an SQLite or Parquet export is named itself.")]

@@ -13,7 +13,7 @@ use trace::export::Form;
 use super::values::{seconds, values_of};
 use crate::commands::{record, trace as command};
 use crate::exit::Exit;
-use crate::output::{Format, Output};
+use crate::output::{Format, Output, format_for};
 
 values_of! {
     /// Ways into a program.
@@ -86,8 +86,8 @@ impl RecordArgs {
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = "\
 Examples:
-  pragmark trace app.trace                                summary for the terminal
-  pragmark trace app.trace --format html --out app.html   one page
+  pragmark trace app.trace                   summary for the terminal
+  pragmark trace app.trace --out app.html    one page
   pragmark trace cut app.trace --to 60s --out first.trace
   pragmark trace redact app.trace --out to-share.trace")]
 pub struct TraceArgs {
@@ -96,9 +96,10 @@ pub struct TraceArgs {
     /// Trace that `pragmark record` has written.
     #[arg(required = true)]
     pub trace: Option<PathBuf>,
-    /// Output format. `jsonl`, `parquet` and `sqlite` have a row for each execution of a statement.
-    #[arg(long, value_enum, default_value = "terminal")]
-    pub format: TraceFormat,
+    /// Output format [default: the ending of --out; otherwise terminal]. `jsonl`, `parquet` and `sqlite` have a row for each
+    /// execution of a statement.
+    #[arg(long, value_enum)]
+    pub format: Option<TraceFormat>,
     /// Write to this file instead of standard output.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -238,8 +239,8 @@ impl CutArgs {
 }
 
 /// Shows a trace, or writes it for other tools.
-fn show(trace: PathBuf, format: TraceFormat, out: Option<PathBuf>) -> Result<Exit> {
-    let form = match format {
+fn show(trace: PathBuf, format: Option<TraceFormat>, out: Option<PathBuf>) -> Result<Exit> {
+    let form = match format_for(format, out.as_deref(), TraceFormat::Terminal) {
         TraceFormat::Terminal => Err(Format::Terminal),
         TraceFormat::Html => Err(Format::Html),
         TraceFormat::Markdown => Err(Format::Markdown),
@@ -248,7 +249,7 @@ fn show(trace: PathBuf, format: TraceFormat, out: Option<PathBuf>) -> Result<Exi
         TraceFormat::Sqlite => Ok(Form::Sqlite),
     };
     match (form, out) {
-        (Err(format), out) => command::show(&trace, &Output { format, out }),
+        (Err(format), out) => command::show(&trace, &Output { format: Some(format), out }),
         (Ok(form), Some(out)) => command::edit(&Edit::Export { trace, form }, &out),
         (Ok(_), None) => {
             Err(Error::mistake("this format is no text").hint("name a new file with --out"))

@@ -73,7 +73,7 @@ pub fn execute(
         }))?;
     } else if let Some(explained) = &explained {
         output::display("\n")?;
-        let output = Output { format: Format::Terminal, out: None };
+        let output = Output { format: Some(Format::Terminal), out: None };
         output::write_answer(&output, &explained.document)?;
         output::display(&finding_lines(KEYS, &missing))?;
     }

@@ -48,7 +48,7 @@ pub fn run_or_latest(run: Option<PathBuf>) -> Result<PathBuf> {
 /// Writes the report of a run.
 pub fn document(run: &Path, format: Format, out: Option<&Path>) -> Result<Exit> {
     if fleet::is_fleet(run) {
-        let output = Output { format, out: out.map(Path::to_owned) };
+        let output = Output { format: Some(format), out: out.map(Path::to_owned) };
         return output::write_answer(&output, &fleet::analyse(run)?.document);
     }
     let analysis = analyse(run)?;
