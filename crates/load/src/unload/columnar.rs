@@ -82,9 +82,15 @@ fn has_form(text: &str, form: &str) -> bool {
 pub(super) struct Types(Vec<Seen>);
 
 impl Types {
-    pub(super) fn of(columns: &[Column]) -> Types {
-        let none = Seen { classes: Classes::default(), are_dates: true, are_times: true };
+    /// Returns those of no rows. Texts are looked at if they may become dates and times.
+    pub(super) fn of(columns: &[Column], has_dates: bool) -> Types {
+        let none = Seen { classes: Classes::default(), are_dates: has_dates, are_times: has_dates };
         Types(vec![none; columns.len()])
+    }
+
+    /// Returns the storage classes of each column.
+    pub(super) fn classes(&self) -> Vec<Classes> {
+        self.0.iter().map(|seen| seen.classes).collect()
     }
 
     pub(super) fn add(&mut self, values: &[ValueRef<'_>]) {

@@ -9,12 +9,12 @@ use std::time::Duration;
 use engine::ValueRef;
 use tempfile::TempPath;
 
-use super::columnar::{ColumnarWriter, GROUP_BYTES};
+use super::columnar::{ColumnarWriter, GROUP_BYTES, Types};
 use super::output::Output;
 use super::rows::{Block, Content, Gatherer};
 use super::text::TextWriter;
 use super::{OutputFormat, Shape, Split, Unload, Unloaded};
-use crate::as_text::{self, Classes};
+use crate::as_text;
 use crate::database::is_same_file;
 use crate::error::{LoadError, Result};
 use crate::staging::{Unfinished, directory};
@@ -22,8 +22,8 @@ use crate::staging::{Unfinished, directory};
 /// The files of an unload.
 pub(super) struct Files<'u> {
     pub(super) shape: Shape<'u>,
-    /// The storage classes of each column.
-    classes: Vec<Classes>,
+    /// The types of the rows so far.
+    pub(super) types: Types,
     /// The rows of the current file that are not written yet.
     gatherer: Gatherer,
     /// The final path of the current file, and its folder below the folder of the output.
@@ -71,7 +71,7 @@ impl<'u> Files<'u> {
     pub(super) fn new(shape: Shape<'u>) -> Files<'u> {
         let output = shape.request.output.clone();
         Files {
-            classes: vec![Classes::default(); shape.columns.len()],
+            types: Types::of(&shape.columns, shape.schema.is_some()),
             gatherer: Gatherer::new(&shape),
             shape,
             path: output.unwrap_or_else(|| "standard output".into()),
@@ -117,7 +117,7 @@ impl<'u> Files<'u> {
     }
 
     fn write(&mut self, block: &Block) -> Result<()> {
-        self.classes.iter_mut().zip(&block.classes).for_each(|(all, some)| all.merge(*some));
+        self.types.merge(&block.types);
         let mut writer = match self.writer.take() {
             Some(writer) => writer,
             None => self.begin()?,
@@ -196,7 +196,8 @@ impl<'u> Files<'u> {
             let Unload { form, blobs, .. } = self.shape.request;
             let has_types = matches!(form.format, OutputFormat::Json | OutputFormat::JsonLines);
             let line;
-            (line, mixed) = as_text::line(&self.shape.columns, &self.classes, *blobs, has_types);
+            let classes = self.types.classes();
+            (line, mixed) = as_text::line(&self.shape.columns, &classes, *blobs, has_types);
             let sql = if self.shape.schema.is_none() { line + sql } else { sql.to_owned() };
             let unwritable = LoadError::write(path);
             let file = Unfinished::next_to(path).map_err(&unwritable)?;

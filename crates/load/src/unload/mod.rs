@@ -8,6 +8,7 @@ mod ranges;
 mod rows;
 mod text;
 
+use std::io;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -27,7 +28,7 @@ use crate::table::Column;
 pub use columnar::ParquetFile;
 use columnar::Types;
 use files::{Files, NewFolders};
-use ranges::{Rows, Snapshot};
+use ranges::{Rows, Snapshot, Which};
 use rows::{Block, Gatherer, each_row};
 
 /// Rows to be written to a file.
@@ -242,11 +243,29 @@ fn write(
     let folders = folders(request, &columns)?;
     let ends_with_delimiter = ends_with_delimiter(connection, request, &query, &columns)?;
     let mut rows = snapshot.rows(&input, &query, table.as_deref())?;
-    let types = request.form.is_columnar().then(|| types(&mut rows, &columns, observer));
-    let schema = types.transpose()?;
     // Before the files, so that they are gone by the time when it goes.
     let _folders = NewFolders::of(request)?;
-    let mut files = Files::new(Shape { request, columns, schema, ends_with_delimiter });
+    let begin = |schema| {
+        Files::new(Shape { request, columns: columns.clone(), schema, ends_with_delimiter })
+    };
+    let is_columnar = request.form.is_columnar();
+    if is_columnar
+        && request.output.is_some()
+        && rows.are_divided()
+        && let Ok(few) = types(&mut rows, Which::Few, &columns, observer)
+    {
+        // Types of a few rows are mostly those of all. If not, the file is written again.
+        let mut files = begin(Some(Arc::clone(&few)));
+        match write_whole(&mut rows, &mut files, observer) {
+            Err(error) if !is_of_other_type(&error) => return Err(error),
+            Ok(()) if files.types.schema(&columns).is_ok_and(|all| all == few) => {
+                return files.finish(&sql);
+            }
+            _ => {}
+        }
+    }
+    let types = is_columnar.then(|| types(&mut rows, Which::All, &columns, observer));
+    let mut files = begin(types.transpose()?);
     if request.split.is_some() {
         write_divided(rows.first(), &input, &query, &folders, &mut files, observer)?;
     } else {
@@ -255,14 +274,20 @@ fn write(
     files.finish(&sql)
 }
 
-/// Returns the types of the columns, from all rows.
+/// Returns whether a row did not fit the types of the columns.
+fn is_of_other_type(error: &LoadError) -> bool {
+    matches!(error, LoadError::Write(_, error) if error.kind() == io::ErrorKind::InvalidData)
+}
+
+/// Returns the types of the columns.
 fn types(
     rows: &mut Rows<'_>,
+    which: Which,
     columns: &[Column],
     observer: &mut dyn FnMut(u64) -> bool,
 ) -> Result<SchemaRef> {
     let read = |statement: &mut Statement<'_, '_>, give: &mut dyn FnMut(Types) -> Result<()>| {
-        let (mut types, mut number) = (Types::of(columns), 0_u64);
+        let (mut types, mut number) = (Types::of(columns, true), 0_u64);
         let read = each_row(statement, columns, |_, values| {
             types.add(values);
             number += 1;
@@ -271,8 +296,8 @@ fn types(
         give(types)?;
         Ok(read)
     };
-    let mut all = Types::of(columns);
-    rows.each(read, |types| {
+    let mut all = Types::of(columns, true);
+    rows.each(which, read, |types| {
         all.merge(&types);
         unless_stopped(observer(0))
     })?;
@@ -299,7 +324,7 @@ fn write_whole(
         gatherer.take(&path)?.map_or(Ok(()), give)?;
         Ok(read)
     };
-    rows.each(read, |block| {
+    rows.each(Which::All, read, |block| {
         files.push_block(&block)?;
         unless_stopped(observer(files.total))
     })

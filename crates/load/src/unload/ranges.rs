@@ -15,6 +15,8 @@ use crate::sql::quoted;
 
 /// Bytes of the database for a range, at least.
 const RANGE_BYTES: u64 = 1 << 20;
+/// The ranges from which types are learned.
+const FEW: usize = 4;
 /// The most ranges.
 const MOST_RANGES: u64 = 16_384;
 /// Parts of a range that wait until those before are written.
@@ -152,6 +154,14 @@ pub(super) struct Rows<'s> {
     ranges: Vec<(i64, i64)>,
 }
 
+/// Which rows to read, if they are in ranges.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    All,
+    /// Those of a few ranges, at equal distances.
+    Few,
+}
+
 /// A part of a range, or its end with the number of rows.
 enum Part<T> {
     Some(T),
@@ -167,13 +177,19 @@ impl Rows<'_> {
         self.connections[0]
     }
 
-    /// Reads all rows. On some thread, `read` makes parts of the rows of a range and returns how many rows there were. `take` gets
-    /// the parts of all ranges in order.
+    /// Returns whether several threads read the rows.
+    pub(super) fn are_divided(&self) -> bool {
+        !self.ranges.is_empty()
+    }
+
+    /// Reads the rows, or those of a few ranges. On some thread, `read` makes parts of the rows of a range and returns how many
+    /// rows there were. `take` gets the parts of all ranges in order.
     ///
     /// # Errors
     /// Those of both.
     pub(super) fn each<T: Send>(
         &mut self,
+        which: Which,
         read: impl Fn(&mut Statement<'_, '_>, Give<'_, T>) -> Result<u64, Refusal> + Sync,
         mut take: impl FnMut(T) -> Result<()>,
     ) -> Result<()> {
@@ -190,7 +206,11 @@ impl Rows<'_> {
                 let (sql, waiting, read) = (&self.sql, &waiting, &read);
                 scope.spawn(move || work(connection, sql, waiting, read));
             }
-            let mut ranges = self.ranges.iter().map(|range| {
+            let step = match which {
+                Which::All => 1,
+                Which::Few => self.ranges.len().div_ceil(FEW).max(2),
+            };
+            let mut ranges = self.ranges.iter().step_by(step).map(|range| {
                 let (sender, parts) = sync_channel(WAITING);
                 // The threads end after this.
                 let _ = jobs.send((*range, sender));

@@ -7,9 +7,8 @@ use arrow_array::RecordBatch;
 use engine::{Statement, Step, ValueRef};
 
 use super::Shape;
-use super::columnar::ColumnRows;
+use super::columnar::{ColumnRows, Types};
 use super::text::TextRows;
-use crate::as_text::Classes;
 use crate::error::{LoadError, Result};
 use crate::table::Column;
 
@@ -17,8 +16,7 @@ use crate::table::Column;
 pub(super) struct Block {
     pub(super) content: Content,
     pub(super) rows: u64,
-    /// The storage classes of each column.
-    pub(super) classes: Vec<Classes>,
+    pub(super) types: Types,
 }
 
 /// Rows in the form of their file.
@@ -31,7 +29,8 @@ pub(super) enum Content {
 pub(super) struct Gatherer {
     form: Form,
     rows: u64,
-    classes: Vec<Classes>,
+    types: Types,
+    none: Types,
 }
 
 enum Form {
@@ -45,7 +44,8 @@ impl Gatherer {
             Some(schema) => Form::Columns(ColumnRows::new(schema)),
             None => Form::Text(TextRows::new(shape)),
         };
-        Gatherer { form, rows: 0, classes: vec![Classes::default(); shape.columns.len()] }
+        let none = Types::of(&shape.columns, shape.schema.is_some());
+        Gatherer { form, rows: 0, types: none.clone(), none }
     }
 
     /// Adds a row.
@@ -53,7 +53,7 @@ impl Gatherer {
     /// # Errors
     /// A value does not fit the type of its column.
     pub(super) fn push(&mut self, values: &[ValueRef<'_>]) -> io::Result<()> {
-        self.classes.iter_mut().zip(values).for_each(|(classes, value)| classes.add(value));
+        self.types.add(values);
         self.rows += 1;
         match &mut self.form {
             Form::Text(rows) => {
@@ -75,7 +75,7 @@ impl Gatherer {
     /// Returns the rows since the last block, if there are any, for a file of this path.
     ///
     /// # Errors
-    /// The columns do not fit together, which should not happen.
+    /// The values of a column are of another type than its own.
     pub(super) fn take(&mut self, path: &Path) -> Result<Option<Block>> {
         let rows = std::mem::take(&mut self.rows);
         if rows == 0 {
@@ -84,12 +84,13 @@ impl Gatherer {
         let content = match &mut self.form {
             Form::Text(text) => Content::Text(text.take()),
             Form::Columns(columns) => {
-                let columns = columns.take().map_err(io::Error::other);
+                let of_other_type = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+                let columns = columns.take().map_err(of_other_type);
                 Content::Columns(columns.map_err(LoadError::write(path))?)
             }
         };
-        let none = vec![Classes::default(); self.classes.len()];
-        Ok(Some(Block { content, rows, classes: std::mem::replace(&mut self.classes, none) }))
+        let types = std::mem::replace(&mut self.types, self.none.clone());
+        Ok(Some(Block { content, rows, types }))
     }
 }
 

@@ -327,6 +327,44 @@ const MANY: &str = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i
      SELECT i, hex(zeroblob(500)) AS t FROM n";
 
 #[test]
+fn a_single_value_anywhere_decides_on_the_type_of_its_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let connection = database(&folder.path().join("a.db"));
+    for (number, (usual, single, wanted)) in [
+        ("i", "i", "Int64"),
+        ("i", "0.5", "Float64"),
+        ("'2024-01-02'", "'2024-01-02'", "Date32"),
+        ("'2024-01-02'", "'none'", "Utf8"),
+        ("NULL", "7", "Int64"),
+        ("NULL", "x'07'", "Binary"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        connection
+            .execute(&format!(
+                "DROP TABLE IF EXISTS t; CREATE TABLE t AS WITH many AS ({MANY}) \
+                 SELECT iif(i = 1500, {single}, {usual}) AS c, t FROM many"
+            ))
+            .unwrap();
+        let name = format!("{number}.arrow");
+        let files = run(&request(folder.path(), &name)).unwrap().files;
+        let file = std::fs::File::open(&files[0]).unwrap();
+        let reader = arrow_ipc::reader::FileReader::try_new(file, None).unwrap();
+        assert_eq!(reader.schema().field(0).data_type().to_string(), wanted);
+        let loaded = reload(folder.path(), &files, None);
+        let value = "SELECT c FROM t WHERE rowid = 1500";
+        assert_eq!(loaded.query_value(value).unwrap(), connection.query_value(value).unwrap());
+        assert_eq!(loaded.query_i64("SELECT count(*) FROM t").unwrap(), 6000);
+    }
+    let mixed = "UPDATE t SET c = iif(rowid = 1500, 'x', 1)";
+    connection.execute(mixed).unwrap();
+    let error = run(&request(folder.path(), "mixed.parquet")).unwrap_err().to_string();
+    assert!(error.contains("column c has values of several types (integer, text)"), "{error}");
+    assert!(!folder.path().join("mixed.parquet").exists());
+}
+
+#[test]
 fn ranges_of_rowids_give_all_rows_in_their_order_wherever_rowids_lie() {
     let folder = tempfile::tempdir().unwrap();
     let connection = database(&folder.path().join("a.db"));
