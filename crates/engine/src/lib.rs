@@ -57,7 +57,7 @@ pub use columns::Columns;
 pub use confinement::CONFINED;
 pub use connection::{
     BlobAt, Checkpoint, CheckpointMode, Connection, DbStatus, Instruction, OpenFlags, Question,
-    Questions, Status, Term, TermKind,
+    Questions, Status, Term, TermKind, Tokenizer,
 };
 pub use error::{During, EngineError, SqliteError};
 pub use library::{Identity, Library, Origin, Source};

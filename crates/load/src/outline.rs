@@ -162,7 +162,7 @@ impl Preview<'_> {
             .and_then(|layout| layout.checked(request));
         let mut sql = statements(&connection, name)?;
         if let Some(full_text) = &request.table.full_text {
-            full_text.make(&connection, name)?;
+            full_text.make(&connection, name, &mut || Ok(()))?;
             sql.extend(statements(&connection, &full_text.name(name))?);
         }
         Ok((target, sql, layout))

@@ -12,6 +12,7 @@ mod program;
 mod stand_in;
 mod status;
 mod terms;
+mod tokenizer;
 mod wal_commit;
 
 use std::env;
@@ -34,6 +35,7 @@ pub use blob::BlobAt;
 pub use program::Instruction;
 pub use status::{Checkpoint, CheckpointMode, DbStatus, Status};
 pub use terms::{Question, Questions, Term, TermKind};
+pub use tokenizer::Tokenizer;
 
 /// How to open a database (<https://sqlite.org/c3ref/open.html>). Flags are joined with `|`.
 ///

@@ -34,7 +34,7 @@ mod sequencer;
 mod sort;
 mod stored;
 mod tree;
-mod varint;
+pub(crate) mod varint;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -6,7 +6,7 @@ pub(super) const LONGEST: usize = 9;
 
 /// Appends a number.
 #[inline]
-pub(super) fn push(bytes: &mut Vec<u8>, value: u64) {
+pub(crate) fn push(bytes: &mut Vec<u8>, value: u64) {
     if value < 0x80 {
         bytes.push(value as u8);
         return;
@@ -98,7 +98,7 @@ pub(super) fn get(bytes: &[u8]) -> Option<(u64, usize)> {
 
 /// The same of bytes that this room has made, which begin with a number.
 #[inline]
-pub(super) fn take(bytes: &[u8]) -> (u64, usize) {
+pub(crate) fn take(bytes: &[u8]) -> (u64, usize) {
     get(bytes).unwrap_or((0, bytes.len()))
 }
 

@@ -2,14 +2,24 @@
 //! (<https://sqlite.org/fts5.html#external_content_tables>), so that no text is stored twice. Such an index
 //! does not notice that the table changes, so those that exist are brought up to date or reported.
 
+mod build;
+mod segment;
+#[cfg(test)]
+mod tests;
+mod words;
+
 use engine::{Connection, Value};
 
+use self::build::Source;
 use crate::error::{LoadError, Result};
 use crate::feed::{Feed, Phase};
 use crate::request::{Mode, Request, Summary};
 use crate::schema::{ROWID, object, rowid_name, texts};
 use crate::sql::{list, quoted, same};
 use crate::table::FullText;
+
+/// Bytes of words and the lists of their rows that are kept in memory before they become a segment.
+const SEGMENT: usize = 256 << 20;
 
 impl FullText {
     /// Returns the statement that brings it up to date with the table.
@@ -30,23 +40,28 @@ impl FullText {
         Err(LoadError::TableExists(name))
     }
 
-    /// Creates and fills it.
-    pub(crate) fn make(&self, connection: &Connection, table: &str) -> Result<()> {
-        let name = quoted(&self.name(table));
+    /// Creates and fills it. `report` is called now and then, and ends the work by an error.
+    pub(crate) fn make(
+        &self,
+        connection: &Connection,
+        table: &str,
+        report: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        let (index, rowid) = (self.name(table), content_rowid(connection, table)?);
+        let (name, rowid) = (quoted(&index), quoted(&rowid));
         connection.execute(&format!(
-            "CREATE VIRTUAL TABLE {name} USING fts5({}, content = {}, content_rowid = {})",
+            "CREATE VIRTUAL TABLE {name} USING fts5({}, content = {}, content_rowid = {rowid})",
             list(&self.columns),
             quoted(table),
-            quoted(&content_rowid(connection, table)?),
         ))?;
-        let set = |(option, value): (&str, u32)| {
-            connection
-                .execute(&format!("INSERT INTO {name}({name}, rank) VALUES ('{option}', {value})"))
-        };
-        FILLING.into_iter().try_for_each(set)?;
-        connection.execute(&self.rebuild(table))?;
-        connection.execute(&format!("INSERT INTO {name}({name}) VALUES ('optimize')"))?;
-        USUAL.into_iter().try_for_each(set)?;
+        let texts = self.columns.iter().map(|column| format!("CAST({} AS TEXT)", quoted(column)));
+        let texts = texts.collect::<Vec<String>>().join(", ");
+        let rows = format!("SELECT {rowid}, {texts} FROM {} ORDER BY {rowid}", quoted(table));
+        let columns = self.columns.len();
+        let source = Source { index: &index, columns, rows: &rows, segment: SEGMENT };
+        if !build::fill(connection, &source, report)? {
+            connection.execute(&self.rebuild(table))?;
+        }
         Ok(())
     }
 
@@ -58,12 +73,6 @@ impl FullText {
             .map_err(|error| LoadError::Check(format!("the full-text index: {error}")))
     }
 }
-
-/// How a new index is filled: a hash table that stays in the processor's cache, and no merging of what it gives
-/// until all is there, so that each entry is merged once or twice, and searches find a single segment.
-const FILLING: [(&str, u32); 3] = [("hashsize", 256 << 10), ("automerge", 0), ("crisismerge", 64)];
-/// FTS5's defaults of the same options, for later changes.
-const USUAL: [(&str, u32); 3] = [("hashsize", 1 << 20), ("automerge", 4), ("crisismerge", 16)];
 
 /// Returns the statement that brings a full-text index up to date with its table.
 pub fn rebuild(index: &str) -> String {
@@ -137,7 +146,7 @@ pub(crate) fn fill(
     }
     if let Some(full_text) = &request.table.full_text {
         feed.report(Phase::FullText)?;
-        full_text.make(connection, table)?;
+        full_text.make(connection, table, &mut || feed.report(Phase::FullText))?;
     }
     summary.rebuilt = there;
     Ok(())
@@ -291,84 +300,5 @@ fn quoted_length(text: &str, quote: char) -> Option<usize> {
             return Some(at);
         }
         at += 1;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_table_that_an_index_reads_from_is_in_its_definition() {
-        for (definition, table) in [
-            ("f USING fts5(a, content=t)", Some("t")),
-            ("f using FTS5 (a, Content = \"my \"\"t\"\"\" , b);", Some("my \"t\"")),
-            ("f USING fts4(content='it''s', a)", Some("it's")),
-            ("f USING fts5(a, content=[t], content_rowid=id)", Some("t")),
-            ("f USING  fts5(a, content=t)", Some("t")),
-            ("f USING\n\tfts5(a, content=t)", Some("t")),
-            ("f USING/* , */fts5(a, -- content=u\n content=t)", Some("t")),
-            ("f USING \"fts5\"(a, cont=t)", Some("t")),
-            ("\"using fts5(content=u)\" USING fts5(a, content=t)", Some("t")),
-            ("f USING fts5(a, content='')", Some("")),
-            ("f USING fts5(a, tokenize = \"x, content=t\")", None),
-            ("f USING fts5(content, t)", None),
-            ("f USING fts5(a, content_rowid=t)", None),
-            ("f USING fts3", None),
-        ] {
-            let sql = format!("CREATE VIRTUAL TABLE {definition}");
-            let (module, content) = super::definition(&sql).expect(&sql);
-            assert!(is_full_text(&module), "{sql}");
-            assert_eq!(content.as_deref(), table, "{sql}");
-        }
-    }
-
-    #[test]
-    fn what_is_not_understood_is_said() {
-        for definition in [
-            "f USING fts5(a, content=my t)",
-            "f USING fts5(a, content=)",
-            "f USING fts5(a, content=t",
-            "f fts5(a)",
-        ] {
-            let sql = format!("CREATE VIRTUAL TABLE {definition}");
-            assert_eq!(super::definition(&sql), None, "{sql}");
-        }
-        let other = definition("CREATE VIRTUAL TABLE f USING rtree(fts, a, b)").unwrap();
-        assert!(!is_full_text(&other.0));
-    }
-
-    #[test]
-    fn a_trigger_keeps_an_index_up_where_it_inserts_into_it() {
-        for (trigger, expected) in [
-            ("AFTER INSERT ON docs BEGIN INSERT INTO doc(rowid, a) VALUES (1, 2); END", true),
-            ("AFTER insert ON docs BEGIN INSERT OR REPLACE into\n\"DOC\" VALUES (1); END", true),
-            ("INSERT ON docs BEGIN DELETE FROM x; INSERT INTO/**/[doc] VALUES (1); END", true),
-            ("AFTER INSERT ON docs BEGIN INSERT INTO log VALUES ('doc'); END", false),
-            ("AFTER INSERT ON docs BEGIN INSERT INTO docs_log SELECT * FROM doc; END", false),
-            ("AFTER UPDATE ON docs BEGIN INSERT INTO doc VALUES (1); END", false),
-            ("AFTER DELETE ON docs BEGIN INSERT INTO doc VALUES (1); END", false),
-            ("AFTER UPDATE OF a, \"insert\" ON docs BEGIN INSERT INTO doc VALUES (1); END", false),
-        ] {
-            let sql = format!("CREATE TRIGGER doc_ai {trigger}");
-            assert_eq!(inserts_into(&sql, "doc"), expected, "{sql}");
-        }
-    }
-
-    #[test]
-    fn names_are_without_quotes_and_comments_are_left_out() {
-        for (sql, expected) in [
-            ("a\t-- 'b\nc/* \"d */e1", vec!["a", "c", "e1"]),
-            ("'it''s'=\"a\"\"b\",[x]]`y`", vec!["it's", "=", "a\"b", ",", "x", "]", "y"]),
-            ("-é_$/'open", vec!["-", "é_$", "/", "open"]),
-            ("--x", vec![]),
-            ("/* x", vec![]),
-        ] {
-            let found: Vec<String> = tokens(sql)
-                .into_iter()
-                .map(|token| name(token).unwrap_or_else(|| token.to_owned()))
-                .collect();
-            assert_eq!(found, expected, "{sql}");
-        }
     }
 }
