@@ -62,14 +62,16 @@ struct Block {
     ends: Vec<usize>,
 }
 
+/// The words of a block, in parts that all blocks have.
+type Parts = Vec<Vec<u8>>;
+
 /// What is found in a block.
 struct BlockWords {
     number: usize,
     rowids: Vec<i64>,
     /// How many words each value has.
     sizes: Vec<u32>,
-    /// The words, in parts.
-    words: Vec<Vec<u8>>,
+    words: Parts,
 }
 
 /// Fills an index; `false` if the engine has no such tokenizer or another format. `report` is called now and then, and ends the work by
@@ -89,8 +91,8 @@ pub(super) fn fill(
             sizes.write(found)?;
             report()
         })?;
-        let leaves = merged(&found, tokenizing.len());
-        segments.push(write_leaves(connection, source.index, segments.len() as i64 + 1, &leaves)?);
+        let number = segments.len() as i64 + 1;
+        segments.push(write(connection, source.index, number, &found, tokenizing.len())?);
         report()?;
     }
     segments.retain(|leaves| *leaves > 0);
@@ -123,7 +125,7 @@ fn read(
     source: &Source<'_>,
     tokenizing: &mut [Connection],
     mut each: impl FnMut(&BlockWords) -> Result<()>,
-) -> Result<(Vec<Vec<Vec<u8>>>, bool)> {
+) -> Result<(Vec<Parts>, bool)> {
     let (sender, blocks) = sync_channel(tokenizing.len());
     let (to_results, results) = channel();
     let (blocks, bounds) = (Arc::new(Mutex::new(blocks)), OnceLock::new());
@@ -156,7 +158,7 @@ fn read(
 struct InOrder {
     /// Blocks that came before an earlier one.
     waiting: BTreeMap<usize, BlockWords>,
-    words: Vec<Vec<Vec<u8>>>,
+    words: Vec<Parts>,
     bytes: usize,
 }
 
@@ -247,31 +249,6 @@ fn divide(
     Ok(sizes)
 }
 
-/// Merges the words of blocks to the leaves of a segment, in parts.
-fn merged(blocks: &[Vec<Vec<u8>>], threads: usize) -> Vec<Leaves> {
-    let parts = blocks.first().map_or(0, Vec::len);
-    let (next, made) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let make = || {
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= parts {
-                return;
-            }
-            let words: Vec<&[u8]> = blocks.iter().map(|block| &block[number][..]).collect();
-            let leaves = leaves(&words);
-            made.lock().unwrap_or_else(PoisonError::into_inner).push((number, leaves));
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(make);
-        }
-    });
-    let mut made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
-    made.sort_unstable_by_key(|(number, _)| *number);
-    made.into_iter().map(|(_, leaves)| leaves).collect()
-}
-
 /// How many words rows have: of each row, and in all.
 struct Sizes<'c> {
     insert: Statement<'c, 'static>,
@@ -303,12 +280,13 @@ impl<'c> Sizes<'c> {
     }
 }
 
-/// Writes a segment; returns the number of its leaves.
-fn write_leaves(
+/// Writes a segment, while other threads merge the words of blocks, a part each. Returns the number of its leaves.
+fn write(
     connection: &Connection,
     index: &str,
     segment: i64,
-    parts: &[Leaves],
+    blocks: &[Parts],
+    threads: usize,
 ) -> Result<usize> {
     let (data, idx) = (quoted(&format!("{index}_data")), quoted(&format!("{index}_idx")));
     let mut record = connection.prepare(&format!("INSERT INTO {data} VALUES (?1, ?2)"))?;
@@ -318,20 +296,48 @@ fn write_leaves(
         record.bind_blob(2, &block)?;
         record.run()
     };
-    let (mut first, mut indexes) = (1, Vec::new());
-    start.bind_i64(1, segment)?;
-    for leaves in parts {
-        leaves.records(segment, first).try_for_each(&mut insert)?;
-        indexes.extend(leaves.indexes(segment, first));
-        for (term, leaf) in leaves.starts(first) {
-            start.bind_blob(2, term)?;
-            start.bind_i64(3, leaf)?;
-            start.run()?;
+    let parts = blocks.first().map_or(0, Vec::len);
+    let next = AtomicUsize::new(0);
+    let merge = |results: &Sender<(usize, Leaves)>| {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= parts {
+                return;
+            }
+            let words: Vec<&[u8]> = blocks.iter().map(|block| &block[number][..]).collect();
+            // Nobody waits for it after an error.
+            let _ = results.send((number, leaves(&words)));
         }
-        first += leaves.count();
-    }
-    indexes.into_iter().try_for_each(insert)?;
-    Ok(first - 1)
+    };
+    std::thread::scope(|scope| {
+        let (sender, results) = channel();
+        for _ in 0..threads {
+            let (sender, merge) = (sender.clone(), &merge);
+            scope.spawn(move || merge(&sender));
+        }
+        drop(sender);
+        let (mut waiting, mut first, mut indexes) = (BTreeMap::new(), 1, Vec::new());
+        start.bind_i64(1, segment)?;
+        for part in 0..parts {
+            let leaves = loop {
+                if let Some(leaves) = waiting.remove(&part) {
+                    break leaves;
+                }
+                let result = results.recv();
+                waiting.extend([result.expect("the threads go on to the last part")]);
+            };
+            leaves.records(segment, first).try_for_each(&mut insert)?;
+            indexes.extend(leaves.indexes(segment, first));
+            for (term, leaf) in leaves.starts(first) {
+                start.bind_blob(2, term)?;
+                start.bind_i64(3, leaf)?;
+                start.run()?;
+            }
+            first += leaves.count();
+        }
+        indexes.into_iter().try_for_each(insert)?;
+        Ok(first - 1)
+    })
 }
 
 /// Writes which segments there are, and the totals of rows and words; then FTS5 makes one segment of several.
