@@ -79,7 +79,7 @@ impl Connection {
         let code = unsafe { find(api, name.as_ptr(), &mut data, &mut methods) };
         self.handle.check(code, "looking for a tokenizer")?;
         let create = methods.create.ok_or(missing())?;
-        // SAFETY: the function belongs to `data`; there are no arguments.
+        // SAFETY: the function belongs to `data`, and takes zero arguments from an empty list.
         let code = unsafe { create(data, std::ptr::null(), 0, &mut raw) };
         self.handle.check(code, "making a tokenizer")?;
         Ok(Tokenizer { raw, methods, connection: self })

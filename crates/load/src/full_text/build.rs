@@ -1,5 +1,5 @@
 //! Fills an index of FTS5 by what it is made of. FTS5's tokenizer divides blocks of rows on several threads, the words of each block are
-//! sorted, and those of all blocks are merged to a segment. FTS5 itself would insert row by row.
+//! sorted, and all blocks are merged to a segment. FTS5 itself would insert row by row.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -65,7 +65,7 @@ struct Block {
 /// The words of a block, in parts that all blocks have.
 type Parts = Vec<Vec<u8>>;
 
-/// What is found in a block.
+/// The words that are found in a block.
 struct BlockWords {
     number: usize,
     rowids: Vec<i64>,
@@ -118,7 +118,7 @@ fn connections(connection: &Connection, index: &str) -> Result<Option<Vec<Connec
     Ok((0..threads).map(|_| open()).collect::<Result<Vec<_>, _>>().ok())
 }
 
-/// Reads rows for a segment, while other threads divide their texts. Returns the words of all blocks, and whether there are no more rows.
+/// Reads rows for a segment, while other threads divide their texts. Returns the words of all blocks, and whether all rows are read.
 /// `each` gets the blocks in order.
 fn read(
     rows: &mut Statement<'_, '_>,
@@ -178,7 +178,7 @@ impl InOrder {
     }
 }
 
-/// Reads rows; returns whether there are no more.
+/// Reads rows; returns whether the last one is among them.
 fn next_block(
     rows: &mut Statement<'_, '_>,
     source: &Source<'_>,
@@ -217,7 +217,7 @@ fn divided(
     while let Ok(block) = next() {
         let sizes = divide(&mut tokenizer, columns, &block, &mut words);
         let found = sizes.map(|sizes| {
-            // Those of the first block are good enough for the others.
+            // The first block divides the others well enough.
             let bounds = |own| &bounds.get_or_init(|| own)[..];
             let words = words.take(&block.rowids, PARTS, bounds);
             BlockWords { number: block.number, rowids: block.rowids, sizes, words }

@@ -200,7 +200,7 @@ impl Start {
 }
 
 /// Returns the nodes of an index of rows, each with its height, its number and its value: a tree over the leaves from `first` on that
-/// begin with these rows. Its nodes have numbers from that of the leaf of their term on.
+/// begin with these rows. Its nodes are numbered from the leaf of their term on.
 fn doclist_index(leaf: usize, first: usize, rows: &[Option<i64>]) -> Vec<(i64, usize, Vec<u8>)> {
     let (mut all, mut child, mut rows) = (Vec::new(), first, rows.to_owned());
     for height in 0.. {

@@ -106,7 +106,7 @@ impl Words {
     }
 
     /// Returns the words in order, each with the list of its rows, in parts that begin with the terms of `bounds`, and forgets them.
-    /// `bounds` is given terms that divide the places into parts of about the same size, of which there are as many as wanted or fewer.
+    /// `bounds` is given terms that divide the places into as many parts as wanted, or fewer, of about the same size.
     pub(super) fn take<'b>(
         &mut self,
         rowids: &[i64],
@@ -149,7 +149,7 @@ impl Words {
     }
 }
 
-/// Returns places in the order of words, and where those of each word end, by the number of the word at each place.
+/// Returns places in the order of words, and where each word's places end, by the number of the word at each place.
 fn sorted(
     words: &[Word],
     of_places: &[u32],

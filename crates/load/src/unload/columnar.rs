@@ -82,7 +82,7 @@ fn has_form(text: &str, form: &str) -> bool {
 pub(super) struct Types(Vec<Seen>);
 
 impl Types {
-    /// Returns those of no rows. Texts are looked at if they may become dates and times.
+    /// Returns the types before the first row. Texts are looked at if they may become dates and times.
     pub(super) fn of(columns: &[Column], has_dates: bool) -> Types {
         let none = Seen { classes: Classes::default(), are_dates: has_dates, are_times: has_dates };
         Types(vec![none; columns.len()])

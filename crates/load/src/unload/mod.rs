@@ -254,7 +254,7 @@ fn write(
         && rows.are_divided()
         && let Ok(few) = types(&mut rows, Which::Few, &columns, observer)
     {
-        // Types of a few rows are mostly those of all. If not, the file is written again.
+        // Mostly, a few rows have the types of all. If not, the file is written again.
         let mut files = begin(Some(Arc::clone(&few)));
         match write_whole(&mut rows, &mut files, observer) {
             Err(error) if !is_of_other_type(&error) => return Err(error),

@@ -154,11 +154,11 @@ pub(super) struct Rows<'s> {
     ranges: Vec<(i64, i64)>,
 }
 
-/// Which rows to read, if they are in ranges.
+/// The ranges to read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Which {
     All,
-    /// Those of a few ranges, at equal distances.
+    /// A few ranges, at equal distances.
     Few,
 }
 
@@ -182,7 +182,7 @@ impl Rows<'_> {
         !self.ranges.is_empty()
     }
 
-    /// Reads the rows, or those of a few ranges. On some thread, `read` makes parts of the rows of a range and returns how many
+    /// Reads the rows. On some thread, `read` makes parts of the rows of a range and returns how many
     /// rows there were. `take` gets the parts of all ranges in order.
     ///
     /// # Errors
