@@ -228,8 +228,11 @@ pub(super) fn leaves(parts: &[&[u8]]) -> Leaves {
     leaves.finish()
 }
 
-/// Takes the next word of a part, with the list of its rows.
-fn word_of<'p>(rest: &mut [&'p [u8]], part: usize) -> Option<Reverse<(&'p [u8], usize, &'p [u8])>> {
+/// A word of a part: its term, the number of the part and the list of its rows. The greatest one is the first in order.
+type Next<'p> = Reverse<(&'p [u8], usize, &'p [u8])>;
+
+/// Takes the next word of a part.
+fn word_of<'p>(rest: &mut [&'p [u8]], part: usize) -> Option<Next<'p>> {
     let bytes = &mut rest[part];
     if bytes.is_empty() {
         return None;
