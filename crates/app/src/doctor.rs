@@ -9,7 +9,7 @@ use lab::environment::{Environment, NoiseProbe};
 use lab::record::EngineRecord;
 use runner::machine::{self, Tool};
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::{driver, engine};
 
 /// The tools that building an engine requires, by their names in the list of tools.
@@ -33,7 +33,7 @@ pub struct MachineCheck {
 ///
 /// # Errors
 /// A directory or pragmark itself cannot be used.
-pub fn machine(directories: &[PathBuf], noise_s: f64) -> Result<MachineCheck, Error> {
+pub fn machine(directories: &[PathBuf], noise_s: f64) -> Result<MachineCheck> {
     let paths: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
     // A signal ends this use case at once.
     let never = AtomicBool::new(false);

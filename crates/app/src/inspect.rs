@@ -60,7 +60,7 @@ pub struct Application {
 ///
 /// # Errors
 /// The database, the engine or the driver cannot be used.
-pub fn inspect(request: &InspectRequest, ui: &dyn Interface) -> Result<Inspection, Error> {
+pub fn inspect(request: &InspectRequest, ui: &dyn Interface) -> Result<Inspection> {
     let InspectRequest { database, directory, .. } = request;
     if DatabaseKind::of(database) == Some(DatabaseKind::Trace) {
         let words = format!("{} is a trace, not a database of an application", database.display());
@@ -88,7 +88,7 @@ fn application(
     examination: &Examination,
     request: &InspectRequest,
     ui: &dyn Interface,
-) -> Result<Application, Error> {
+) -> Result<Application> {
     let folder = work_folder(parent)?;
     let with = |source: &Source| with_library(source, database, &folder.path);
     if let Some(name) = &request.engine {
@@ -123,8 +123,8 @@ fn loaded(name: String, engine: &str, report: LibraryReport) -> Application {
 fn through(
     name: &str,
     examination: &Examination,
-    system: impl FnOnce() -> Result<LibraryReport, Error>,
-) -> Result<Application, Error> {
+    system: impl FnOnce() -> Result<LibraryReport>,
+) -> Result<Application> {
     let registry = driver::registry(None)?;
     let manifest = registry.find(name)?;
     let description = registry.describe(manifest)?;

@@ -12,7 +12,7 @@ use lab::plan::{ad_hoc, settings_that_decide};
 use lab::tier::BESIDES;
 
 use crate::engine;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::files::{DatabaseKind, absolute_level, open_unlocked, work_folder};
 use crate::interface::Interface;
 use crate::run::{self, Ended, RunRequest};
@@ -132,7 +132,7 @@ impl ReplayMode {
 ///
 /// # Errors
 /// The request or the SQL is invalid, something cannot be used, or the record cannot be written.
-pub fn measure(request: &MeasureRequest, ui: &dyn Interface) -> Result<Ended, Error> {
+pub fn measure(request: &MeasureRequest, ui: &dyn Interface) -> Result<Ended> {
     let catalogue = drivers::catalogue(None)?;
     let mut experiment = checked(&text_of(request, &catalogue, ui)?, &catalogue)?;
     if experiment.factors.is_empty() && experiment.workload == "sql" {
@@ -158,18 +158,14 @@ pub fn measure(request: &MeasureRequest, ui: &dyn Interface) -> Result<Ended, Er
 ///
 /// # Errors
 /// The request or the SQL is invalid.
-pub fn experiment_file(request: &MeasureRequest, ui: &dyn Interface) -> Result<String, Error> {
+pub fn experiment_file(request: &MeasureRequest, ui: &dyn Interface) -> Result<String> {
     let catalogue = drivers::catalogue(None)?;
     let text = text_of(request, &catalogue, ui)?;
     checked(&text, &catalogue)?;
     Ok(text)
 }
 
-fn text_of(
-    request: &MeasureRequest,
-    catalogue: &Catalogue,
-    ui: &dyn Interface,
-) -> Result<String, Error> {
+fn text_of(request: &MeasureRequest, catalogue: &Catalogue, ui: &dyn Interface) -> Result<String> {
     let mut experiment = experiment(&request.subject, request.combine, catalogue, ui)?;
     let stopping = &mut experiment.design.stopping;
     (stopping.rounds, stopping.max_rounds) = (request.rounds, request.rounds);
@@ -180,7 +176,7 @@ fn text_of(
 }
 
 /// Checks an experiment as one from a file: a mistake in it is one on the command line or in a script.
-pub(crate) fn checked(text: &str, catalogue: &Catalogue) -> Result<Experiment, Error> {
+pub(crate) fn checked(text: &str, catalogue: &Catalogue) -> Result<Experiment> {
     parse("measure", text, catalogue).map_err(|problems| {
         let is_misspelt =
             problems.0.iter().any(|problem| problem.what.contains(" is neither a parameter"));
@@ -223,7 +219,7 @@ pub(crate) fn experiment(
     combine: bool,
     catalogue: &Catalogue,
     ui: &dyn Interface,
-) -> Result<Experiment, Error> {
+) -> Result<Experiment> {
     let mut experiment = match &subject.work {
         Work::Replay(replay) => of_replay(replay, ui)?,
         Work::Sql(sql) => of_sql(sql, subject.setup.as_deref())?,
@@ -270,7 +266,7 @@ fn name_journal_mode(
     subject: &Subject,
     experiment: &mut Experiment,
     catalogue: &Catalogue,
-) -> Result<(), Error> {
+) -> Result<()> {
     const NAME: &str = "journal_mode";
     let [database] = subject.databases.as_slice() else { return Ok(()) };
     let is_in_wal_mode = bench::is_in_wal_mode(database)?;
@@ -285,7 +281,7 @@ fn name_journal_mode(
 }
 
 /// Returns an experiment on SQL.
-fn of_sql(sql: &Sql, setup: Option<&Path>) -> Result<Experiment, Error> {
+fn of_sql(sql: &Sql, setup: Option<&Path>) -> Result<Experiment> {
     let question = "How fast are these statements?";
     let mut experiment = ad_hoc("measure", question, "sql", "txns_per_s");
     experiment.secondary_metrics = ["p50_us", "p99_us"].map(str::to_owned).into();
@@ -309,7 +305,7 @@ fn of_sql(sql: &Sql, setup: Option<&Path>) -> Result<Experiment, Error> {
 }
 
 /// Returns an experiment on the recorded traffic of an application.
-fn of_replay(replay: &Replay, ui: &dyn Interface) -> Result<Experiment, Error> {
+fn of_replay(replay: &Replay, ui: &dyn Interface) -> Result<Experiment> {
     let level = absolute_level(&replay.trace, "--trace")?;
     check_replayable(&replay.trace, &replay.stand_ins, ui)?;
     let question = "How fast is the recorded application?";
@@ -334,11 +330,7 @@ pub(crate) fn stand_in_setting(stand_ins: &str) -> Option<(String, Level)> {
 
 /// Refuses a trace that cannot be replayed, or stand-ins that it does not need, and says which statements cannot be replayed as
 /// they were.
-pub(crate) fn check_replayable(
-    trace: &Path,
-    stand_ins: &str,
-    ui: &dyn Interface,
-) -> Result<(), Error> {
+pub(crate) fn check_replayable(trace: &Path, stand_ins: &str, ui: &dyn Interface) -> Result<()> {
     let unusable =
         |error: bench::TrialError| Error::unusable(error).hint("`pragmark record` writes traces");
     bench::check_trace(trace).map_err(unusable)?;
@@ -378,8 +370,8 @@ fn joined(statements: &[String]) -> String {
 /// Adds what is compared: databases, files, engines and settings.
 /// Files and statements are compared with one another if nothing else is compared, or all combinations are wanted; otherwise each
 /// variant executes all of them.
-fn add_factors(subject: &Subject, combine: bool, experiment: &mut Experiment) -> Result<(), Error> {
-    let paths = |paths: &[PathBuf], option: &str| -> Result<Vec<Level>, Error> {
+fn add_factors(subject: &Subject, combine: bool, experiment: &mut Experiment) -> Result<()> {
+    let paths = |paths: &[PathBuf], option: &str| -> Result<Vec<Level>> {
         paths.iter().map(|path| absolute_level(path, option)).collect()
     };
     add_factor(experiment, "database", paths(&subject.databases, "--db")?)?;
@@ -453,7 +445,7 @@ pub(crate) fn short_name(path: &str, all: &[String]) -> String {
 }
 
 /// Adds a variant for each index.
-fn add_indexes(subject: &Subject, experiment: &mut Experiment) -> Result<(), Error> {
+fn add_indexes(subject: &Subject, experiment: &mut Experiment) -> Result<()> {
     const FACTOR: &str = "schema_change";
     let indexes = &subject.indexes;
     if indexes.is_empty() {
@@ -487,7 +479,7 @@ fn add_indexes(subject: &Subject, experiment: &mut Experiment) -> Result<(), Err
 
 /// Returns why SQLite refuses a change of the schema, by the words of the statement alone: the database is only read, and nobody who
 /// uses it notices. What is in a write-ahead log is not read that way, so a database with one is not asked.
-fn refusal(database: &Path, sql: &str) -> Result<Option<String>, Error> {
+fn refusal(database: &Path, sql: &str) -> Result<Option<String>> {
     let path = database.display().to_string();
     if std::fs::metadata(format!("{path}-wal")).is_ok_and(|log| log.len() > 0) {
         return Ok(None);
@@ -499,7 +491,7 @@ fn refusal(database: &Path, sql: &str) -> Result<Option<String>, Error> {
 }
 
 /// Refuses a database, or a file of data, in place of a file of SQL.
-pub(crate) fn refuse_other_than_sql(file: &Path) -> Result<(), Error> {
+pub(crate) fn refuse_other_than_sql(file: &Path) -> Result<()> {
     const DATA: [&str; 5] = ["csv", "tsv", "json", "jsonl", "parquet"];
     let is_data = |end: &std::ffi::OsStr| DATA.iter().any(|known| end.eq_ignore_ascii_case(known));
     let word = shell_path(file);
@@ -516,7 +508,7 @@ pub(crate) fn refuse_other_than_sql(file: &Path) -> Result<(), Error> {
 }
 
 /// Adds a factor, or a setting of all variants if it has one level.
-fn add_factor(experiment: &mut Experiment, name: &str, levels: Vec<Level>) -> Result<(), Error> {
+fn add_factor(experiment: &mut Experiment, name: &str, levels: Vec<Level>) -> Result<()> {
     let twice = levels.iter().enumerate().find(|(at, level)| levels[..*at].contains(level));
     if let Some((_, level)) = twice {
         return Err(Error::mistake(format!("{level} is given twice")));

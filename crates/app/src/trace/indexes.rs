@@ -9,7 +9,7 @@ use report::sql::shortened;
 use trace::analysis::{Analysis, StatementUse, scans_much};
 use trace::{Grown, Trace, TraceError};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::explain::document::{changes, not_tried, to_paste};
 use crate::explain::recorded::{GROWN, by_database, statement};
 use crate::explain::{Explained, advice_for, observe_each};
@@ -42,7 +42,7 @@ pub(super) struct Tried {
 ///
 /// # Errors
 /// The trace cannot be read, or there is no room for a copy of a database.
-pub(super) fn tried(trace: &Trace, analysis: &Analysis) -> Result<Vec<Tried>, Error> {
+pub(super) fn tried(trace: &Trace, analysis: &Analysis) -> Result<Vec<Tried>> {
     let mut all = Vec::new();
     for (database, uses) in by_database(trace, analysis)? {
         let reads_much = |usage: &StatementUse| scans_much(usage) || usage.sorts >= SORTS;

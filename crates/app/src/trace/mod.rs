@@ -16,7 +16,7 @@ use trace::export::{Form, export};
 use trace::plans::Plans;
 use trace::{Connection, Fitted, Meta, Note, Process, Setting, Snapshot, Trace, TraceError};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::files::{built_in_library, refuse_existing, write_text};
 use crate::record::unsealed;
 
@@ -34,7 +34,7 @@ struct Traffic {
 }
 
 impl Traffic {
-    fn of(trace: &Trace) -> Result<Traffic, Error> {
+    fn of(trace: &Trace) -> Result<Traffic> {
         let analysis = trace.analysed()?;
         Ok(Traffic {
             meta: trace.meta()?,
@@ -90,7 +90,7 @@ pub struct ScriptRequest {
 ///
 /// # Errors
 /// The trace cannot be read.
-pub fn describe(path: &Path) -> Result<Document, Error> {
+pub fn describe(path: &Path) -> Result<Document> {
     let traffic = Traffic::of(&Trace::open(&built_in_library()?, path)?)?;
     Ok(document::document(path, &traffic))
 }
@@ -99,7 +99,7 @@ pub fn describe(path: &Path) -> Result<Document, Error> {
 ///
 /// # Errors
 /// A trace cannot be read, or the file cannot be written.
-pub fn make(edit: &Edit, out: &Path) -> Result<u64, Error> {
+pub fn make(edit: &Edit, out: &Path) -> Result<u64> {
     let library = built_in_library()?;
     let made = match edit {
         Edit::Cut { trace, part } => edit::cut(&library, trace, part, out),
@@ -116,7 +116,7 @@ pub fn make(edit: &Edit, out: &Path) -> Result<u64, Error> {
 ///
 /// # Errors
 /// The trace cannot be read, or a file exists or cannot be written.
-pub fn to_script(request: &ScriptRequest) -> Result<Fitted, Error> {
+pub fn to_script(request: &ScriptRequest) -> Result<Fitted> {
     let ScriptRequest { trace, out, snapshot, database } = request;
     refuse_existing(out)?;
     if snapshot.exists() {

@@ -13,7 +13,7 @@ use script::effect::quoted;
 
 use super::tables::forms;
 use super::{has_plan, texts};
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::workload::sql::PGBENCH_TABLES;
 
 /// Settings that have an effect only with one of these operations (<https://sqlite.org/opcode.html>): threads share only
@@ -33,7 +33,7 @@ const OF_WRITES: [&str; 3] = ["cache_spill", "journal_size_limit", "wal_autochec
 ///
 /// # Errors
 /// The copy is not a database, or the disk is full.
-pub fn idle_settings(copy: &Path, statements: &[String]) -> Result<Vec<&'static str>, TrialError> {
+pub fn idle_settings(copy: &Path, statements: &[String]) -> Result<Vec<&'static str>> {
     let library = Arc::new(Library::load(&Source::Embedded)?);
     let connection = Connection::open(&library, copy, OpenFlags::default(), None)?;
     let before = idle(&connection, statements);
@@ -48,7 +48,7 @@ pub fn idle_settings(copy: &Path, statements: &[String]) -> Result<Vec<&'static 
 ///
 /// # Errors
 /// Memory is exhausted.
-pub fn idle_settings_of_pgbench(statements: &[String]) -> Result<Vec<&'static str>, TrialError> {
+pub fn idle_settings_of_pgbench(statements: &[String]) -> Result<Vec<&'static str>> {
     let library = Arc::new(Library::load(&Source::Embedded)?);
     let memory = Path::new(":memory:");
     let connection = Connection::open(&library, memory, OpenFlags::default(), None)?;
@@ -79,7 +79,7 @@ fn idle(connection: &Connection, statements: &[String]) -> Vec<&'static str> {
 ///
 /// # Errors
 /// The copy is not a database, or the disk is full.
-pub fn schema_advice(copy: &Path, statements: &[String]) -> Result<Vec<Advice>, TrialError> {
+pub fn schema_advice(copy: &Path, statements: &[String]) -> Result<Vec<Advice>> {
     let library = Arc::new(Library::load(&Source::Embedded)?);
     let connection = Connection::open(&library, copy, OpenFlags::default(), None)?;
     connection.execute("ANALYZE")?;

@@ -20,7 +20,7 @@ use crate::drive::pacing::Ended;
 use crate::drive::pacing::{Clock, Monotonic, Nanos};
 use crate::drive::retry::{AttemptError, Retries};
 use crate::drive::worker::Client;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::measure::LatencyHistogram;
 use crate::parameters::Parameters as _;
 use crate::target::sqlite;
@@ -45,7 +45,7 @@ impl Workload {
         directory: &Path,
         seed: Seed,
         number: u32,
-    ) -> Result<Workload, TrialError> {
+    ) -> Result<Workload> {
         let parameters = Parameters::read(&overlaid(&Parameters::defaults(), settings))?;
         let mut suite = Suite::read(&parameters)?;
         suite.resolve(connection)?;
@@ -74,7 +74,7 @@ pub(super) struct Answered {
     /// Executions of each script, or of the one that was executed most often.
     pub(super) executions: usize,
     /// The error that ended them, as of the work itself.
-    pub(super) outcome: Result<(), TrialError>,
+    pub(super) outcome: Result<()>,
 }
 
 /// Executes scripts on a connection.
@@ -117,7 +117,7 @@ impl<'c> ScriptClient<'c> {
     pub(super) fn prepare(
         connection: &'c Connection,
         workload: Workload,
-    ) -> Result<ScriptClient<'c>, TrialError> {
+    ) -> Result<ScriptClient<'c>> {
         let scripts = (0..workload.suite.scripts.len())
             .map(|number| PreparedScript::prepare(connection, &workload.suite, number))
             .collect::<Result<_, _>>()?;
@@ -266,7 +266,7 @@ impl<'c> ScriptClient<'c> {
 
     /// Executes the chosen scripts, and retries while another connection is in the way. Returns `false` if they were given up.
     /// The first attempt begins at the moment `last`, if there is one.
-    fn execute_chosen(&mut self) -> Result<bool, TrialError> {
+    fn execute_chosen(&mut self) -> Result<bool> {
         let prng = self.prng.clone();
         self.saved.clone_from(&self.variables);
         let mut failures = 0;
@@ -418,7 +418,7 @@ impl<'c> ScriptClient<'c> {
 }
 
 impl Client for ScriptClient<'_> {
-    fn operate(&mut self, _: u64, now: Nanos) -> Result<Ended, TrialError> {
+    fn operate(&mut self, _: u64, now: Nanos) -> Result<Ended> {
         self.last = Some(now);
         self.chosen.clear();
         for _ in 0..self.workload.parameters.group.max(1) {
@@ -458,7 +458,7 @@ impl<'c> PreparedScript<'c> {
         connection: &'c Connection,
         suite: &Suite,
         number: usize,
-    ) -> Result<PreparedScript<'c>, TrialError> {
+    ) -> Result<PreparedScript<'c>> {
         let script = &suite.scripts[number];
         let mut changes_schema = false;
         let mut statements = Vec::new();

@@ -12,7 +12,7 @@ use super::parameters::{Caching, Parameters};
 use super::suite::{read_text, refuse_other_files};
 use super::{pgbench, snapshot};
 use crate::drive::worker::DATABASE;
-use crate::error::{TrialError, breaks_constraint, is_invalid};
+use crate::error::{Result, TrialError, breaks_constraint, is_invalid};
 use crate::platform::forget;
 use crate::target::sqlite;
 use crate::trial::Trial;
@@ -29,10 +29,7 @@ pub(super) struct TrialDatabase {
 ///
 /// # Errors
 /// The user's database cannot be copied, the set-up fails, or a setting has no effect on this database.
-pub(super) fn create(
-    trial: &Trial<'_>,
-    parameters: &Parameters,
-) -> Result<TrialDatabase, TrialError> {
+pub(super) fn create(trial: &Trial<'_>, parameters: &Parameters) -> Result<TrialDatabase> {
     let path = trial.directory.join(DATABASE);
     let mut origin = String::new();
     if let Some(database) = &parameters.database {
@@ -97,7 +94,7 @@ fn kept_copy(directory: &Path, database: &str) -> PathBuf {
 }
 
 /// Opens a database and reads its schema, which fails if the file is not a database.
-fn open(trial: &Trial<'_>, path: &Path) -> Result<Connection, TrialError> {
+fn open(trial: &Trial<'_>, path: &Path) -> Result<Connection> {
     let connection = sqlite::open(trial, path)?;
     connection.query_i64("SELECT count(*) FROM sqlite_master")?;
     Ok(connection)
@@ -118,7 +115,7 @@ fn in_database(error: TrialError, parameters: &Parameters) -> TrialError {
 ///
 /// # Errors
 /// The file cannot be read or synced.
-pub(super) fn prepare_cache(path: &Path, caching: Caching) -> Result<(), TrialError> {
+pub(super) fn prepare_cache(path: &Path, caching: Caching) -> Result<()> {
     let failed = TrialError::io("read", path);
     let mut file = File::open(path).map_err(&failed)?;
     file.sync_all().map_err(TrialError::io("sync", path))?;

@@ -8,7 +8,7 @@ use super::parameters::Parameters;
 use super::suite::Suite;
 use crate::drive::messages::{PartReport, StatementCounters};
 use crate::drive::period::{Period, done, latencies};
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::measure::LatencyHistogram;
 use crate::workload::common::{set, set_latency};
 
@@ -18,7 +18,7 @@ pub(super) fn note(
     parameters: &Parameters,
     suite: &Suite,
     measured: &mut Measured,
-) -> Result<(), TrialError> {
+) -> Result<()> {
     let transactions = done(&period.reports);
     set(measured, "seconds", period.seconds());
     // Executions of scripts that share a transaction are as much work as those with one of their own.

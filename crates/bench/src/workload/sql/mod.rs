@@ -42,7 +42,7 @@ use crate::drive::parameters::Workers;
 use crate::drive::period::{Period, next_start};
 use crate::drive::pool::WorkerPool;
 use crate::drive::worker::Client;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::parameters::Parameters as _;
 use crate::target::sqlite;
 use crate::trial::Trial;
@@ -60,7 +60,7 @@ impl Declared for Sql {
     const CHECKED_FIRST: bool = true;
     type Parameters = Parameters;
 
-    fn check(parameters: &Parameters, settings: &Settings) -> Result<(), TrialError> {
+    fn check(parameters: &Parameters, settings: &Settings) -> Result<()> {
         parameters.check(settings)?;
         let change = parameters.preparation.schema_change.as_deref().unwrap_or_default();
         refuse_other_files("schema_change", 1, change)?;
@@ -71,7 +71,7 @@ impl Declared for Sql {
         parameters.needs()
     }
 
-    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         if parameters.workers == Workers::Threads && parameters.clients > 1 {
             refuse_single_threaded(trial)?;
         }
@@ -119,7 +119,7 @@ fn first_client<'c>(
     parameters: &Parameters,
     connection: &'c Connection,
     suite: &mut Suite,
-) -> Result<ScriptClient<'c>, TrialError> {
+) -> Result<ScriptClient<'c>> {
     suite.resolve(connection)?;
     let set = suite.set_by_gset();
     Pools::of(connection, suite, parameters, &set, trial.seed)?.write(trial.directory)?;
@@ -132,7 +132,7 @@ fn prepare(
     trial: &Trial<'_>,
     parameters: &Parameters,
     database: &TrialDatabase,
-) -> Result<(Suite, Vec<StatementRecord>), TrialError> {
+) -> Result<(Suite, Vec<StatementRecord>)> {
     let connection = sqlite::open(trial, &database.path)?;
     let mut suite = Suite::read(parameters)?;
     let mut client = first_client(trial, parameters, &connection, &mut suite)?;
@@ -160,7 +160,7 @@ pub(crate) fn leaves_begin_open(settings: &Settings) -> bool {
 ///
 /// # Errors
 /// A script cannot be read, or has a mistake.
-pub fn statements(settings: &Settings) -> Result<Vec<(script::Statement, u32)>, TrialError> {
+pub fn statements(settings: &Settings) -> Result<Vec<(script::Statement, u32)>> {
     let (_, suite) = read(settings)?;
     Ok(suite?.weighted().map(|(statement, weight)| (statement.clone(), weight)).collect())
 }
@@ -178,7 +178,7 @@ pub(crate) fn commits_by_itself(settings: &Settings) -> bool {
     })
 }
 
-fn read(settings: &Settings) -> Result<(Parameters, Result<Suite, TrialError>), TrialError> {
+fn read(settings: &Settings) -> Result<(Parameters, Result<Suite, TrialError>)> {
     let parameters = Parameters::read(&overlaid(&Parameters::defaults(), settings))?;
     let suite = Suite::read(&parameters);
     Ok((parameters, suite))
@@ -191,7 +191,7 @@ fn read(settings: &Settings) -> Result<(Parameters, Result<Suite, TrialError>), 
 pub(super) fn client<'c>(
     connection: &'c Connection,
     spec: &WorkerSpec,
-) -> Result<Box<dyn Client + 'c>, TrialError> {
+) -> Result<Box<dyn Client + 'c>> {
     let workload =
         Workload::read(connection, &spec.settings, &spec.directory, spec.seed, spec.number)?;
     Ok(Box::new(ScriptClient::prepare(connection, workload)?))
@@ -227,7 +227,7 @@ fn close(
     database: &TrialDatabase,
     before: f64,
     measured: &mut Measured,
-) -> Result<(), TrialError> {
+) -> Result<()> {
     set(measured, "wal_bytes", sqlite::wal_size(&database.path)?);
     set_peak_memory(measured);
     pool.finish(measured)?;

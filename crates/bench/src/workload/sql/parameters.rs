@@ -6,7 +6,7 @@ use lab::level::{Level, Settings};
 use lab::needs::Needs;
 
 use crate::drive::parameters::{FILES_OF_OWN_SQL, Retrying, Workers, open_files};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::parameters::{DatabasePath, FilePath, Micros, Millis, SqlText, WeightedFilePaths};
 use crate::workload::preparation::Preparation;
 
@@ -148,7 +148,7 @@ parameters! {
 
 impl Parameters {
     /// Checks the rules between parameters.
-    pub(super) fn check(&self, settings: &Settings) -> Result<(), TrialError> {
+    pub(super) fn check(&self, settings: &Settings) -> Result<()> {
         let locking = settings.get("locking_mode").and_then(Level::as_text);
         let own = [&self.scripts, &self.sql].iter().filter(|given| given.is_some()).count();
         let why = if own + usize::from(self.builtin.is_some()) > 1 {

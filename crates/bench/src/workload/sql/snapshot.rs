@@ -23,7 +23,7 @@ use engine::{Connection, Library, OpenFlags};
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::process::{Flock, FlockType, Pid, fcntl_getlk};
 
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::platform::{QUIET, shares_blocks};
 
 /// The first bytes of a database (<https://sqlite.org/fileformat2.html>, section 1.3.1).
@@ -47,7 +47,7 @@ impl State {
     ///
     /// # Errors
     /// The metadata of a file cannot be read.
-    pub fn of(database: &Path) -> Result<State, TrialError> {
+    pub fn of(database: &Path) -> Result<State> {
         let mut state = [None; PARTS.len()];
         for (state, part) in state.iter_mut().zip(PARTS) {
             let path = part_of(database, part);
@@ -84,7 +84,7 @@ pub(super) fn remove(database: &Path) {
 ///
 /// # Errors
 /// The file is not a database, or cannot be read.
-pub fn is_in_wal_mode(database: &Path) -> Result<bool, TrialError> {
+pub fn is_in_wal_mode(database: &Path) -> Result<bool> {
     has_log(&mut open(database)?, database)
 }
 
@@ -92,20 +92,12 @@ pub fn is_in_wal_mode(database: &Path) -> Result<bool, TrialError> {
 ///
 /// # Errors
 /// The file is not a database, cannot be read, or stays locked; or the disk is full.
-pub fn copy_database(
-    library: &Arc<Library>,
-    database: &Path,
-    copy: &Path,
-) -> Result<(), TrialError> {
+pub fn copy_database(library: &Arc<Library>, database: &Path, copy: &Path) -> Result<()> {
     take(library, database, copy).map(drop)
 }
 
 /// As [`copy_database`]. Returns the state that was copied.
-pub(crate) fn take(
-    library: &Arc<Library>,
-    database: &Path,
-    copy: &Path,
-) -> Result<State, TrialError> {
+pub(crate) fn take(library: &Arc<Library>, database: &Path, copy: &Path) -> Result<State> {
     copy_or_cover(library, database, copy, u64::MAX)?;
     State::of(database)
 }
@@ -120,7 +112,7 @@ pub fn copy_or_cover(
     database: &Path,
     copy: &Path,
     most: u64,
-) -> Result<Option<Overlay>, TrialError> {
+) -> Result<Option<Overlay>> {
     let mut file = open(database)?;
     let has_log = has_log(&mut file, database)?;
     let mut copying = Copying { file, database, copy, most, original: None };
@@ -143,7 +135,7 @@ fn cannot(doing: &str, path: &Path, why: impl std::fmt::Display) -> TrialError {
 }
 
 /// Opens a file to read it, and keeps the time of its last access if the system allows this.
-fn open(path: &Path) -> Result<File, TrialError> {
+fn open(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     let opened = options.read(true).custom_flags(QUIET).open(path);
     let opened = opened.or_else(|error| match error.kind() {
@@ -154,7 +146,7 @@ fn open(path: &Path) -> Result<File, TrialError> {
 }
 
 /// Returns whether a database has a write-ahead log and not a rollback journal, by its header.
-fn has_log(file: &mut File, path: &Path) -> Result<bool, TrialError> {
+fn has_log(file: &mut File, path: &Path) -> Result<bool> {
     const WRITE_VERSION: usize = 18;
     const LOG: u8 = 2;
     let mut header = Vec::new();
@@ -174,7 +166,7 @@ fn has_log(file: &mut File, path: &Path) -> Result<bool, TrialError> {
 }
 
 /// Returns the generation of the log: its header, which has new salts each time, or the state of a database without a log.
-fn generation(database: &Path) -> Result<(Vec<u8>, Option<State>), TrialError> {
+fn generation(database: &Path) -> Result<(Vec<u8>, Option<State>)> {
     const HEADER: u64 = 32;
     let path = part_of(database, "-wal");
     let mut header = Vec::new();
@@ -187,7 +179,7 @@ fn generation(database: &Path) -> Result<(Vec<u8>, Option<State>), TrialError> {
 }
 
 /// Returns a lock that another process holds on the file. A database in WAL mode is locked as long as a process has it open.
-fn holder(file: &File, path: &Path) -> Result<Option<Flock>, TrialError> {
+fn holder(file: &File, path: &Path) -> Result<Option<Flock>> {
     let lock = Flock::from(FlockType::WriteLock);
     fcntl_getlk(file, &lock).map_err(|error| cannot("look at the locks of", path, error))
 }
@@ -220,7 +212,7 @@ struct Copying<'a> {
 
 impl Copying<'_> {
     /// Copies a database and its log. Returns `false` if the log began again each time.
-    fn with_log(&mut self) -> Result<bool, TrialError> {
+    fn with_log(&mut self) -> Result<bool> {
         const ATTEMPTS: usize = 5;
         for _ in 0..ATTEMPTS {
             let before = generation(self.database)?;
@@ -233,7 +225,7 @@ impl Copying<'_> {
     }
 
     /// Copies the files under a shared lock. Returns `false` if another process got a lock first.
-    fn under_lock(&mut self) -> Result<bool, TrialError> {
+    fn under_lock(&mut self) -> Result<bool> {
         if fcntl_lock(&self.file, FlockOperation::NonBlockingLockShared).is_err() {
             return Ok(false);
         }
@@ -242,7 +234,7 @@ impl Copying<'_> {
     }
 
     /// Copies the database first, then its other files.
-    fn copy_parts(&mut self) -> Result<(), TrialError> {
+    fn copy_parts(&mut self) -> Result<()> {
         self.original = None;
         let failed = |error| cannot("copy", self.database, error);
         let target = open_copy(self.copy).map_err(failed)?;
@@ -267,7 +259,7 @@ impl Copying<'_> {
     }
 
     /// Copies through the backup interface.
-    fn back_up(&self, library: &Arc<Library>) -> Result<(), TrialError> {
+    fn back_up(&self, library: &Arc<Library>) -> Result<()> {
         let (database, copy) = (self.database, self.copy);
         // Left by an attempt to copy files.
         remove(copy);
@@ -293,7 +285,7 @@ fn open_copy(path: &Path) -> io::Result<File> {
 }
 
 /// Shares the blocks of a file if the file system can, otherwise copies them, except those that the target holds already.
-fn copy_file(file: &File, from: &Path, target: &File) -> Result<(), TrialError> {
+fn copy_file(file: &File, from: &Path, target: &File) -> Result<()> {
     let failed = |error| cannot("copy", from, error);
     let length = file.metadata().map_err(failed)?.len();
     if !shares_blocks(target, file) {

@@ -11,7 +11,7 @@ use script::{Deck, Form, Names, Script, Slot, parse, weighted, with_keys};
 use super::parameters::{Parameters, Unit};
 use super::pgbench;
 use super::statement::{Columns, StatementError};
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::parameters::Choice;
 use crate::workload::common::StatementNames;
 
@@ -31,7 +31,7 @@ pub(super) struct Suite {
 ///
 /// # Errors
 /// `ATTACH` or `VACUUM INTO`, with the file and the line.
-pub(super) fn refuse_other_files(file: &str, line: usize, sql: &str) -> Result<(), TrialError> {
+pub(super) fn refuse_other_files(file: &str, line: usize, sql: &str) -> Result<()> {
     let Some(further) = line_that_reaches_files(sql) else { return Ok(()) };
     Err(TrialError::Script {
         file: file.to_owned(),
@@ -79,7 +79,7 @@ impl Suite {
     ///
     /// # Errors
     /// A file cannot be read; the first mistake in a script, with its file and line.
-    pub(super) fn read(parameters: &Parameters) -> Result<Suite, TrialError> {
+    pub(super) fn read(parameters: &Parameters) -> Result<Suite> {
         let mut suite = Suite {
             scripts: Vec::new(),
             weights: Vec::new(),
@@ -124,7 +124,7 @@ impl Suite {
         });
     }
 
-    fn add(&mut self, file: &str, text: &str, weight: u32, form: Form) -> Result<(), TrialError> {
+    fn add(&mut self, file: &str, text: &str, weight: u32, form: Form) -> Result<()> {
         let stem = Path::new(file).file_stem().map(|stem| stem.to_string_lossy());
         let title = self.free(&stem.unwrap_or_default());
         let mut parsed = |form| {
@@ -169,7 +169,7 @@ impl Suite {
     ///
     /// # Errors
     /// SQLite refuses such a statement, with its file and line.
-    pub(super) fn resolve(&mut self, connection: &Connection) -> Result<(), TrialError> {
+    pub(super) fn resolve(&mut self, connection: &Connection) -> Result<()> {
         for (number, script) in self.scripts.iter().enumerate() {
             for (index, statement) in script.statements.iter().enumerate() {
                 let Some(prefix) = &statement.gset else { continue };
@@ -281,7 +281,7 @@ fn is_plain_begin(sql: &str) -> bool {
 }
 
 /// Reads a file of SQL.
-pub(super) fn read_text(path: &Path) -> Result<String, TrialError> {
+pub(super) fn read_text(path: &Path) -> Result<String> {
     let cannot = |why: &dyn std::fmt::Display| {
         TrialError::cannot_run(format!("cannot read {}: {why}", path.display()))
     };

@@ -13,7 +13,7 @@ use super::parameters::Parameters;
 use super::suite::{Suite, read_text};
 use super::{database, first_client};
 use crate::drive::worker::Client;
-use crate::error::TrialError;
+use crate::error::{Result, TrialError};
 use crate::parameters::Parameters as _;
 use crate::target::sqlite;
 use crate::trial::Trial;
@@ -26,7 +26,7 @@ const ATTEMPTS: usize = 100;
 ///
 /// # Errors
 /// A file cannot be read; the first mistake in it, with its line.
-pub(in crate::workload) fn is_in_language(files: &str) -> Result<bool, TrialError> {
+pub(in crate::workload) fn is_in_language(files: &str) -> Result<bool> {
     // It is a list of files, or a file with a weight.
     if !Path::new(files).exists() && files.contains([',', '@']) {
         return Ok(true);
@@ -56,7 +56,7 @@ pub(in crate::workload) fn unroll(
     database: &Path,
     directory: &Path,
     transactions: usize,
-) -> Result<Vec<Executed>, TrialError> {
+) -> Result<Vec<Executed>> {
     let settings =
         [("scripts", files.into()), ("database", database.display().to_string().as_str().into())];
     let settings = Settings::from(settings.map(|(name, level)| (name.to_owned(), level)));

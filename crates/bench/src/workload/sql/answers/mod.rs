@@ -15,7 +15,7 @@ use super::client::{Answered, ScriptClient, Workload};
 use super::database::{self, TrialDatabase};
 use super::facets::{Facets, Kept};
 use super::parameters::{Extent, Parameters};
-use crate::error::TrialError;
+use crate::error::Result;
 use crate::target::sqlite;
 use crate::trial::Trial;
 
@@ -70,7 +70,7 @@ pub(super) fn read(
     database: &TrialDatabase,
     extent: Extent,
     tests_open: bool,
-) -> Result<AnswersAndTables, TrialError> {
+) -> Result<AnswersAndTables> {
     let connection = sqlite::open(trial, &database.path)?;
     let suite = workload(trial, &connection)?.suite;
     let is_read = |statement: &script::Statement| {
@@ -152,7 +152,7 @@ fn mark_open(answers: &mut Vec<Answer>, others: [Option<&Vec<Answer>>; 2]) {
     }
 }
 
-fn workload(trial: &Trial<'_>, connection: &Connection) -> Result<Workload, TrialError> {
+fn workload(trial: &Trial<'_>, connection: &Connection) -> Result<Workload> {
     let seed = trial.seed.child("answers");
     let mut workload = Workload::read(connection, trial.settings, trial.directory, seed, 0)?;
     let by_chance = columns_by_chance(connection);
@@ -190,7 +190,7 @@ fn pass(
     extent: Extent,
     rows: Rows,
     (writes, room): (bool, usize),
-) -> Result<Pass, TrialError> {
+) -> Result<Pass> {
     let connection = sqlite::open(trial, path)?;
     let mut workload = workload(trial, &connection)?;
     let tables = written_tables(&connection, &workload);
@@ -265,7 +265,7 @@ fn hide_tables(
     workload: &Workload,
     written: &BTreeMap<String, bool>,
     rows: Rows,
-) -> Result<(), TrialError> {
+) -> Result<()> {
     connection.execute("PRAGMA temp_store = memory")?;
     let direction = if rows == Rows::Backwards { "DESC" } else { "ASC" };
     if rows == Rows::Backwards {
@@ -323,7 +323,7 @@ fn contents(
     connection: &Connection,
     tables: &BTreeMap<String, bool>,
     room: usize,
-) -> Result<(Answers, BTreeMap<String, Vec<AnswerRows>>), TrialError> {
+) -> Result<(Answers, BTreeMap<String, Vec<AnswerRows>>)> {
     connection.limit_steps(STEPS)?;
     let by_chance = columns_by_chance(connection);
     let (mut contents, mut rows) = (Answers::new(), BTreeMap::new());
