@@ -110,16 +110,10 @@ pub fn cause_of_more_safety(
     model: Model,
     safety: &ModelSafety,
 ) -> Option<&'static str> {
+    if !safety.is_safer_than_documented() {
+        return None;
+    }
     let promise = safety.documented.as_ref().map(|documented| documented.promise);
-    let is_safer = safety.is_safer_than_documented();
-    is_safer.then(|| known_cause(settings, model, promise))?
-}
-
-fn known_cause(
-    settings: &CrashSettings,
-    model: Model,
-    promise: Option<Promise>,
-) -> Option<&'static str> {
     let is_rollback = ROLLBACK.contains(&settings.journal_mode);
     match (settings.journal_mode, settings.synchronous) {
         (JournalMode::Delete, Synchronous::Full)

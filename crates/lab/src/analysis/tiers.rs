@@ -210,6 +210,20 @@ pub enum Tiered<'a> {
 }
 
 impl ExperimentAnalysis {
+    /// Returns how a variant compares with the `stronger` ones; `None` if there are none.
+    fn against(&self, own: usize, stronger: &[usize]) -> Option<AgainstStronger> {
+        let variants = &self.variants;
+        let rank = |variant: usize| self.ranking.iter().position(|index| *index == variant);
+        let is_tied = |other: usize| shares_a_group(&variants[own], &variants[other]);
+        let best = stronger.iter().copied().min_by_key(|variant| rank(*variant))?;
+        let tied = stronger.iter().copied().find(|variant| is_tied(*variant));
+        Some(match tied {
+            _ if rank(best) < rank(own) && !is_tied(best) => AgainstStronger::Worse(best),
+            Some(tied) => AgainstStronger::Same(tied),
+            None => AgainstStronger::Better,
+        })
+    }
+
     /// Returns the safety tiers that occur among its variants, without counts, the safest first and unknown
     /// ones last.
     pub fn classes(&self) -> Vec<Class> {
@@ -247,7 +261,7 @@ pub(super) fn best_at_tiers(experiment: &ExperimentAnalysis) -> Vec<BestAtTier> 
         let is_safer =
             |other: &&(Class, usize)| other.0.is_at_least_as_safe_as(ranked.class) == Some(true);
         let safer = bests[..index].iter().filter(is_safer).map(|(_, best)| *best);
-        let against_safer = against(experiment, ranked.best, &safer.collect::<Vec<usize>>());
+        let against_safer = experiment.against(ranked.best, &safer.collect::<Vec<usize>>());
         BestAtTier {
             class: ranked.class,
             variant: ranked.best,
@@ -360,29 +374,11 @@ pub(super) fn by_durability(experiment: &ExperimentAnalysis) -> Vec<AtDurability
             class: ranked.class,
             to_best: variants.iter().map(to_best).collect(),
             tied: 1 + ranked.tied.len(),
-            against_stronger: against(experiment, ranked.best, &bests[..index]),
+            against_stronger: experiment.against(ranked.best, &bests[..index]),
             variants,
         }
     };
     ranked.into_iter().enumerate().map(class).collect()
-}
-
-/// Returns how a variant compares with the `stronger` ones; `None` if there are none.
-fn against(
-    experiment: &ExperimentAnalysis,
-    own: usize,
-    stronger: &[usize],
-) -> Option<AgainstStronger> {
-    let variants = &experiment.variants;
-    let rank = |variant: usize| experiment.ranking.iter().position(|index| *index == variant);
-    let is_tied = |other: usize| shares_a_group(&variants[own], &variants[other]);
-    let best = stronger.iter().copied().min_by_key(|variant| rank(*variant))?;
-    let tied = stronger.iter().copied().find(|variant| is_tied(*variant));
-    Some(match tied {
-        _ if rank(best) < rank(own) && !is_tied(best) => AgainstStronger::Worse(best),
-        Some(tied) => AgainstStronger::Same(tied),
-        None => AgainstStronger::Better,
-    })
 }
 
 #[cfg(test)]

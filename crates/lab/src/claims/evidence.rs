@@ -17,6 +17,9 @@ use crate::stats::PooledDifference;
 /// The result of looking for the evidence of a claim.
 pub(super) type Result<T, E = Unable> = std::result::Result<T, E>;
 
+/// A figure, and in words what it measures.
+pub(super) type Measured = (Figure, String);
+
 /// The evidence by which the claims of an experiment are judged.
 #[derive(Clone, Copy)]
 pub struct Evidence<'a> {
@@ -140,12 +143,7 @@ impl Evidence<'_> {
         }
     }
 
-    pub(super) fn figure(
-        &self,
-        form: Form<'_>,
-        metric: &str,
-        exact: bool,
-    ) -> Result<(Figure, String)> {
+    pub(super) fn figure(&self, form: Form<'_>, metric: &str, exact: bool) -> Result<Measured> {
         match form {
             Form::Ratio(pair) | Form::Equal(pair) => self.ratio(pair, metric),
             Form::RatioOfRatios(pairs) => self.ratio_of_ratios(pairs, metric),
@@ -161,12 +159,7 @@ impl Evidence<'_> {
     }
 
     /// Two figures of the same trials.
-    fn ratio_of_metrics(
-        &self,
-        of: &Settings,
-        metric: &str,
-        to_metric: &str,
-    ) -> Result<(Figure, String)> {
+    fn ratio_of_metrics(&self, of: &Settings, metric: &str, to_metric: &str) -> Result<Measured> {
         let variant = self.variant(of)?;
         let measure = format!("{metric} ÷ {to_metric} of {}", self.name(variant));
         let ratios = self
@@ -185,7 +178,7 @@ impl Evidence<'_> {
         pairs: &Pairs,
         metric: &str,
         to_metric: &str,
-    ) -> Result<(Figure, String)> {
+    ) -> Result<Measured> {
         let (variant, over) = (self.variant(&pairs.of)?, self.variant(&pairs.over_of)?);
         let measure = format!(
             "({metric} ÷ {to_metric}) of {} ÷ that of {}",
@@ -198,7 +191,7 @@ impl Evidence<'_> {
         ratio_by_round(ratios, measure)
     }
 
-    fn ratio(&self, pair: &Pair, metric: &str) -> Result<(Figure, String)> {
+    fn ratio(&self, pair: &Pair, metric: &str) -> Result<Measured> {
         if let Some(to_metric) = &pair.to_metric {
             return self.ratio_of_metrics(&pair.of, metric, to_metric);
         }
@@ -213,7 +206,7 @@ impl Evidence<'_> {
         Ok((Figure::Ratio(self.compare(of, to, metric)?), measure))
     }
 
-    fn ratio_of_ratios(&self, pairs: &Pairs, metric: &str) -> Result<(Figure, String)> {
+    fn ratio_of_ratios(&self, pairs: &Pairs, metric: &str) -> Result<Measured> {
         if let Some(to_metric) = &pairs.to_metric {
             return self.ratio_of_metrics_compared(pairs, metric, to_metric);
         }
@@ -228,7 +221,7 @@ impl Evidence<'_> {
 
     /// Returns a figure by itself. Where it must hold exactly it is taken as it is; else by its logarithms in
     /// place of log-ratios, so that estimate and interval are in the unit of the metric.
-    fn value(&self, single: &Single, metric: &str, exact: bool) -> Result<(Figure, String)> {
+    fn value(&self, single: &Single, metric: &str, exact: bool) -> Result<Measured> {
         let variant = self.variant(&single.of)?;
         let measure = format!("{metric} of {}", self.name(variant));
         let samples = self.samples.get(metric);
@@ -296,7 +289,7 @@ impl Evidence<'_> {
 }
 
 /// Returns a ratio by its logarithms in each round, at least two.
-pub(super) fn ratio_by_round(logs: Option<Vec<f64>>, measure: String) -> Result<(Figure, String)> {
+pub(super) fn ratio_by_round(logs: Option<Vec<f64>>, measure: String) -> Result<Measured> {
     match Comparison::new(logs.unwrap_or_default()) {
         Some(comparison) => Ok((Figure::Ratio(comparison), measure)),
         None => Err(Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))),
@@ -321,7 +314,7 @@ impl Compared {
 }
 
 impl Evidence<'_> {
-    pub(super) fn ordering(&self, listed: &Listed, metric: &str) -> Result<(Figure, String)> {
+    pub(super) fn ordering(&self, listed: &Listed, metric: &str) -> Result<Measured> {
         let compared = self.compared(listed, metric)?;
         let steps = (1..compared.count())
             .map(|next| self.compare_listed(&compared, next - 1, next, metric))
@@ -330,7 +323,7 @@ impl Evidence<'_> {
         Ok((Figure::Smallest(steps), format!("{metric}: smallest step of {names}")))
     }
 
-    pub(super) fn spread(&self, listed: &Listed, metric: &str) -> Result<(Figure, String)> {
+    pub(super) fn spread(&self, listed: &Listed, metric: &str) -> Result<Measured> {
         let compared = self.compared(listed, metric)?;
         let all = 0..compared.count();
         let pairs = all.clone().flat_map(|of| all.clone().map(move |to| (of, to)));
@@ -428,7 +421,7 @@ impl Evidence<'_> {
 
     /// That the best variants hold certain levels means that the last of the best that do is not worse
     /// than the best of all that do not.
-    pub(super) fn best(&self, best: &Best, metric: &str) -> Result<(Figure, String)> {
+    pub(super) fn best(&self, best: &Best, metric: &str) -> Result<Measured> {
         let (holding, others) = self.by_merit(&best.hold, metric)?;
         let count = best.count(holding.len() + others.len());
         let held = label(&best.hold);
@@ -484,12 +477,7 @@ impl Evidence<'_> {
             .partition(|variant| contains(&self.variants[*variant].levels, hold)))
     }
 
-    pub(super) fn lead(
-        &self,
-        extreme: &Extreme,
-        metric: &str,
-        largest: bool,
-    ) -> Result<(Figure, String)> {
+    pub(super) fn lead(&self, extreme: &Extreme, metric: &str, largest: bool) -> Result<Measured> {
         let candidates = self.select_all(&extreme.levels())?;
         let all = match &extreme.over {
             Some(factor) => {
@@ -535,7 +523,7 @@ impl Evidence<'_> {
 impl Evidence<'_> {
     /// Rounds on different devices are not measured side by side, so that nothing but their number
     /// pairs them: the interval is then the one of two independent series.
-    pub(super) fn devices(&self, wanted: &Devices, metric: &str) -> Result<(Figure, String)> {
+    pub(super) fn devices(&self, wanted: &Devices, metric: &str) -> Result<Measured> {
         let (of, to) = (self.device(wanted.of)?, self.device(wanted.to)?);
         self.check_same_variants(wanted, metric)?;
         let measure = format!("{metric} of all variants: {} ÷ {}", wanted.of, wanted.to);
@@ -549,7 +537,7 @@ impl Evidence<'_> {
 
     /// Returns the order is the same where no two variants change places: the figure is the largest ratio by which
     /// one leads another on one device and trails it on the other.
-    pub(super) fn same_order(&self, wanted: &Devices, metric: &str) -> Result<(Figure, String)> {
+    pub(super) fn same_order(&self, wanted: &Devices, metric: &str) -> Result<Measured> {
         let (of, to) = (self.device(wanted.of)?, self.device(wanted.to)?);
         self.check_same_variants(wanted, metric)?;
         let both = of.samples.get(metric).zip(to.samples.get(metric));

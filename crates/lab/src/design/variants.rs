@@ -68,9 +68,8 @@ pub fn variants(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) ->
         .unwrap_or_default();
     let under = overlaid(&defaults, &experiment.base);
     let under = overlaid(&under, experiment.scale.get(&scale).unwrap_or(&Settings::new()));
-    let all = levels_of_variants(experiment, |levels| {
-        levels_of_target(levels, &under, experiment, catalogue)
-    });
+    let own = |levels| experiment.levels_of_target(levels, &under, catalogue);
+    let all = experiment.levels_of_variants(own);
     let named: HashMap<usize, &VariantName> = experiment
         .variants
         .iter()
@@ -83,7 +82,7 @@ pub fn variants(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) ->
             label: label(&levels),
             name: own.or_else(|| experiment.labels.compose(&levels)),
             answer: named.and_then(|name| name.answer.clone()),
-            settings: settings_of(experiment, scale, &under, &levels),
+            settings: experiment.settings_of(scale, &under, &levels),
             levels,
         }
     };
@@ -170,77 +169,72 @@ pub fn partners(variants: &[Variant], of: &Settings, to: &Settings) -> Vec<(usiz
         .collect()
 }
 
-fn settings_of(
-    experiment: &Experiment,
-    scale: Scale,
-    under: &Settings,
-    levels: &Settings,
-) -> Settings {
-    let mut settings = overlaid(under, levels);
-    let held = settings.clone();
-    let adjustments = experiment.adjust.iter();
-    for adjustment in adjustments.filter(|adjustment| contains(&held, &adjustment.levels)) {
-        settings = overlaid(&settings, &adjustment.base);
-        if let Some(scaled) = adjustment.scale.get(&scale) {
-            settings = overlaid(&settings, scaled);
+impl Experiment {
+    /// Returns everything that holds for levels over the settings under them.
+    fn settings_of(&self, scale: Scale, under: &Settings, levels: &Settings) -> Settings {
+        let mut settings = overlaid(under, levels);
+        let held = settings.clone();
+        let adjustments = self.adjust.iter();
+        for adjustment in adjustments.filter(|adjustment| contains(&held, &adjustment.levels)) {
+            settings = overlaid(&settings, &adjustment.base);
+            if let Some(scaled) = adjustment.scale.get(&scale) {
+                settings = overlaid(&settings, scaled);
+            }
         }
+        settings
     }
-    settings
-}
 
-/// Returns the levels that mean something to the target of the variant: only SQLite has PRAGMAs.
-fn levels_of_target(
-    levels: Settings,
-    under: &Settings,
-    experiment: &Experiment,
-    catalogue: &Catalogue,
-) -> Settings {
-    if target::is_sqlite(&overlaid(under, &levels)) {
-        return levels;
-    }
-    let workload = catalogue.workload(&experiment.workload);
-    let setting = |name: &str| catalogue.setting(workload?, name);
-    let is_pragma =
-        |name: &str| setting(name).is_some_and(|parameter| parameter.scope == Scope::Pragma);
-    picked(&levels, |name| !is_pragma(name))
-}
-
-/// Returns the levels of all variants, each once, the baseline's first; `own` leaves those that mean nothing to a
-/// variant's target.
-fn levels_of_variants(
-    experiment: &Experiment,
-    own: impl Fn(Settings) -> Settings,
-) -> Vec<Settings> {
-    let baseline = experiment.design.baseline.clone();
-    let others = match experiment.design.kind {
-        DesignKind::OneAtATime => one_at_a_time(experiment),
-        DesignKind::Factorial => factorial(experiment),
-        DesignKind::List => {
-            experiment.design.variants.iter().map(|variant| overlaid(&baseline, variant)).collect()
+    /// Returns the levels that mean something to the target of the variant: only SQLite has PRAGMAs.
+    fn levels_of_target(
+        &self,
+        levels: Settings,
+        under: &Settings,
+        catalogue: &Catalogue,
+    ) -> Settings {
+        if target::is_sqlite(&overlaid(under, &levels)) {
+            return levels;
         }
-    };
-    let is_kept = |levels: &Settings| {
-        let mut excluded = experiment.exclude.iter();
-        !excluded.any(|exclusion| contains(levels, &exclusion.levels))
-    };
-    // The baseline and every variant once, by the labels that are their names in the record.
-    let baseline = own(baseline);
-    let mut seen = HashSet::from([label(&baseline)]);
-    let others = others.into_iter().filter(is_kept).map(&own);
-    let others = others.filter(|levels| seen.insert(label(levels)));
-    [baseline].into_iter().chain(others).collect()
-}
+        let workload = catalogue.workload(&self.workload);
+        let setting = |name: &str| catalogue.setting(workload?, name);
+        let is_pragma =
+            |name: &str| setting(name).is_some_and(|parameter| parameter.scope == Scope::Pragma);
+        picked(&levels, |name| !is_pragma(name))
+    }
 
-fn one_at_a_time(experiment: &Experiment) -> Vec<Settings> {
-    let factors = experiment.factors.keys();
-    factors
-        .flat_map(|factor| levels_over(&experiment.factors, factor, &experiment.design.baseline))
-        .collect()
-}
+    /// Returns the levels of all variants, each once, the baseline's first; `own` leaves those that mean nothing to a
+    /// variant's target.
+    fn levels_of_variants(&self, own: impl Fn(Settings) -> Settings) -> Vec<Settings> {
+        let baseline = self.design.baseline.clone();
+        let others = match self.design.kind {
+            DesignKind::OneAtATime => self.one_at_a_time(),
+            DesignKind::Factorial => self.factorial(),
+            DesignKind::List => {
+                self.design.variants.iter().map(|variant| overlaid(&baseline, variant)).collect()
+            }
+        };
+        let is_kept = |levels: &Settings| {
+            let mut excluded = self.exclude.iter();
+            !excluded.any(|exclusion| contains(levels, &exclusion.levels))
+        };
+        // The baseline and every variant once, by the labels that are their names in the record.
+        let baseline = own(baseline);
+        let mut seen = HashSet::from([label(&baseline)]);
+        let others = others.into_iter().filter(is_kept).map(&own);
+        let others = others.filter(|levels| seen.insert(label(levels)));
+        [baseline].into_iter().chain(others).collect()
+    }
 
-fn factorial(experiment: &Experiment) -> Vec<Settings> {
-    experiment.factors.keys().fold(vec![Settings::new()], |variants, factor| {
-        let variants = variants.iter();
-        variants.flat_map(|variant| levels_over(&experiment.factors, factor, variant)).collect()
-    })
+    fn one_at_a_time(&self) -> Vec<Settings> {
+        let factors = self.factors.keys();
+        factors
+            .flat_map(|factor| levels_over(&self.factors, factor, &self.design.baseline))
+            .collect()
+    }
+
+    fn factorial(&self) -> Vec<Settings> {
+        self.factors.keys().fold(vec![Settings::new()], |variants, factor| {
+            let variants = variants.iter();
+            variants.flat_map(|variant| levels_over(&self.factors, factor, variant)).collect()
+        })
+    }
 }

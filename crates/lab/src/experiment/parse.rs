@@ -27,7 +27,7 @@ pub fn parse(file: &str, text: &str, catalogue: &Catalogue) -> Result<Experiment
 
     // Compares every key with the published schema, so that form and check have one source.
     let schema = form::Form::of_experiment();
-    walk_table(&mut findings, &schema, document.get_ref(), &mut Vec::new());
+    findings.walk_table(&schema, document.get_ref(), &mut Vec::new());
     if findings.problems.is_empty() {
         let mut experiment: Experiment = toml::from_str(text).map_err(syntax)?;
         if experiment.metric.is_empty() {
@@ -44,40 +44,32 @@ pub fn parse(file: &str, text: &str, catalogue: &Catalogue) -> Result<Experiment
     Err(Problems(problems))
 }
 
-fn walk_table(
-    findings: &mut Findings<'_>,
-    form: &form::Form,
-    table: &DeTable<'_>,
-    path: &mut Vec<Step>,
-) {
-    let Some(keys) = form.keys() else { return };
-    for (key, value) in table {
-        let key: &str = key.get_ref().as_ref();
-        path.push(key.into());
-        match form.child(key) {
-            Some(child) => walk_value(findings, &child, value.get_ref(), path),
-            None => findings.unknown_key(path, key, &keys),
-        }
-        path.pop();
-    }
-}
-
-fn walk_value(
-    findings: &mut Findings<'_>,
-    form: &form::Form,
-    value: &DeValue<'_>,
-    path: &mut Vec<Step>,
-) {
-    match value {
-        DeValue::Table(table) => walk_table(findings, form, table, path),
-        DeValue::Array(array) => {
-            let Some(items) = form.items() else { return };
-            for (index, item) in array.iter().enumerate() {
-                path.push(index.into());
-                walk_value(findings, &items, item.get_ref(), path);
-                path.pop();
+impl Findings<'_> {
+    fn walk_table(&mut self, form: &form::Form, table: &DeTable<'_>, path: &mut Vec<Step>) {
+        let Some(keys) = form.keys() else { return };
+        for (key, value) in table {
+            let key: &str = key.get_ref().as_ref();
+            path.push(key.into());
+            match form.child(key) {
+                Some(child) => self.walk_value(&child, value.get_ref(), path),
+                None => self.unknown_key(path, key, &keys),
             }
+            path.pop();
         }
-        _ => {}
+    }
+
+    fn walk_value(&mut self, form: &form::Form, value: &DeValue<'_>, path: &mut Vec<Step>) {
+        match value {
+            DeValue::Table(table) => self.walk_table(form, table, path),
+            DeValue::Array(array) => {
+                let Some(items) = form.items() else { return };
+                for (index, item) in array.iter().enumerate() {
+                    path.push(index.into());
+                    self.walk_value(&items, item.get_ref(), path);
+                    path.pop();
+                }
+            }
+            _ => {}
+        }
     }
 }

@@ -48,6 +48,12 @@ impl RankedVariant {
     }
 }
 
+/// Natural logarithms by variant and round, none where a variant was not measured.
+type Logarithms = [Vec<Option<f64>>];
+
+/// A test of differences against a value, which returns its p-value.
+type Test = fn(&[f64], f64) -> Result<f64, SampleError>;
+
 /// Variants from the best to the worst.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Ranking {
@@ -81,12 +87,7 @@ pub fn rank_variants_by_means(table: &[Vec<Option<f64>>], better: Better, alpha:
     rank_by(table, better, alpha, student_p_value)
 }
 
-fn rank_by(
-    table: &[Vec<Option<f64>>],
-    better: Better,
-    alpha: f64,
-    test: impl Fn(&[f64], f64) -> Result<f64, SampleError>,
-) -> Ranking {
+fn rank_by(table: &Logarithms, better: Better, alpha: f64, test: Test) -> Ranking {
     assert!(is_well_formed(table), "a table of logarithms, one column a round");
     let levels = median_polish(table);
     // Positions of the variants from best to worst, variants without a level last.
@@ -119,7 +120,7 @@ fn rank_by(
 }
 
 /// Returns whether the rows have one length and hold logarithms of measured values only.
-fn is_well_formed(table: &[Vec<Option<f64>>]) -> bool {
+fn is_well_formed(table: &Logarithms) -> bool {
     let rounds = table.first().map_or(0, Vec::len);
     let is_log_value = |value: &f64| value.abs() < 1e6;
     table.iter().all(|row| row.len() == rounds && row.iter().flatten().all(is_log_value))
@@ -130,10 +131,10 @@ const BASELINE: usize = 0;
 
 /// Which of the measured variants, numbered by rank, are not distinguished.
 fn undistinguished(
-    table: &[Vec<Option<f64>>],
+    table: &Logarithms,
     measured: &[usize],
     alpha: f64,
-    test: impl Fn(&[f64], f64) -> Result<f64, SampleError>,
+    test: Test,
 ) -> Undistinguished {
     let ranks = 0..measured.len();
     let pairs = ranks.flat_map(|a| (a + 1..measured.len()).map(move |b| (a, b)));
@@ -141,7 +142,7 @@ fn undistinguished(
     let (with_baseline, others): (Vec<_>, Vec<_>) = pairs.partition(has_baseline);
     let mut relation = Undistinguished::new(measured.len());
     for family in [with_baseline, others] {
-        for (a, b) in undistinguished_pairs(table, measured, &family, alpha, &test) {
+        for (a, b) in undistinguished_pairs(table, measured, &family, alpha, test) {
             relation.relate(a, b);
         }
     }
@@ -150,15 +151,15 @@ fn undistinguished(
 
 /// Returns the pairs of a family, by rank, that are not distinguished after correction over the family.
 fn undistinguished_pairs(
-    table: &[Vec<Option<f64>>],
+    table: &Logarithms,
     measured: &[usize],
     family: &[(usize, usize)],
     alpha: f64,
-    test: impl Fn(&[f64], f64) -> Result<f64, SampleError>,
+    test: Test,
 ) -> Vec<(usize, usize)> {
     let of_pair = |&(a, b): &(usize, usize)| {
         let (to, of) = (measured[a].min(measured[b]), measured[a].max(measured[b]));
-        ((a, b), pair_p_value(&table[of], &table[to], &test))
+        ((a, b), pair_p_value(&table[of], &table[to], test))
     };
     let (tested, untested): (Vec<_>, Vec<_>) =
         (family.iter().map(of_pair)).partition(|(_, p)| p.is_some());
@@ -170,11 +171,7 @@ fn undistinguished_pairs(
 
 /// Returns the p-value of no difference between two variants on their common rounds; `None` if these are too few
 /// for their noise.
-fn pair_p_value(
-    of: &[Option<f64>],
-    to: &[Option<f64>],
-    test: impl Fn(&[f64], f64) -> Result<f64, SampleError>,
-) -> Option<f64> {
+fn pair_p_value(of: &[Option<f64>], to: &[Option<f64>], test: Test) -> Option<f64> {
     let diffs: Vec<f64> = of.iter().zip(to).filter_map(|(of, to)| Some((*of)? - (*to)?)).collect();
     are_enough(&diffs).then(|| test(&diffs, 0.0).ok())?
 }
@@ -284,7 +281,7 @@ fn letters_of(group: usize) -> String {
 
 /// Returns the typical value of each variant when the effect of each round is taken out: medians over variants and
 /// over rounds are removed in turn until they settle.
-pub(super) fn median_polish(table: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
+pub(super) fn median_polish(table: &Logarithms) -> Vec<Option<f64>> {
     const SWEEPS: usize = 20;
     const SETTLED: f64 = 1e-9;
     let rounds = table.first().map_or(0, Vec::len);
@@ -307,7 +304,7 @@ pub(super) fn median_polish(table: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
 }
 
 /// Returns how far a round lies above the levels of the variants measured in it; `None` for an empty round.
-fn round_effect(table: &[Vec<Option<f64>>], levels: &[Option<f64>], round: usize) -> Option<f64> {
+fn round_effect(table: &Logarithms, levels: &[Option<f64>], round: usize) -> Option<f64> {
     let residuals =
         table.iter().zip(levels).filter_map(|(row, level)| Some(row[round]? - (*level)?));
     median(&residuals.collect::<Vec<_>>())

@@ -199,7 +199,7 @@ fn values_of(
         }
         let to = all.entry(form).or_default();
         to.resize_with(slots, Values::default);
-        add_values(&mut written, *statement, values, to)
+        written.add_values(*statement, values, to)
     })?;
     Ok(all)
 }
@@ -211,6 +211,35 @@ struct Written<'t> {
 }
 
 impl Written<'_> {
+    /// Adds the values of one execution.
+    fn add_values(&mut self, statement: i64, values: &Value, to: &mut [Values]) -> Result<()> {
+        let trace = self.trace;
+        let bound: Vec<Json> = match values {
+            Value::Text(values) => serde_json::from_str(values).unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        // Where values could not be read one by one, the whole statement is written.
+        let expanded = bound.first().and_then(|value| value.get("expanded"));
+        let whole;
+        let form = match expanded.and_then(Json::as_str) {
+            Some(sql) => {
+                whole = Form::of(sql);
+                &whole
+            }
+            None => self.of(statement)?,
+        };
+        for (slot, values) in form.slots.iter().zip(to) {
+            match slot {
+                Origin::Written(value) => values.add(value),
+                Origin::Bound(index) => match bound.get(*index) {
+                    Some(value) => values.add(&trace.in_place(value)?),
+                    None => values.add(&Json::Null),
+                },
+            }
+        }
+        Ok(())
+    }
+
     /// The most forms that are kept.
     const MOST: usize = 10_000;
 
@@ -223,40 +252,6 @@ impl Written<'_> {
             Entry::Vacant(entry) => entry.insert(Form::of(&self.trace.statement(statement)?)),
         })
     }
-}
-
-/// Adds the values of one execution.
-fn add_values(
-    written: &mut Written<'_>,
-    statement: i64,
-    values: &Value,
-    to: &mut [Values],
-) -> Result<()> {
-    let trace = written.trace;
-    let bound: Vec<Json> = match values {
-        Value::Text(values) => serde_json::from_str(values).unwrap_or_default(),
-        _ => Vec::new(),
-    };
-    // Where values could not be read one by one, the whole statement is written.
-    let expanded = bound.first().and_then(|value| value.get("expanded"));
-    let whole;
-    let form = match expanded.and_then(Json::as_str) {
-        Some(sql) => {
-            whole = Form::of(sql);
-            &whole
-        }
-        None => written.of(statement)?,
-    };
-    for (slot, values) in form.slots.iter().zip(to) {
-        match slot {
-            Origin::Written(value) => values.add(value),
-            Origin::Bound(index) => match bound.get(*index) {
-                Some(value) => values.add(&trace.in_place(value)?),
-                None => values.add(&Json::Null),
-            },
-        }
-    }
-    Ok(())
 }
 
 fn fits_of(form: &Form, values: Option<&Vec<Values>>, copy: &SnapshotCopy) -> Vec<Fit> {

@@ -172,7 +172,7 @@ impl Effects {
     ) -> Option<Effects> {
         // Most experiments cross nothing, which the plan tells without looking at figures.
         let planned = Crossing::of(levels, order);
-        pairs_of_factors(&planned).next()?;
+        planned.pairs_of_factors().next()?;
 
         let table = Table::of(samples, levels.len(), rounds);
         if table.rounds() < MIN_BLOCKS_FOR_ESTIMATE {
@@ -181,7 +181,7 @@ impl Effects {
         let measured: Vec<&Settings> =
             table.variants.iter().map(|variant| levels[*variant]).collect();
         let crossing = Crossing::of(&measured, order);
-        pairs_of_factors(&crossing).next()?;
+        crossing.pairs_of_factors().next()?;
         let is_left_out = |variant: &usize| !table.variants.contains(variant);
         Some(Effects {
             rounds: table.rounds(),
@@ -191,137 +191,128 @@ impl Effects {
                 .filter(is_left_out)
                 .map(|variant| labels[variant].to_owned())
                 .collect(),
-            main: main_effects(&crossing, &table),
-            pairs: pair_effects(&crossing, &table),
+            main: crossing.main_effects(&table),
+            pairs: crossing.pair_effects(&table),
             shares: Shares::of(&crossing, &table),
         })
     }
 }
 
-/// Returns the pairs of factors with at least four variants that make a cross.
-fn pairs_of_factors(crossing: &Crossing) -> impl Iterator<Item = (usize, usize)> {
-    pairs(crossing.factors.len()).filter(|(one, two)| {
-        cells(crossing, *one, *two).any(|(a, b)| !crossing.quads((*one, a), (*two, b)).is_empty())
-    })
-}
-
-/// Returns the pairs of levels of two factors that are not the baseline's.
-fn cells(crossing: &Crossing, one: usize, two: usize) -> impl Iterator<Item = (usize, usize)> {
-    let (ones, twos) = (&crossing.factors[one], &crossing.factors[two]);
-    ones.others().flat_map(|a| twos.others().map(move |b| (a, b)))
-}
-
-fn main_effects(crossing: &Crossing, table: &Table) -> Vec<MainEffect> {
-    let all = (0..crossing.factors.len())
-        .flat_map(|factor| crossing.factors[factor].others().map(move |level| (factor, level)));
-    let terms = all.map(|(factor, level)| ((factor, level), crossing.pairs(factor, level)));
-    let mut effects: Vec<MainEffect> = family(table, terms.collect())
-        .into_iter()
-        .map(|((factor, level), contrast)| {
-            let factor = &crossing.factors[factor];
-            MainEffect {
-                factor: factor.name.clone(),
-                level: factor.levels[level].clone(),
-                instead_of: factor.levels[factor.baseline].clone(),
-                contrast,
-            }
-        })
-        .collect();
-    effects.sort_by(|a, b| b.contrast.size().total_cmp(&a.contrast.size()));
-    effects
-}
-
-fn pair_effects(crossing: &Crossing, table: &Table) -> Vec<PairEffect> {
-    let pairs: Vec<(usize, usize)> = pairs_of_factors(crossing).collect();
-    let mut interactions = interactions(crossing, table, &pairs);
-    let mut simple = simple_effects(crossing, table, &pairs);
-    let mut effects: Vec<PairEffect> = pairs
-        .into_iter()
-        .map(|(one, two)| PairEffect {
-            factors: [one, two].map(|factor| crossing.factors[factor].name.clone()),
-            levels: [one, two].map(|factor| baseline_first(crossing, factor)),
-            cells: interactions.remove(&(one, two)).unwrap_or_default(),
-            simple: simple.remove(&(one, two)).unwrap_or_default(),
-        })
-        .collect();
-    let strength = |pair: &PairEffect| {
-        let sizes = pair.cells.iter().map(|cell| cell.contrast);
-        let found = sizes.clone().filter(Contrast::is_found);
-        let largest = |size: f64, contrast: Contrast| size.max(contrast.size());
-        (found.fold(0.0, largest), sizes.fold(0.0, largest))
-    };
-    effects.sort_by(|a, b| {
-        let (a, b) = (strength(a), strength(b));
-        b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1))
-    });
-    effects
-}
-
-fn baseline_first(crossing: &Crossing, factor: usize) -> Vec<Level> {
-    let factor = &crossing.factors[factor];
-    let places = [factor.baseline].into_iter().chain(factor.others());
-    places.map(|level| factor.levels[level].clone()).collect()
-}
-
 /// Values by pair of factors.
 type ByPair<T> = BTreeMap<(usize, usize), Vec<T>>;
 
-/// Returns all interactions of the experiment: one family.
-fn interactions(
-    crossing: &Crossing,
-    table: &Table,
-    pairs: &[(usize, usize)],
-) -> ByPair<Interaction> {
-    let mut terms = Vec::new();
-    for &(one, two) in pairs {
-        for (a, b) in cells(crossing, one, two) {
-            terms.push((((one, a), (two, b)), crossing.quads((one, a), (two, b))));
-        }
+impl Crossing {
+    /// Returns the pairs of factors with at least four variants that make a cross.
+    fn pairs_of_factors(&self) -> impl Iterator<Item = (usize, usize)> {
+        pairs(self.factors.len()).filter(|(one, two)| {
+            self.cells(*one, *two).any(|(a, b)| !self.quads((*one, a), (*two, b)).is_empty())
+        })
     }
-    let mut by_pair = ByPair::new();
-    for (((one, a), (two, b)), contrast) in family(table, terms) {
-        by_pair.entry((one, two)).or_default().push(Interaction {
-            levels: [
-                crossing.factors[one].levels[a].clone(),
-                crossing.factors[two].levels[b].clone(),
-            ],
-            contrast,
-        });
-    }
-    by_pair
-}
 
-/// Returns all effects of one factor at one level of another: one family, so that whichever of them a
-/// sentence picks, its interval holds.
-fn simple_effects(
-    crossing: &Crossing,
-    table: &Table,
-    pairs: &[(usize, usize)],
-) -> ByPair<SimpleEffect> {
-    let mut terms = Vec::new();
-    for &(one, two) in pairs {
-        for (factor, other) in [(one, two), (two, one)] {
-            for level in crossing.factors[factor].others() {
-                for at in 0..crossing.factors[other].levels.len() {
-                    let pairs_at = crossing.pairs_at(factor, level, (other, at));
-                    terms.push((((one, two), (factor, level), (other, at)), pairs_at));
+    /// Returns the pairs of levels of two factors that are not the baseline's.
+    fn cells(&self, one: usize, two: usize) -> impl Iterator<Item = (usize, usize)> {
+        let (ones, twos) = (&self.factors[one], &self.factors[two]);
+        ones.others().flat_map(|a| twos.others().map(move |b| (a, b)))
+    }
+
+    fn main_effects(&self, table: &Table) -> Vec<MainEffect> {
+        let all = (0..self.factors.len())
+            .flat_map(|factor| self.factors[factor].others().map(move |level| (factor, level)));
+        let terms = all.map(|(factor, level)| ((factor, level), self.pairs(factor, level)));
+        let mut effects: Vec<MainEffect> = family(table, terms.collect())
+            .into_iter()
+            .map(|((factor, level), contrast)| {
+                let factor = &self.factors[factor];
+                MainEffect {
+                    factor: factor.name.clone(),
+                    level: factor.levels[level].clone(),
+                    instead_of: factor.levels[factor.baseline].clone(),
+                    contrast,
+                }
+            })
+            .collect();
+        effects.sort_by(|a, b| b.contrast.size().total_cmp(&a.contrast.size()));
+        effects
+    }
+
+    fn pair_effects(&self, table: &Table) -> Vec<PairEffect> {
+        let pairs: Vec<(usize, usize)> = self.pairs_of_factors().collect();
+        let mut interactions = self.interactions(table, &pairs);
+        let mut simple = self.simple_effects(table, &pairs);
+        let mut effects: Vec<PairEffect> = pairs
+            .into_iter()
+            .map(|(one, two)| PairEffect {
+                factors: [one, two].map(|factor| self.factors[factor].name.clone()),
+                levels: [one, two].map(|factor| self.baseline_first(factor)),
+                cells: interactions.remove(&(one, two)).unwrap_or_default(),
+                simple: simple.remove(&(one, two)).unwrap_or_default(),
+            })
+            .collect();
+        let strength = |pair: &PairEffect| {
+            let sizes = pair.cells.iter().map(|cell| cell.contrast);
+            let found = sizes.clone().filter(Contrast::is_found);
+            let largest = |size: f64, contrast: Contrast| size.max(contrast.size());
+            (found.fold(0.0, largest), sizes.fold(0.0, largest))
+        };
+        effects.sort_by(|a, b| {
+            let (a, b) = (strength(a), strength(b));
+            b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1))
+        });
+        effects
+    }
+
+    fn baseline_first(&self, factor: usize) -> Vec<Level> {
+        let factor = &self.factors[factor];
+        let places = [factor.baseline].into_iter().chain(factor.others());
+        places.map(|level| factor.levels[level].clone()).collect()
+    }
+
+    /// Returns all interactions of the experiment: one family.
+    fn interactions(&self, table: &Table, pairs: &[(usize, usize)]) -> ByPair<Interaction> {
+        let mut terms = Vec::new();
+        for &(one, two) in pairs {
+            for (a, b) in self.cells(one, two) {
+                terms.push((((one, a), (two, b)), self.quads((one, a), (two, b))));
+            }
+        }
+        let mut by_pair = ByPair::new();
+        for (((one, a), (two, b)), contrast) in family(table, terms) {
+            by_pair.entry((one, two)).or_default().push(Interaction {
+                levels: [self.factors[one].levels[a].clone(), self.factors[two].levels[b].clone()],
+                contrast,
+            });
+        }
+        by_pair
+    }
+
+    /// Returns all effects of one factor at one level of another: one family, so that whichever of them a
+    /// sentence picks, its interval holds.
+    fn simple_effects(&self, table: &Table, pairs: &[(usize, usize)]) -> ByPair<SimpleEffect> {
+        let mut terms = Vec::new();
+        for &(one, two) in pairs {
+            for (factor, other) in [(one, two), (two, one)] {
+                for level in self.factors[factor].others() {
+                    for at in 0..self.factors[other].levels.len() {
+                        let pairs_at = self.pairs_at(factor, level, (other, at));
+                        terms.push((((one, two), (factor, level), (other, at)), pairs_at));
+                    }
                 }
             }
         }
+        let mut by_pair = ByPair::new();
+        for ((pair, (factor, level), (other, at)), contrast) in family(table, terms) {
+            let (factor, other) = (&self.factors[factor], &self.factors[other]);
+            by_pair.entry(pair).or_default().push(SimpleEffect {
+                factor: factor.name.clone(),
+                level: factor.levels[level].clone(),
+                instead_of: factor.levels[factor.baseline].clone(),
+                other: other.name.clone(),
+                at: other.levels[at].clone(),
+                contrast,
+            });
+        }
+        by_pair
     }
-    let mut by_pair = ByPair::new();
-    for ((pair, (factor, level), (other, at)), contrast) in family(table, terms) {
-        let (factor, other) = (&crossing.factors[factor], &crossing.factors[other]);
-        by_pair.entry(pair).or_default().push(SimpleEffect {
-            factor: factor.name.clone(),
-            level: factor.levels[level].clone(),
-            instead_of: factor.levels[factor.baseline].clone(),
-            other: other.name.clone(),
-            at: other.levels[at].clone(),
-            contrast,
-        });
-    }
-    by_pair
 }
 
 /// Returns the contrasts of one family, without those whose settings were not measured.

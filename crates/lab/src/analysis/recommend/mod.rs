@@ -148,7 +148,7 @@ fn rungs(experiment: &ExperimentAnalysis, baseline: &VariantAnalysis) -> Vec<Run
 fn monotone(experiment: &ExperimentAnalysis, mut rungs: Vec<Rung>) -> Vec<Rung> {
     for at in 0..rungs.len() {
         let accepts = |advice: &&Advice| {
-            is_accepted(experiment, &experiment.variants[advice.variant], rungs[at].may_lose)
+            experiment.is_accepted(&experiment.variants[advice.variant], rungs[at].may_lose)
         };
         let mut looser = rungs[at + 1..].iter().filter_map(|rung| rung.advice.as_ref().ok());
         if let (Err(_), Some(advice)) = (&rungs[at].advice, looser.find(accepts)) {
@@ -182,27 +182,13 @@ pub(super) fn is_faster(experiment: &ExperimentAnalysis, one: usize, other: usiz
     rank(one) < rank(other) && !shares_a_label(own, others)
 }
 
-/// Returns whether a rung accepts what a variant loses.
-fn is_accepted(
-    experiment: &ExperimentAnalysis,
-    variant: &VariantAnalysis,
-    may_lose: MayLose,
-) -> bool {
-    of_sqlite(variant)
-        && match may_lose {
-            MayLose::Unchanged => experiment.changed_safety(variant).is_empty(),
-            MayLose::Anything => true,
-            _ => variant.safety.as_ref().is_some_and(|safety| may_lose.accepts(safety)),
-        }
-}
-
 fn rung(experiment: &ExperimentAnalysis, may_lose: MayLose) -> Rung {
-    let choice = choose(experiment, |variant| is_accepted(experiment, variant, may_lose));
+    let choice = choose(experiment, |variant| experiment.is_accepted(variant, may_lose));
     let breaks = |variant: &VariantAnalysis| !variant.breaks.is_empty();
     let mut variants = experiment.variants.iter();
     let advice = match choice {
         None if variants
-            .any(|variant| breaks(variant) && is_accepted(experiment, variant, may_lose)) =>
+            .any(|variant| breaks(variant) && experiment.is_accepted(variant, may_lose)) =>
         {
             Err(Withheld::NoneWithinConstraints)
         }
@@ -286,6 +272,16 @@ fn names_of_settings(variant: &VariantAnalysis) -> BTreeSet<String> {
 }
 
 impl ExperimentAnalysis {
+    /// Returns whether a rung accepts what a variant loses.
+    fn is_accepted(&self, variant: &VariantAnalysis, may_lose: MayLose) -> bool {
+        of_sqlite(variant)
+            && match may_lose {
+                MayLose::Unchanged => self.changed_safety(variant).is_empty(),
+                MayLose::Anything => true,
+                _ => variant.safety.as_ref().is_some_and(|safety| may_lose.accepts(safety)),
+            }
+    }
+
     /// Returns the settings that decide what a crash can destroy by which a variant differs from the baseline.
     pub fn changed_safety(&self, variant: &VariantAnalysis) -> Vec<String> {
         let baseline = self.variants.first().map(|baseline| &baseline.levels);
