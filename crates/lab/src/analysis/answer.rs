@@ -1,6 +1,6 @@
 //! Which answer an experiment gives to its question; the sentences are the report's.
 
-use super::choice::{Choice, choose, is_found_better};
+use super::choice::Choice;
 use super::findings::unconfirmed;
 use super::{ComparisonResult, ExperimentAnalysis, Finding, VariantAnalysis};
 use crate::measures::Measures;
@@ -93,7 +93,7 @@ impl ExperimentAnalysis {
             return Answer::BreaksConstraints(broken);
         }
         let not_less_safe = |variant: &VariantAnalysis| !self.is_less_safe(variant);
-        if let Some(Choice::Unresolved(tied)) = choose(self, not_less_safe) {
+        if let Some(Choice::Unresolved(tied)) = self.choose(not_less_safe) {
             return Answer::Unresolved(tied);
         }
         match self.has_choice() {
@@ -105,7 +105,7 @@ impl ExperimentAnalysis {
     /// Returns the best of the variants that are better than the baseline and do not keep the constraints of the search; none
     /// where another that keeps them is better, too.
     fn better_but_breaking(&self) -> Option<usize> {
-        let is_better = |index: &usize| is_found_better(self, &self.variants[*index]);
+        let is_better = |index: &usize| self.is_found_better(&self.variants[*index]);
         let better: Vec<usize> = self.ranking.iter().copied().filter(is_better).collect();
         let breaks = |index: &usize| !self.variants[*index].breaks.is_empty();
         let best = better.iter().copied().find(breaks)?;

@@ -34,83 +34,85 @@ impl Choice {
     }
 }
 
-/// Chooses among the baseline and its measured alternatives those that `may` be taken; `None` if there
-/// is none.
-pub(super) fn choose(
-    experiment: &ExperimentAnalysis,
-    may: impl Fn(&VariantAnalysis) -> bool,
-) -> Option<Choice> {
-    let variants = &experiment.variants;
-    let may_be_chosen = |index: &usize| {
-        let variant = &variants[*index];
-        let is_compared = variant.baseline || variant.effect.is_some();
-        let is_measured = variant.summaries.contains_key(&experiment.metric);
-        let is_within = variant.breaks.is_empty();
-        is_compared
-            && is_measured
-            && (variant.baseline || variant.is_whole())
-            && is_within
-            && experiment.is_alternative(variant)
-            && may(variant)
-    };
-    let candidates: Vec<usize> = experiment.ranking.iter().copied().filter(may_be_chosen).collect();
-    let best = *candidates.first()?;
-    let firm = |index: usize| &variants[index].firm_groups;
-    let is_tied = |index: &usize| *index == best || shares_a_label(firm(best), firm(*index));
-    let mut tied: Vec<usize> = candidates.into_iter().filter(is_tied).collect();
-    let count = tied.len();
-    // What was found to be better than the baseline comes before the baseline itself.
-    let is_better = |index: &usize| is_found_better(experiment, &variants[*index]);
-    if tied.contains(&0) && tied.iter().any(is_better) {
-        tied.retain(is_better);
+impl ExperimentAnalysis {
+    /// Chooses among the baseline and its measured alternatives those that `may` be taken; `None` if there
+    /// is none.
+    pub(super) fn choose(&self, may: impl Fn(&VariantAnalysis) -> bool) -> Option<Choice> {
+        let variants = &self.variants;
+        let may_be_chosen = |index: &usize| {
+            let variant = &variants[*index];
+            let is_compared = variant.baseline || variant.effect.is_some();
+            let is_measured = variant.summaries.contains_key(&self.metric);
+            let is_within = variant.breaks.is_empty();
+            is_compared
+                && is_measured
+                && (variant.baseline || variant.is_whole())
+                && is_within
+                && self.is_alternative(variant)
+                && may(variant)
+        };
+        let candidates: Vec<usize> = self.ranking.iter().copied().filter(may_be_chosen).collect();
+        let best = *candidates.first()?;
+        let firm = |index: usize| &variants[index].firm_groups;
+        let is_tied = |index: &usize| *index == best || shares_a_label(firm(best), firm(*index));
+        let mut tied: Vec<usize> = candidates.into_iter().filter(is_tied).collect();
+        let count = tied.len();
+        // What was found to be better than the baseline comes before the baseline itself.
+        let is_better = |index: &usize| self.is_found_better(&variants[*index]);
+        if tied.contains(&0) && tied.iter().any(is_better) {
+            tied.retain(is_better);
+        }
+        let first = tied.into_iter().min_by_key(|index| self.rule(*index))?;
+        let is_near = self.size(best) <= NEAR * self.size(first);
+        Some(if is_near { Choice::Variant(first) } else { Choice::Unresolved(count) })
     }
-    let first = tied.into_iter().min_by_key(|index| rule(experiment, *index))?;
-    let is_near = size(experiment, best) <= NEAR * size(experiment, first);
-    Some(if is_near { Choice::Variant(first) } else { Choice::Unresolved(count) })
-}
 
-/// Returns whether a variant is distinguishable from the baseline, and better.
-pub(super) fn is_found_better(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> bool {
-    let effect = variant.effect.as_ref().filter(|effect| effect.is_found());
-    let gain = effect.and_then(|effect| better_by(experiment, &effect.estimate));
-    gain.is_some_and(|(gain, _)| gain > 1.0)
-}
+    /// Returns whether a variant is distinguishable from the baseline, and better.
+    pub(super) fn is_found_better(&self, variant: &VariantAnalysis) -> bool {
+        self.gain_of(variant).is_some_and(|(gain, _)| gain > 1.0)
+    }
 
-/// Returns the sort key by which equally good variants are chosen.
-fn rule(experiment: &ExperimentAnalysis, index: usize) -> impl Ord + use<> {
-    let variant = &experiment.variants[index];
-    let baseline = &experiment.variants[0].levels;
-    let changes = variant.levels.iter().filter(|(name, level)| baseline.get(*name) != Some(level));
-    let durability = std::cmp::Reverse(variant.durability);
-    let synchronous = variant.settings.get("synchronous").and_then(Level::as_text);
-    let is_unusual = synchronous.is_some_and(|level| level.eq_ignore_ascii_case("extra"));
-    (durability, variant.class().order(), index != 0, is_unusual, changes.count(), index)
-}
+    /// Returns the sort key by which equally good variants are chosen.
+    fn rule(&self, index: usize) -> impl Ord + use<> {
+        let variant = &self.variants[index];
+        let baseline = &self.variants[0].levels;
+        let changes =
+            variant.levels.iter().filter(|(name, level)| baseline.get(*name) != Some(level));
+        let durability = std::cmp::Reverse(variant.durability);
+        let synchronous = variant.settings.get("synchronous").and_then(Level::as_text);
+        let is_unusual = synchronous.is_some_and(|level| level.eq_ignore_ascii_case("extra"));
+        (durability, variant.class().order(), index != 0, is_unusual, changes.count(), index)
+    }
 
-/// Returns how many times better than the baseline a variant looks; 1 for the baseline.
-fn size(experiment: &ExperimentAnalysis, index: usize) -> f64 {
-    let ratio = experiment.variants[index].estimate();
-    let gain = ratio.and_then(|ratio| better_by(experiment, ratio));
-    gain.filter(|_| index != 0).map_or(1.0, |(gain, _)| gain)
-}
+    /// Returns how many times better than the baseline a variant looks; 1 for the baseline.
+    fn size(&self, index: usize) -> f64 {
+        let ratio = self.variants[index].estimate();
+        let gain = ratio.and_then(|ratio| self.better_by(ratio));
+        gain.filter(|_| index != 0).map_or(1.0, |(gain, _)| gain)
+    }
 
-/// Returns how many times better than the baseline a variant of this ratio is, with its interval.
-pub(super) fn better_by(
-    experiment: &ExperimentAnalysis,
-    ratio: &Estimate,
-) -> Option<(f64, Interval)> {
-    let (centre, interval) = (ratio.centre, ratio.interval);
-    Some(match metric::find(&experiment.metric)?.better {
-        Better::Higher => (centre, interval),
-        Better::Lower => (1.0 / centre, interval.inverse()),
-    })
-}
+    /// Returns how many times better than the baseline a variant of this ratio is, with its interval.
+    pub(super) fn better_by(&self, ratio: &Estimate) -> Option<(f64, Interval)> {
+        let (centre, interval) = (ratio.centre, ratio.interval);
+        Some(match metric::find(&self.metric)?.better {
+            Better::Higher => (centre, interval),
+            Better::Lower => (1.0 / centre, interval.inverse()),
+        })
+    }
 
-/// Returns the variants that were compared with the baseline and might have been taken in its place.
-pub(super) fn candidates(experiment: &ExperimentAnalysis) -> usize {
-    let is_candidate =
-        |variant: &&VariantAnalysis| variant.effect.is_some() && experiment.is_alternative(variant);
-    experiment.variants.iter().filter(is_candidate).count()
+    /// Returns how many times better than the baseline a variant is, with its interval at 95 %; `None` if it
+    /// cannot be distinguished.
+    pub(super) fn gain_of(&self, variant: &VariantAnalysis) -> Option<(f64, Interval)> {
+        let effect = variant.effect.as_ref().filter(|effect| effect.is_found())?;
+        self.better_by(&effect.estimate)
+    }
+
+    /// Returns the variants that were compared with the baseline and might have been taken in its place.
+    pub(super) fn candidates(&self) -> usize {
+        let is_candidate =
+            |variant: &&VariantAnalysis| variant.effect.is_some() && self.is_alternative(variant);
+        self.variants.iter().filter(is_candidate).count()
+    }
 }
 
 /// Returns whether there were too few rounds for more than a preliminary answer about a variant.

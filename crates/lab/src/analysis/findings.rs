@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::choice::{
-    better_by, candidates, choose, is_found_better, is_preliminary, shares_a_group,
-};
+use super::choice::{is_preliminary, shares_a_group};
 use super::recommend::{Ladder, is_faster, ladder, of_sqlite};
 use super::{ExperimentAnalysis, VariantAnalysis};
 use crate::design::MANY;
@@ -180,32 +178,22 @@ pub fn findings(experiments: &[ExperimentAnalysis]) -> Vec<Finding> {
     found
 }
 
-/// Returns the best variant among those that `may` be taken, where it is found to be better than the baseline.
-fn better_where(
-    experiment: &ExperimentAnalysis,
-    may: impl Fn(&VariantAnalysis) -> bool,
-) -> Option<usize> {
-    let chosen = choose(experiment, may)?.variant()?;
-    is_found_better(experiment, &experiment.variants[chosen]).then_some(chosen)
-}
+impl ExperimentAnalysis {
+    /// Returns the best variant among those that `may` be taken, where it is found to be better than the baseline.
+    fn better_where(&self, may: impl Fn(&VariantAnalysis) -> bool) -> Option<usize> {
+        let chosen = self.choose(may)?.variant()?;
+        self.is_found_better(&self.variants[chosen]).then_some(chosen)
+    }
 
-/// Returns how many times better than the baseline a variant is, with its interval at 95 %; `None` if it
-/// cannot be distinguished.
-fn gain_of(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> Option<(f64, Interval)> {
-    let effect = variant.effect.as_ref().filter(|effect| effect.is_found())?;
-    better_by(experiment, &effect.estimate)
-}
-
-/// As [`gain_of`], by the rounds in which the variant was measured again after it was chosen from many, where
-/// there were some, and `None` if these do not show a gain. The other rounds only choose.
-fn reported_gain(
-    experiment: &ExperimentAnalysis,
-    variant: &VariantAnalysis,
-) -> Option<(f64, Interval)> {
-    match &variant.confirmation {
-        Some(confirmation) => better_by(experiment, confirmation)
-            .filter(|(gain, interval)| *gain > 1.0 && interval.low > 1.0),
-        None => gain_of(experiment, variant),
+    /// As [`gain_of`](ExperimentAnalysis::gain_of), by the rounds in which the variant was measured again after it was chosen from many, where
+    /// there were some, and `None` if these do not show a gain. The other rounds only choose.
+    fn reported_gain(&self, variant: &VariantAnalysis) -> Option<(f64, Interval)> {
+        match &variant.confirmation {
+            Some(confirmation) => self
+                .better_by(confirmation)
+                .filter(|(gain, interval)| *gain > 1.0 && interval.low > 1.0),
+            None => self.gain_of(variant),
+        }
     }
 }
 
@@ -240,12 +228,12 @@ impl Chosen {
         let ladder = ladder(experiment);
         let is_left = |variant: &VariantAnalysis| ladder.is_none() || !of_sqlite(variant);
         let is_as_safe = |variant: &VariantAnalysis| !experiment.is_less_safe(variant);
-        let is_better = |index: usize| is_found_better(experiment, &experiment.variants[index]);
+        let is_better = |index: usize| experiment.is_found_better(&experiment.variants[index]);
         let rungs = ladder.iter().flat_map(advised).filter(|rung| is_better(rung.1));
         let mut rungs: Vec<(MayLose, usize)> = rungs.collect();
         let place = rungs.iter().position(|rung| is_as_safe(&experiment.variants[rung.1]));
         let rung = place.map(|place| rungs.remove(place).1);
-        let other = better_where(experiment, |variant| is_left(variant) && is_as_safe(variant));
+        let other = experiment.better_where(|variant| is_left(variant) && is_as_safe(variant));
         let as_safe = match (rung, other) {
             (Some(rung), Some(other)) if is_faster(experiment, other, rung) => Some(other),
             _ => rung.or(other),
@@ -254,7 +242,7 @@ impl Chosen {
         let is_known = experiment.variants[0].class().is_measured();
         let is_step = |may_lose| may_lose < MayLose::Anything || as_safe.is_none() || !is_known;
         let faster = rungs.into_iter().find(|rung| is_step(rung.0)).map(|rung| rung.1);
-        Some(Chosen { as_safe, faster: faster.or_else(|| better_where(experiment, is_left)) })
+        Some(Chosen { as_safe, faster: faster.or_else(|| experiment.better_where(is_left)) })
     }
 
     /// Returns the chosen variants, the safest first.
@@ -278,7 +266,7 @@ pub(super) fn unconfirmed(experiment: &ExperimentAnalysis) -> Option<usize> {
 
 /// Returns the first of what was chosen that is shown to be better than the baseline, with its gain.
 fn reported(experiment: &ExperimentAnalysis, chosen: &Chosen) -> Option<(usize, (f64, Interval))> {
-    let gain = |index| Some((index, reported_gain(experiment, &experiment.variants[index])?));
+    let gain = |index| Some((index, experiment.reported_gain(&experiment.variants[index])?));
     chosen.variants().find_map(gain)
 }
 
@@ -308,7 +296,7 @@ pub(super) fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
         levels,
         gain,
         interval,
-        chosen_from: candidates(experiment),
+        chosen_from: experiment.candidates(),
         confirmation_rounds: best.confirmation.as_ref().map(|confirmation| confirmation.n),
         tied: tied_with(best, experiment),
         passed_over: passed_over(index, experiment),
@@ -325,7 +313,7 @@ pub(super) fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
 
 fn faster(experiment: &ExperimentAnalysis, index: usize) -> Option<Faster> {
     let variant = &experiment.variants[index];
-    let (gain, interval) = reported_gain(experiment, variant)?;
+    let (gain, interval) = experiment.reported_gain(variant)?;
     let levels = levels_of(experiment, variant);
     Some(Faster {
         variant: index,
@@ -355,7 +343,7 @@ fn passed_over(chosen: usize, experiment: &ExperimentAnalysis) -> Vec<usize> {
     let is_passed_over = |index: &usize| {
         let variant = &experiment.variants[*index];
         experiment.is_alternative(variant)
-            && is_found_better(experiment, variant)
+            && experiment.is_found_better(variant)
             && !shares_a_group(variant, best)
             && !is_faster(experiment, *index, chosen)
             && is_as_safe(variant)
@@ -378,7 +366,7 @@ fn tied_with(best: &VariantAnalysis, experiment: &ExperimentAnalysis) -> Vec<Str
 
 /// Returns the variants that findings and rungs name, where they were chosen from many.
 pub(super) fn chosen_from_many(experiment: &ExperimentAnalysis) -> BTreeSet<usize> {
-    if experiment.measures().is_safety() || candidates(experiment) < MANY {
+    if experiment.measures().is_safety() || experiment.candidates() < MANY {
         return BTreeSet::new();
     }
     let experiment = &by_rounds(experiment);

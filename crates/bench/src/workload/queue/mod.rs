@@ -126,7 +126,7 @@ impl Declared for Queue {
 
         (trial.phase)("verify");
         let durability = store.durability()?;
-        check_durability(durability, &stats, parameters)?;
+        parameters.check_durability(durability, &stats)?;
         measured.durability = Some(durability);
         expected.check(&store.tasks()?)?;
         let closing = store.close()?;
@@ -411,6 +411,25 @@ impl Parameters {
         }
     }
 
+    /// Compares the durability of the target with the counted syncs, if syncs were counted.
+    ///
+    /// # Errors
+    /// There were too few syncs.
+    fn check_durability(&self, durability: Durability, stats: &StoreStats) -> Result<()> {
+        let Some(syncs) = stats.syncs else { return Ok(()) };
+        let per_life = STATEMENTS_OF_A_LIFE.div_ceil(self.statements_per_txn);
+        let changes = match self.work {
+            Work::Get | Work::List => 0,
+            Work::LifeCycle => self.workers * self.tasks * per_life,
+            Work::Insert | Work::Schedule => self.operations(),
+        };
+        let changes = (changes * self.repeats) as u64;
+        match durability.contradicted(syncs, changes, stats.shares_syncs) {
+            Some(why) => Err(TrialError::Measuring(why)),
+            None => Ok(()),
+        }
+    }
+
     /// Returns whether the work only reads.
     pub(super) fn reads(&self) -> bool {
         matches!(self.work, Work::Get | Work::List)
@@ -537,29 +556,6 @@ impl Expected {
                 Ok(Some(left))
             }
         }
-    }
-}
-
-/// Compares the durability of the target with the counted syncs, if syncs were counted.
-///
-/// # Errors
-/// There were too few syncs.
-fn check_durability(
-    durability: Durability,
-    stats: &StoreStats,
-    parameters: &Parameters,
-) -> Result<()> {
-    let Some(syncs) = stats.syncs else { return Ok(()) };
-    let per_life = STATEMENTS_OF_A_LIFE.div_ceil(parameters.statements_per_txn);
-    let changes = match parameters.work {
-        Work::Get | Work::List => 0,
-        Work::LifeCycle => parameters.workers * parameters.tasks * per_life,
-        Work::Insert | Work::Schedule => parameters.operations(),
-    };
-    let changes = (changes * parameters.repeats) as u64;
-    match durability.contradicted(syncs, changes, stats.shares_syncs) {
-        Some(why) => Err(TrialError::Measuring(why)),
-        None => Ok(()),
     }
 }
 

@@ -134,7 +134,7 @@ impl<'t> PreparedReplay<'t> {
         let trace = source::open(path)?;
         let mut recording = Recording::read(&trace, path, trial.directory)?;
         recording.confine(trial.settings);
-        let bytes = prepare_databases(trial, parameters, &recording)?;
+        let bytes = parameters.prepare_databases(trial, &recording)?;
         let mut writer = CallWriter::create(&trial.directory.join("replay-calls.tape"))?;
         let survey = survey(&trace, &mut recording, |call| writer.add(call))?;
         let call_spool = writer.finish()?;
@@ -423,25 +423,6 @@ fn processes_of(recording: &Recording, workers: Workers) -> HashMap<i64, i64> {
     connections.map(|connection| (connection.id, connection.process)).collect()
 }
 
-/// Applies the settings of the variant to the databases. Changes that a variant makes once are made to databases that existed
-/// when recording began. Returns the size of all databases.
-fn prepare_databases(
-    trial: &Trial<'_>,
-    parameters: &Parameters,
-    recording: &Recording,
-) -> Result<f64> {
-    for database in &recording.databases {
-        if database.path.exists() {
-            apply_file_settings(&trial.library, trial.settings, &database.path)?;
-            parameters.preparation.apply(&trial.library, &database.path)?;
-        }
-        let connection = sqlite::open(trial, &database.path)?;
-        connection.query_i64("SELECT count(*) FROM sqlite_master")?;
-        connection.close()?;
-    }
-    recording.database_bytes()
-}
-
 /// Says that the application used another version than the replay, which may explain other values.
 fn other_version(recording: &Recording, version: &str) -> String {
     match recording.versions.iter().find(|recorded| *recorded != version) {
@@ -496,6 +477,21 @@ parameters! {
 }
 
 impl Parameters {
+    /// Applies the settings of the variant to the databases. Changes that a variant makes once are made to databases that existed
+    /// when recording began. Returns the size of all databases.
+    fn prepare_databases(&self, trial: &Trial<'_>, recording: &Recording) -> Result<f64> {
+        for database in &recording.databases {
+            if database.path.exists() {
+                apply_file_settings(&trial.library, trial.settings, &database.path)?;
+                self.preparation.apply(&trial.library, &database.path)?;
+            }
+            let connection = sqlite::open(trial, &database.path)?;
+            connection.query_i64("SELECT count(*) FROM sqlite_master")?;
+            connection.close()?;
+        }
+        recording.database_bytes()
+    }
+
     /// Returns the path of the trace.
     ///
     /// # Errors

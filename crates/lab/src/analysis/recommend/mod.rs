@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::choice::{Choice, NEAR, better_by, candidates, choose, is_preliminary, shares_a_label};
+use super::choice::{Choice, NEAR, is_preliminary, shares_a_label};
 use super::{ExperimentAnalysis, VariantAnalysis};
 use crate::level::{Settings, picked};
 use crate::stats::Interval;
@@ -118,7 +118,7 @@ fn why_no_rung(experiment: &ExperimentAnalysis) -> Option<Withheld> {
     if baseline.unmeasured() {
         return Some(Withheld::NoBaseline);
     }
-    (candidates(experiment) == 0).then_some(Withheld::TooFewRounds)
+    (experiment.candidates() == 0).then_some(Withheld::TooFewRounds)
 }
 
 fn rungs(experiment: &ExperimentAnalysis, baseline: &VariantAnalysis) -> Vec<Rung> {
@@ -183,7 +183,7 @@ pub(super) fn is_faster(experiment: &ExperimentAnalysis, one: usize, other: usiz
 }
 
 fn rung(experiment: &ExperimentAnalysis, may_lose: MayLose) -> Rung {
-    let choice = choose(experiment, |variant| experiment.is_accepted(variant, may_lose));
+    let choice = experiment.choose(|variant| experiment.is_accepted(variant, may_lose));
     let breaks = |variant: &VariantAnalysis| !variant.breaks.is_empty();
     let mut variants = experiment.variants.iter();
     let advice = match choice {
@@ -228,7 +228,7 @@ fn gain(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> Option<Ga
     }
     let confirmation = variant.confirmation.as_ref();
     let effect = variant.effect.as_ref()?;
-    let (ratio, interval) = better_by(experiment, confirmation.unwrap_or(&effect.estimate))?;
+    let (ratio, interval) = experiment.better_by(confirmation.unwrap_or(&effect.estimate))?;
     Some(Gain {
         ratio,
         interval,

@@ -150,43 +150,12 @@ fn load_by_sql(
         source.attach(connection)?;
     }
     let counts = Counts::begin(trial, connection)?;
-    let loaded = load(connection, trial.settings, parameters, data)?;
+    let loaded = parameters.load(connection, trial.settings, data)?;
     set_counts(measured, counts, connection)?;
     if let Some(source) = source {
         source.detach(connection)?;
     }
     Ok((writer, loaded))
-}
-
-/// Does the measured work.
-fn load(
-    connection: &Connection,
-    settings: &Settings,
-    parameters: &Parameters,
-    data: &mut [i64],
-) -> Result<Loaded> {
-    let mut histogram = LatencyHistogram::default();
-    let piece = parameters.rows_per_statement();
-    let mut windows = Windows::new(data.len(), piece, parameters.stop_after);
-    let begin = sqlite::begin_statement(settings);
-    let mut inserter = Inserter::prepare(connection, parameters, begin)?;
-    let cpu_before = CpuTime::now()?;
-
-    let start = Instant::now();
-    if parameters.index == Index::BeforeSorted {
-        data.sort_unstable();
-    }
-    windows.start(Instant::now());
-    let inserted = inserter.insert_all(data, start, &mut histogram, &mut windows)?;
-    let loaded = Instant::now();
-    let mut index_s = None;
-    if parameters.index == Index::After {
-        connection.execute(CREATE_INDEX)?;
-        index_s = Some(loaded.elapsed().as_secs_f64());
-    }
-    let cpu = CpuTime::now()?.since(cpu_before);
-    let load_s = loaded.duration_since(start).as_secs_f64();
-    Ok(Loaded { inserted, load_s, index_s, cpu, histogram, windows })
 }
 
 impl Loaded {
@@ -434,6 +403,37 @@ parameters! {
 }
 
 impl Parameters {
+    /// Does the measured work.
+    fn load(
+        &self,
+        connection: &Connection,
+        settings: &Settings,
+        data: &mut [i64],
+    ) -> Result<Loaded> {
+        let mut histogram = LatencyHistogram::default();
+        let piece = self.rows_per_statement();
+        let mut windows = Windows::new(data.len(), piece, self.stop_after);
+        let begin = sqlite::begin_statement(settings);
+        let mut inserter = Inserter::prepare(connection, self, begin)?;
+        let cpu_before = CpuTime::now()?;
+
+        let start = Instant::now();
+        if self.index == Index::BeforeSorted {
+            data.sort_unstable();
+        }
+        windows.start(Instant::now());
+        let inserted = inserter.insert_all(data, start, &mut histogram, &mut windows)?;
+        let loaded = Instant::now();
+        let mut index_s = None;
+        if self.index == Index::After {
+            connection.execute(CREATE_INDEX)?;
+            index_s = Some(loaded.elapsed().as_secs_f64());
+        }
+        let cpu = CpuTime::now()?.since(cpu_before);
+        let load_s = loaded.duration_since(start).as_secs_f64();
+        Ok(Loaded { inserted, load_s, index_s, cpu, histogram, windows })
+    }
+
     /// Returns the number of rows in one statement.
     pub(super) fn rows_per_statement(&self) -> usize {
         self.per_statement.map_or(self.rows, NonZeroUsize::get)
