@@ -393,8 +393,7 @@ impl<'s> Planner<'s> {
             |index: &Index| index.parts.iter().take_while(|part| parts.contains(part)).count();
         let leading = table.indexes.iter().max_by_key(|index| shared(index));
         let leading = leading.map_or(&[][..], |index| &index.parts[..shared(index)]);
-        let others = parts.iter().filter(|part| !leading.contains(part));
-        leading.iter().chain(others).cloned().collect()
+        leading.iter().chain(parts.iter().filter(|part| !leading.contains(part))).cloned().collect()
     }
 }
 
@@ -474,8 +473,7 @@ fn operation(sql: &str, all: &[Token<'_>], place: usize) -> Option<(Call, usize)
 /// Returns where the literal or the column ends that begins at this place.
 fn operand(all: &[Token<'_>], place: usize) -> Option<usize> {
     let token = all.get(place)?;
-    let is_qualified = all.get(place + 1).is_some_and(|dot| dot.text == ".");
-    let end = if is_qualified { place + 2 } else { place };
+    let end = if all.get(place + 1).is_some_and(|dot| dot.text == ".") { place + 2 } else { place };
     let is_call = all.get(end + 1).is_some_and(|open| open.text == "(");
     let is_name = token.name().is_some() && !is_keyword(token.text);
     (is_name && !is_call && end < all.len()).then_some(end)

@@ -207,10 +207,13 @@ impl Subject {
         let pages = accesses_since(connection, accesses)?;
         let program = program(connection, &statement)?;
         let nodes = match statement.scan_nodes() {
-            Ok(nodes) => {
+            // A plan of one instruction, such as a count of all rows, has no loop.
+            Ok(nodes) if !nodes.is_empty() => {
                 tree(&nodes, statement.cycles(), &program, &|node| self.is_named(sql, node))
             }
-            Err(EngineError::Unsupported(..)) => planned(&connection.query_plan_with(sql, values)?),
+            Ok(_) | Err(EngineError::Unsupported(..)) => {
+                planned(&connection.query_plan_with(sql, values)?)
+            }
             Err(error) => return Err(error),
         };
         let sorting = nodes.iter().filter(|node| node.sorts_for_order());

@@ -235,8 +235,7 @@ impl<'s> Shelf<'s> {
                 [0, 1, 2, 3].map(|at| integer(&row[at]).unwrap_or_default() as f64);
             // Chao's estimate of values that were not drawn.
             let unseen = if drawn >= *rows { 0.0 } else { once * once / (2.0 * twice.max(0.5)) };
-            let different = (different + unseen).clamp(1.0, *rows);
-            stat += &format!(" {}", (rows / different).ceil());
+            stat += &format!(" {}", (rows / (different + unseen).clamp(1.0, *rows)).ceil());
         }
         let [name, table] = [&self.indexes[place].name, &candidate.table].map(|text| literal(text));
         let insert = format!("INSERT INTO sqlite_stat1 VALUES ({table}, {name}, '{stat}')");

@@ -23,6 +23,9 @@ pub const CONFINED_TO: &str = "PRAGMARK_CONFINED_TO";
 /// A subdirectory of the trial's directory. The runner hands it with its files, copies of databases, to the next trial of the run.
 pub const COPIES: &str = "copies";
 
+/// The file in a trial's directory with the values drawn for parameters, which sides of a comparison may share.
+pub const DRAWN: &str = "drawn.values";
+
 /// A request to a driver.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialSpec {
@@ -34,7 +37,7 @@ pub struct TrialSpec {
     pub settings: Settings,
     /// The engine to load: `default`, `system` or the path of a library.
     pub engine: String,
-    /// A directory of this trial's own, on the file system to be measured; empty but for [`COPIES`].
+    /// A directory of this trial's own, on the file system to be measured; empty but for [`COPIES`] and [`DRAWN`].
     pub directory: PathBuf,
     /// Seed of everything random in the trial.
     pub seed: u64,

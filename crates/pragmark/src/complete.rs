@@ -15,8 +15,7 @@ use report::settings::Binding;
 pub fn experiments(begun: &OsStr) -> Vec<CompletionCandidate> {
     let is_toml = |path: &Path| path.extension().is_some_and(|extension| extension == "toml");
     let files = PathCompleter::file().filter(is_toml).complete(begun);
-    let names = beginning(begun, library::ids());
-    names.into_iter().chain(files).collect()
+    beginning(begun, library::ids()).into_iter().chain(files).collect()
 }
 
 /// Returns names of bindings.
@@ -40,8 +39,7 @@ pub fn engines(begun: &OsStr) -> Vec<CompletionCandidate> {
     let versions = RELEASES.iter().chain(FORKS).map(|release| release.name.to_owned());
     let usual = ["default", "system"].map(str::to_owned).into_iter();
     let names = beginning(begun, usual.chain(versions).chain(added()));
-    let files = PathCompleter::file().complete(begun);
-    names.into_iter().chain(files).collect()
+    names.into_iter().chain(PathCompleter::file().complete(begun)).collect()
 }
 
 /// Returns names of engines that the user added.

@@ -25,7 +25,7 @@ mod words;
 
 use tuning::Analysis;
 
-pub use comparisons::{exact, fleet, guarded, history, junit, runs};
+pub use comparisons::{differing_rows, exact, fleet, guarded, history, junit, runs};
 pub use error::Error;
 pub use render::Style;
 pub use topics::{QuestionAnswered, SettingsQuery, answers, report, settings_to_use};

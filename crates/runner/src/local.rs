@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use lab::environment::Covariates;
 use lab::record::{EngineRecord, engine_to_load};
-use lab::trial::{Measured, Outcome, TrialSpec};
+use lab::trial::{DRAWN, Measured, Outcome, TrialSpec};
 
 use crate::error::{Context, Result};
 use crate::executor::{End, Execution, Executor, Task, Watch};
@@ -20,6 +21,9 @@ use crate::record::check_no_link;
 use crate::stamp::now;
 use crate::workdir::WorkDir;
 
+/// A seed, and the values that a trial with it has drawn for parameters: others, which are compared with it, have the same ones.
+pub(crate) type Draws = Arc<Mutex<(u64, Vec<u8>)>>;
+
 /// Carries out trials on this machine.
 #[derive(Debug)]
 pub struct Local<'a> {
@@ -28,6 +32,7 @@ pub struct Local<'a> {
     engines: Vec<EngineRecord>,
     servers: Servers,
     folder: Option<PathBuf>,
+    pub(crate) draws: Draws,
     cancelled: &'a AtomicBool,
     /// The run's directory in each measured one.
     work: HashMap<PathBuf, WorkDir>,
@@ -48,6 +53,7 @@ impl<'a> Local<'a> {
             engines: engines.to_vec(),
             servers: Servers::default(),
             folder: None,
+            draws: Draws::default(),
             cancelled,
             work: HashMap::new(),
         }
@@ -72,8 +78,7 @@ impl<'a> Local<'a> {
         let directory = match work.trial() {
             Ok(directory) => directory,
             Err(error) => {
-                let why = error.to_string();
-                return Ok(Some(Outcome::failed(why)));
+                return Ok(Some(Outcome::failed(error.to_string())));
             }
         };
         let engine = match engine_to_load(&self.engines, &task.spec.engine) {
@@ -91,10 +96,16 @@ impl<'a> Local<'a> {
         }
         // A task may come from another machine.
         let Ok(limit) = Duration::try_from_secs_f64(task.limit_s) else {
-            let why = format!("{} s is no time limit", task.limit_s);
-            return Ok(Some(Outcome::failed(why)));
+            return Ok(Some(Outcome::failed(format!("{} s is no time limit", task.limit_s))));
         };
+        let mut draws = self.draws.lock().unwrap_or_else(PoisonError::into_inner);
+        let drawn = spec.directory.join(DRAWN);
+        if draws.0 == spec.seed && !draws.1.is_empty() {
+            std::fs::write(&drawn, &draws.1).context("write", &drawn)?;
+        }
         let outcome = run_trial(&self.driver, &spec, limit, self.cancelled, on_phase)?;
+        *draws = (spec.seed, std::fs::read(&drawn).unwrap_or_default());
+        drop(draws);
         let outcome = match (outcome, isolation::left_in(&spec.directory)) {
             (Some(Outcome::Failed { why, .. }), Some(trail)) => {
                 Isolation { driver: &self.driver, limit, cancelled: self.cancelled, on_phase }

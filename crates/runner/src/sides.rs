@@ -1,5 +1,6 @@
 //! The sides of a comparison under one executor. Each side may have drivers of its own.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use lab::guard::role_of;
@@ -7,7 +8,7 @@ use lab::record::{EngineRecord, PlannedExperiment, Purpose, RunPlan, TrialRecord
 
 use crate::error::Result;
 use crate::executor::{End, Execution, Executor};
-use crate::local::Local;
+use crate::local::{Draws, Local};
 use crate::pilot::{count, task_of};
 use crate::process::Driver;
 use crate::run::{Slot, record};
@@ -26,8 +27,12 @@ impl<'a> Sides<'a> {
         engines: &[EngineRecord],
         cancelled: &'a AtomicBool,
     ) -> Sides<'a> {
+        let draws = Draws::default();
         let executors = [0, 1].map(|side: usize| {
-            Local::new(&drivers[side], &format!("{}-{side}", plan.id), engines, cancelled)
+            let name = format!("{}-{side}", plan.id);
+            let mut local = Local::new(&drivers[side], &name, engines, cancelled);
+            local.draws = Arc::clone(&draws);
+            local
         });
         Sides { plan, executors }
     }

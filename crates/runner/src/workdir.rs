@@ -36,8 +36,7 @@ impl WorkDir {
         sweep(parent)?;
         let path = parent.join(format!("{PREFIX}{run}"));
         // Copies of databases are for nobody else, whatever the umask is.
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
-        made.context("create", &path)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(&path).context("create", &path)?;
         let lock_path = path.join(LOCK);
         // A living owner of the same name keeps its directory.
         if let Ok(other) = File::open(&lock_path) {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use lab::comparison::{ExactComparison, Side, keeping_rows};
 use lab::design::Variant;
+use lab::engine_name::ENGINE;
 use lab::experiment::{Experiment, Labels};
 use lab::plan::{Request, plan};
 use lab::record::PlannedExperiment;
@@ -117,7 +118,11 @@ fn shows_progress(
 
 /// Returns the experiment whose variants are the sides.
 fn experiment(request: &ExactRequest, ui: &dyn Interface) -> Result<Experiment> {
-    let Subject { databases, setup, .. } = &request.subject;
+    let Subject { databases, setup, set, .. } = &request.subject;
+    if let Some((name, value)) = set.iter().find(|(name, _)| name == "executions") {
+        let option = format!("--{name} {value}");
+        return Err(Error::mistake(format!("--set {name}={value}: here it is {option}")));
+    }
     let is_trace = matches!(request.subject.work, Work::Replay(_));
     if is_trace && !(databases.is_empty() && setup.is_none()) {
         return Err(Error::mistake("a trace brings its own databases: leave --db and --setup out"));
@@ -150,7 +155,8 @@ fn experiment(request: &ExactRequest, ui: &dyn Interface) -> Result<Experiment> 
 fn name(variant: &Variant, labels: &Labels) -> String {
     let names = variant.levels.iter().map(|(factor, level)| match labels.of(factor, level) {
         Some(words) => words.to_owned(),
-        None => level.to_string(),
+        None if factor == ENGINE => level.to_string(),
+        None => format!("{factor}={level}"),
     });
     names.collect::<Vec<_>>().join(" ")
 }

@@ -97,8 +97,7 @@ impl OwnScript<'_> {
         bench::copy_database(library, database, &copy)?;
         let connection =
             Connection::open(library, &copy, OpenFlags::default(), None).map_err(unusable)?;
-        let read = connection.query_i64("SELECT count(*) FROM sqlite_master");
-        read.map_err(unusable)?;
+        connection.query_i64("SELECT count(*) FROM sqlite_master").map_err(unusable)?;
         connection.close().map_err(unusable)?;
         InitialDatabases::of(&[&copy], self.transactions).map_err(|error| self.failed(error))
     }

@@ -76,8 +76,7 @@ pub(super) fn plan_of(request: &CrashRequest) -> Result<RunPlan> {
         directories: directories(&[directory(request)])?,
         ..request_for(engines.swap_remove(0), request.seed, TRIAL_LIMIT_S)
     };
-    let experiment = ad_hoc(workload, question, workload, metric);
-    Ok(plan_alone(planned, experiment, variants, rounds))
+    Ok(plan_alone(planned, ad_hoc(workload, question, workload, metric), variants, rounds))
 }
 
 /// Returns the directory of the trials. A copy of the user's database may be too large for memory, and a killed process writes
@@ -226,8 +225,7 @@ fn with_engines(variants: Vec<(Variant, String)>) -> Vec<Variant> {
     let several = variants.iter().any(|(_, engine)| *engine != variants[0].1);
     let named = variants.into_iter().map(|(mut variant, engine)| {
         if several {
-            let level = engine.as_str().into();
-            variant.levels.insert(ENGINE.to_owned(), level);
+            variant.levels.insert(ENGINE.to_owned(), engine.as_str().into());
             variant.label = label(&variant.levels);
         }
         variant
@@ -327,8 +325,7 @@ fn schedules_of(limit: u64, request: &CrashRequest) -> Result<Vec<Variant>> {
             wanted.join(",")
         )));
     }
-    let each = i64::try_from(limit).unwrap_or(i64::MAX);
-    let rest = levels([("schedules", each.into())]);
+    let rest = levels([("schedules", i64::try_from(limit).unwrap_or(i64::MAX).into())]);
     let modes = modes.into_iter();
     Ok(modes.map(|mode| variant(levels([("journal_mode", mode.into())]), &rest)).collect())
 }

@@ -597,8 +597,7 @@ fn rewritten(faults: &[Fault]) -> Vec<Block> {
     let texts = faults.iter().filter_map(|fault| match &fault.remedy {
         Remedy::Rewrite { sql, indexes, .. } => {
             let lines = indexes.iter().map(|index| format!("{index}\n"));
-            let sql = sql.trim_end().trim_end_matches(';');
-            Some(lines.collect::<String>() + sql + ";")
+            Some(lines.collect::<String>() + sql.trim_end().trim_end_matches(';') + ";")
         }
         _ => None,
     });

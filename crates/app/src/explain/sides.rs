@@ -3,8 +3,9 @@
 use ::explain::observe::{Node, Observation};
 use ::explain::{Query, Subject};
 use engine::{EngineError, Source};
-use lab::comparison::{AnswerChange, normalised};
+use lab::comparison::{AnswerChange, DifferingRows, normalised};
 use lab::trial::StatementRecord;
+use report::differing_rows;
 use report::document::{
     Block, Cell, Code, Column, Document, Item, Kind, Row, Section, Sentence, Table, Tone,
 };
@@ -69,6 +70,8 @@ struct Change {
     /// The steps of both, if both came to their ends.
     steps: Option<(i64, i64)>,
     answer: AnswerChange,
+    /// The rows that differ.
+    rows: Option<DifferingRows>,
 }
 
 /// A statement with its values, and for each side its observation or the error.
@@ -146,23 +149,18 @@ fn sides(request: &ExplainRequest) -> Result<Vec<Side>, Error> {
         statistics: statistics.first().map_or(Statistics::Found, |(statistics, _)| *statistics),
         version: String::new(),
     };
-    let other_databases = databases.iter().skip(1).map(|(number, name)| Side {
-        database: *number,
-        names: [Some(name.clone()), None, None],
-        ..baseline.clone()
-    });
-    let other_engines = engines.iter().skip(1).map(|engine| Side {
-        engine: engine.clone(),
-        names: [None, Some(engine.clone()), None],
-        ..baseline.clone()
-    });
-    let other_statistics = statistics.iter().skip(1).map(|(statistics, name)| Side {
-        statistics: *statistics,
-        names: [None, None, Some(name.clone())],
-        ..baseline.clone()
-    });
-    let others = other_databases.chain(other_engines).chain(other_statistics);
-    Ok(std::iter::once(baseline.clone()).chain(others).collect())
+    let mut sides = vec![baseline.clone()];
+    for (database, name) in databases.into_iter().skip(1) {
+        sides.push(Side { database, names: [Some(name), None, None], ..baseline.clone() });
+    }
+    for engine in engines.iter().skip(1).cloned() {
+        let names = [None, Some(engine.clone()), None];
+        sides.push(Side { engine, names, ..baseline.clone() });
+    }
+    for (statistics, name) in statistics.into_iter().skip(1) {
+        sides.push(Side { statistics, names: [None, None, Some(name)], ..baseline.clone() });
+    }
+    Ok(sides)
 }
 
 fn statistics_of(level: &str) -> Result<(Statistics, String), Error> {
@@ -247,11 +245,11 @@ fn prepare(subject: &Subject, statistics: Statistics) -> Result<(), EngineError>
 fn seen(subject: &Subject, query: &Query) -> Result<Seen, EngineError> {
     let observation = subject.observe(query)?;
     let answer = |_| {
-        let answer = subject.execute_by(query, |connection, statement| {
+        let (answer, rows) = subject.execute_by(query, |connection, statement| {
             bench::answer_of(connection, statement, &query.sql)
         })?;
         let (name, sql) = (query.name.clone(), query.sql.clone());
-        Ok(StatementRecord { name, sql, answer: Some(answer), ..StatementRecord::default() })
+        Ok(StatementRecord { name, sql, answer: Some(answer), rows, ..StatementRecord::default() })
     };
     // The first side repeats its own answer, or it is not compared.
     let executions = if observation.is_partial { 0..0 } else { 0..2 };
@@ -312,6 +310,10 @@ fn blocks(sides: &[Side], compared: &Compared) -> Vec<Block> {
         said.map(|said| Block::paragraph(Sentence::marked(&said))).collect();
     blocks.push(Block::Code(Code { language: "sql", text: compared.query.sql.clone() }));
     blocks.extend(values(&compared.query, &compared.parameters));
+    let rows = changes_of(sides, compared);
+    let rows = rows.filter_map(|(side, change)| Some((side.name(), change.ok()?.rows?)));
+    let rows: Vec<(String, DifferingRows)> = rows.collect();
+    blocks.extend(differing_rows(rows.iter().map(|(side, rows)| (side.clone(), rows))));
     blocks.push(totals(sides, compared));
     for (side, other) in sides.iter().zip(&compared.sides).skip(1) {
         if let Ok(other) = other {
@@ -341,10 +343,13 @@ fn changes_of<'a>(
 
 fn change((side, base): (&Side, &Seen), (other_side, other): (&Side, &Seen)) -> Change {
     let [one, two] = [base, other].map(|seen| seen.answers.iter().collect::<Vec<_>>());
+    let answer = AnswerChange::between(&one, &two, [&side.version, &other_side.version]);
+    let rows = || DifferingRows::between(&one.first()?.rows, &two.first()?.rows);
     Change {
         plan: changes(&plan(base), &plan(other)),
         steps: steps(base).zip(steps(other)),
-        answer: AnswerChange::between(&one, &two, [&side.version, &other_side.version]),
+        rows: answer.difference().and_then(|_| rows()),
+        answer,
     }
 }
 

@@ -412,8 +412,7 @@ fn survey(
     let environment = runner::survey(plan, engines, probe_s, interrupted, || {
         tell!(ui, "looking at the noise of the machine: {}", humanly(probe_s));
     })?;
-    let cancelled = interrupted.load(Ordering::Relaxed);
-    Ok((!cancelled).then_some(environment))
+    Ok((!interrupted.load(Ordering::Relaxed)).then_some(environment))
 }
 
 /// Makes the folder of a new run.

@@ -74,8 +74,7 @@ fn libraries(plan: &RunPlan, engines: &[EngineRecord]) -> BTreeSet<String> {
     let named = crate::engine::names(plan).into_iter().chain(tiers.map(|set| set.engine.clone()));
     let recorded = engines.iter().map(|engine| engine.name.clone());
     let loaded = |name: String| engine_to_load(engines, &name).unwrap_or(name);
-    let extensions = plan.settings().flat_map(bench::extension);
-    named.chain(recorded).map(loaded).chain(extensions).collect()
+    named.chain(recorded).map(loaded).chain(plan.settings().flat_map(bench::extension)).collect()
 }
 
 fn own_runs() -> Result<TrustedRuns> {

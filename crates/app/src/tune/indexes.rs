@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use explain::advisor::Advice as Indexes;
+use explain::observe::Cost;
 use explain::{Needs, Subject};
 use lab::level::Level;
 use lab::metric::Unit;
@@ -61,10 +62,12 @@ fn counted(indexes: &Indexes) -> String {
         let (before, after) = (change.before.total() as f64, change.after.total() as f64);
         (after - before).abs() > 0.1 * before
     });
-    let steps = |steps: i64| grouped(steps.unsigned_abs());
     let words = changed.map(|change| {
-        let (before, after) = (steps(change.before.steps), steps(change.after.steps));
-        format!("{} {before} → {after} steps", change.name)
+        let of = |cost: &Cost| [(cost.steps, "steps"), (cost.pages, "pages")];
+        let both = of(&change.before).into_iter().zip(of(&change.after));
+        let mut differing = both.filter(|((before, _), (after, _))| before != after);
+        let ((before, noun), (after, _)) = differing.next().unwrap_or_default();
+        format!("{} {} → {} {noun}", change.name, grouped(before as u64), grouped(after as u64))
     });
     words.collect::<Vec<String>>().join(", ")
 }
@@ -85,6 +88,5 @@ fn tried(
     let round = whole.map(|explained| {
         (explained.observation.time + COMMIT).mul_f64(explained.query.weight / least)
     });
-    let round = round.sum();
-    Ok((advice_for(&subject, &all, time, 1)?, round))
+    Ok((advice_for(&subject, &all, time, 1)?, round.sum()))
 }

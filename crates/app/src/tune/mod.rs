@@ -93,7 +93,7 @@ pub fn tune(request: &TuneRequest, ui: &dyn Interface) -> Result<Ended, Error> {
         }
     }
     subject.experiment.base.extend(settings_of(&request.set));
-    check_goal(request.goal, &subject.experiment)?;
+    check_goal(request, &subject.experiment)?;
     let tuning = tuning(request, &subject, ui)?;
     let experiment = checked(&text_of(subject.experiment, &tuning)?, &catalogue)?;
     let run = RunRequest {
@@ -169,13 +169,14 @@ fn tuning(
 }
 
 /// Refuses figures of a whole trial as a goal where trials last a fixed time: the fastest settings do the most work in it.
-fn check_goal(goal: Option<Goal>, experiment: &Experiment) -> Result<(), Error> {
+fn check_goal(request: &TuneRequest, experiment: &Experiment) -> Result<(), Error> {
+    let base = overlaid(&experiment.base, &settings_of(&request.set));
     let works = |name: &&str| {
-        let number = experiment.base.get(*name).and_then(Level::as_int);
+        let number = base.get(*name).and_then(Level::as_int);
         number.is_some_and(|number| number > 0)
     };
-    let is_of_trial = matches!(goal, Some(Goal::Size | Goal::Cpu));
-    let is_timed = experiment.base.contains_key("stop_after_ms");
+    let is_of_trial = matches!(request.goal, Some(Goal::Size | Goal::Cpu));
+    let is_timed = base.contains_key("stop_after_ms");
     let has_work = ["transactions", "executions"].iter().any(works);
     if is_of_trial && is_timed && !has_work {
         return Err(Error::mistake(

@@ -12,7 +12,7 @@ use lab::plan::ad_hoc;
 use lab::tuning_plan::Advice;
 use trace::{Snapshot, Trace};
 
-use super::{Goal, TuneRequest, indexes};
+use super::{Goal, TuneRequest, check_goal, indexes};
 use crate::error::Error;
 use crate::explain::Statement;
 use crate::explain::recorded::{by_database, statement};
@@ -132,8 +132,7 @@ impl Subject {
         let known = indexes::known(copy, &request.stand_ins, of, time)?;
         self.indexes.extend(known.advice);
         self.round = known.round;
-        let others = bench::schema_advice(copy, &statements);
-        self.indexes.extend(others.map_err(Error::unusable)?);
+        self.indexes.extend(bench::schema_advice(copy, &statements).map_err(Error::unusable)?);
         Ok(())
     }
 
@@ -165,19 +164,19 @@ fn of_script(request: &TuneRequest, path: Option<&Path>) -> Result<Subject, Erro
     let trial_s = request
         .trial_s
         .unwrap_or_else(|| (request.time_limit_s / TRIALS).clamp(*TRIAL_S.start(), *TRIAL_S.end()));
-    let milliseconds = Level::Int((trial_s * 1e3).ceil() as i64);
-    base.insert("stop_after_ms".to_owned(), milliseconds);
+    base.insert("stop_after_ms".to_owned(), Level::Int((trial_s * 1e3).ceil() as i64));
     if let Some(db) = &request.database {
         base.insert("database".to_owned(), absolute_level(db, "--db")?);
     }
+    // Indexes are tried below, which takes a while.
+    check_goal(request, &experiment)?;
     let mut subject = Subject::new(with_goal(request, experiment, Some("p50_us")));
     subject.add_files(request.database.as_slice())?;
     if path.is_none() && request.database.is_none() {
         let statements = bench::statements(&subject.experiment.base)?;
         let statements: Vec<String> =
             statements.into_iter().map(|(statement, _)| statement.sql).collect();
-        let idle = bench::idle_settings_of_pgbench(&statements);
-        subject.idle = idle.map_err(Error::unusable)?;
+        subject.idle = bench::idle_settings_of_pgbench(&statements).map_err(Error::unusable)?;
     }
     if let Some(db) = request.database.as_ref().filter(|_| subject.may_be_written_anew()) {
         let statements = bench::statements(&subject.experiment.base)?;
@@ -241,8 +240,7 @@ fn restored(trace: &Trace, folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let taken = snapshots.iter().filter(|snapshot| snapshot.state == "taken");
     let restore = |snapshot: &Snapshot| {
         let path = folder.join(snapshot.id.to_string());
-        let restored = trace.restore(snapshot.id, &path);
-        restored.map_err(Error::unusable)?;
+        trace.restore(snapshot.id, &path).map_err(Error::unusable)?;
         Ok(path)
     };
     taken.map(restore).collect()
@@ -262,8 +260,7 @@ fn of_experiment(name: &str, catalogue: &Catalogue) -> Result<Experiment, Error>
             workload.parameters.iter().any(|parameter| parameter.name == *name)
         })
     };
-    let baseline = lab::level::picked(&found.design.baseline, of_workload);
-    experiment.base.extend(baseline);
+    experiment.base.extend(lab::level::picked(&found.design.baseline, of_workload));
     Ok(experiment)
 }
 

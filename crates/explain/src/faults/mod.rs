@@ -417,8 +417,7 @@ impl Seen<'_> {
             |other: &&MadeIndex| other.step == made.step && other.index.table == made.index.table;
         let columns = advice.made.iter().filter(is_together).filter_map(key_of).collect();
         let Cause::Filter { visited, .. } = self.filter(table) else { return None };
-        let repeated = self.observation.repeated();
-        let visited = visited + repeated.get(table.name.as_str()).unwrap_or(&0);
+        let visited = visited + self.observation.repeated().get(table.name.as_str()).unwrap_or(&0);
         Some(Cause::ForeignKey { child: table.name.clone(), columns, visited })
     }
 

@@ -1,7 +1,7 @@
 //! Whether variants answer the user's own statements as the baseline does: a setting that changes an answer fails.
 
 use super::gathered::{Answered, GatheredVariant, WRITTEN};
-use crate::comparison::AnswerChange;
+use crate::comparison::{AnswerChange, DifferingRows};
 use crate::trial::StatementRecord;
 
 /// Compares the answers of each variant with the baseline's, the first. One whose answers differ has
@@ -29,8 +29,14 @@ pub(super) fn compare(variants: &mut [GatheredVariant]) {
                         variant.analysis.open_answers.insert(words);
                     }
                     other => {
-                        let words = other.difference().map(|words| in_words(&found.name, &words));
-                        problem = problem.or(words);
+                        let Some(words) = other.difference() else { continue };
+                        problem = problem.or(Some(in_words(&found.name, &words)));
+                        let rows = |base: &StatementRecord| {
+                            DifferingRows::between(&base.rows, &found.rows)
+                        };
+                        if let Some(rows) = named(&right, found).find_map(rows) {
+                            variant.analysis.differing_rows.insert(found.name.clone(), rows);
+                        }
                     }
                 }
             }
@@ -42,15 +48,21 @@ pub(super) fn compare(variants: &mut [GatheredVariant]) {
 }
 
 fn change(right: &[&Answered], found: &StatementRecord, versions: [&str; 2]) -> AnswerChange {
-    let all = right.iter().flat_map(|right| &right.statements);
     // Trials execute scripts as often as there is time for.
     let as_often = |right: &&StatementRecord| {
         let mut counts = right.answers().map(|answer| answer.executions);
         counts.any(|count| found.answers().any(|answer| answer.executions == count))
     };
-    let base = all.filter(|right| right.name == found.name).filter(as_often);
-    let base: Vec<&StatementRecord> = base.collect();
+    let base: Vec<&StatementRecord> = named(right, found).filter(as_often).collect();
     AnswerChange::between(&base, &[found], versions)
+}
+
+/// Returns the answers of the baseline to a statement.
+fn named<'a>(
+    right: &[&'a Answered],
+    found: &StatementRecord,
+) -> impl Iterator<Item = &'a StatementRecord> {
+    right.iter().flat_map(|right| &right.statements).filter(|right| right.name == found.name)
 }
 
 fn in_backticks(name: &str) -> String {
@@ -70,6 +82,7 @@ fn in_words(name: &str, difference: &str) -> String {
 fn fail(variant: &mut GatheredVariant, difference: &str) {
     let analysis = &mut variant.analysis;
     analysis.problem = Some(format!("failed: {difference}"));
+    analysis.answers_differ = true;
     analysis.trials.failed += analysis.trials.measured;
     analysis.trials.measured = 0;
     variant.figures.clear();

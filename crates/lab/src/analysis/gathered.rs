@@ -200,6 +200,7 @@ impl GatheredVariant {
             self.analysis.tables = measured.tables;
             self.analysis.sets_itself = measured.sets_itself;
             self.analysis.statements = measured.statements;
+            self.analysis.statements.iter_mut().for_each(|statement| statement.rows.clear());
         }
     }
 }

@@ -23,6 +23,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::claims::{Judged, Verdict};
+use crate::comparison::DifferingRows;
 use crate::design::StopReason;
 use crate::durability::Durability;
 use crate::environment::FsyncLatency;
@@ -338,6 +339,12 @@ pub struct VariantAnalysis {
     pub answers_compared: usize,
     /// Answers that differ from the baseline's where SQL leaves them open.
     pub open_answers: BTreeSet<String>,
+    /// Whether an answer, or a table that it wrote, differs from the baseline's: it has failed.
+    #[serde(skip)]
+    pub answers_differ: bool,
+    /// The rows that differ, by the name of the statement or table.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub differing_rows: BTreeMap<String, DifferingRows>,
     /// Files that its trials have left in the folder of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,

@@ -196,6 +196,16 @@ impl ExactComparison {
         }
     }
 
+    /// Returns the rows that differ, with the names of statements and tables.
+    pub fn rows(&self) -> impl Iterator<Item = (String, &DifferingRows)> {
+        let of_statements = self
+            .statements
+            .iter()
+            .filter_map(|statement| Some((statement.name.clone(), statement.rows.as_ref()?)));
+        let of_tables = self.written_rows.iter();
+        of_statements.chain(of_tables.map(|(name, rows)| (format!("table {name}"), rows)))
+    }
+
     /// Returns whether both sides have a measured trial.
     pub fn is_complete(&self) -> bool {
         self.base.repetitions > 0 && self.new.repetitions > 0

@@ -36,7 +36,7 @@ pub use machines::{
     Machine, MachineCollector, MachineRatio, Unanswered, summarise,
 };
 pub use plans::{PlanChange, normalised, same_plan};
-pub use rows::{DifferingRow, DifferingRows, keeping_rows};
+pub use rows::{DifferingRow, DifferingRows, keep_few_rows, keeping_rows};
 pub use runs::{ExperimentComparison, Incomparable, RatioChange, RunComparison, VariantComparison};
 pub(crate) use statement::OF_STATEMENT;
 pub use statement::{Severity, StatementComparison};

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use crate::level::Settings;
 use crate::record::PlannedExperiment;
 use crate::trial::AnswerRows;
 
@@ -21,6 +22,15 @@ pub fn keeping_rows(planned: &PlannedExperiment) -> Option<PlannedExperiment> {
         variant.settings.insert("answer_rows".to_owned(), KEPT.into());
     }
     (planned.experiment.workload == "sql").then_some(planned)
+}
+
+/// Lets a trial keep so few rows of its answers that they can be recorded.
+pub fn keep_few_rows(workload: &str, settings: &mut Settings) {
+    const FEW: i64 = 200;
+    let room = settings.get_mut("answer_rows").filter(|room| **room == 0.into());
+    if let (Some(room), "sql") = (room, workload) {
+        *room = FEW.into();
+    }
 }
 
 /// The rows that differ in the first execution with a difference.

@@ -160,6 +160,5 @@ fn named<'a>(
     name: &str,
     of: fn(&Measured) -> &[StatementRecord],
 ) -> Vec<&'a StatementRecord> {
-    let all = trials.iter().flat_map(|trial| of(trial));
-    all.filter(|record| record.name == name).collect()
+    trials.iter().flat_map(|trial| of(trial)).filter(|record| record.name == name).collect()
 }

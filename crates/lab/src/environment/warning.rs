@@ -53,6 +53,14 @@ pub enum Warning {
     Volume(PathBuf, VolumeProblem),
 }
 
+impl Warning {
+    /// Returns whether it means nothing to work that only reads.
+    pub fn is_about_syncs(&self) -> bool {
+        use VolumeProblem::{RotationalWithCache, SyncTooFast};
+        matches!(self, Warning::Volume(_, RotationalWithCache { .. } | SyncTooFast(_)))
+    }
+}
+
 /// Returns every warning of an environment: the machine first, then each directory.
 pub(super) fn all(environment: &Environment) -> Vec<Warning> {
     let mut warnings = of_machine(environment);

@@ -101,6 +101,5 @@ fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
 }
 
 fn advise(error: &mut clap::Error, advice: String) {
-    let advice = vec![StyledStr::from(advice)];
-    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(advice));
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(advice)]));
 }

@@ -150,7 +150,9 @@ pub(super) fn varied(given: &[String]) -> Result<Vec<Vary>> {
         })?;
         if values.len() < 2 {
             let one = format!("--vary {text} has only one value, so there is nothing to compare");
-            let hint = format!("name two or more, or set one for all variants with --set {text}");
+            let set = if name.trim() == "engine" { "engine " } else { "set " };
+            let one_for_all = format!("--{set}{}", text.trim_start_matches("engine="));
+            let hint = format!("name two or more, or set one for all variants with {one_for_all}");
             return Err(Error::mistake(one).hint(hint));
         }
         Ok(Vary { name: name.trim().to_owned(), values })

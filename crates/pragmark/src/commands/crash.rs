@@ -35,8 +35,7 @@ pub fn execute(request: &CrashRequest, format: CrashFormat) -> Result<Exit> {
     };
     output::write_text(None, &text)?;
     let mut variants = analysis.experiments.iter().flat_map(|experiment| &experiment.variants);
-    let corrupts = variants.any(|variant| variant.class().uncrashed);
-    Ok(with_damage(exit(&concluded), corrupts))
+    Ok(with_damage(exit(&concluded), variants.any(|variant| variant.class().uncrashed)))
 }
 
 /// Returns the exit code of a test that found damage without a crash, or none.

@@ -40,8 +40,7 @@ pub fn execute(mut request: WatchRequest) -> Result<Exit> {
         printed = Some(file);
         view = Some(View::open(&name)?);
     }
-    let screen = view.as_mut().map(|view| view as &mut dyn Screen);
-    let watched = watch::watch(request, screen);
+    let watched = watch::watch(request, view.as_mut().map(|view| view as &mut dyn Screen));
     drop(view);
     if let Some(mut file) = printed {
         // What the program printed comes where it would have come.

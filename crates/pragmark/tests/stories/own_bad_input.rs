@@ -205,6 +205,8 @@ fn a_database_is_no_place_for_an_answer_and_one_value_is_no_comparison() {
     ];
     let one = [&measure[..], &["--vary", "journal_mode=wal"]].concat();
     laboratory.pragmark(&one).exits(2).complains(&["only one value", "--set journal_mode=wal"]);
+    let engine = [&measure[..], &["--vary", "engine=default"]].concat();
+    laboratory.pragmark(&engine).exits(2).complains(&["for all variants with --engine default"]);
     laboratory.pragmark(&measure).exits(0);
     for command in
         [&["report", "run", "--format", "json"][..], &["report", "run", "--format", "html"]]

@@ -111,6 +111,10 @@ fn mistakes_are_named_before_anything_is_measured() {
         answer.complains(&[why]);
         assert!(!laboratory.path().join("run").exists());
     }
+    laboratory.write("poor.sql", "SELECT id FROM account WHERE balance = 7;\n");
+    let poor = ["tune", "poor.sql", "--db", "app.db", "--goal", "size", "--out", "run"];
+    let answer = laboratory.pragmark(&poor).exits(2).complains(&["the same work in every trial"]);
+    assert!(!answer.stderr().contains("would help"), "indexes are tried later");
     let replay = ["tune", "app.trace", "--seconds", "1s", "--out", "run"];
     let answer = laboratory.pragmark(&replay).exits(2);
     answer.complains(&["--seconds applies to scripts", "trace cut"]);

@@ -61,7 +61,7 @@ fn side(role: &str, facts: &SideFacts) -> Sentence {
 
 fn comparison_sections(comparison: &ExactComparison) -> Vec<Section> {
     let chapters = [
-        ("rows", "Rows that differ", rows(comparison)),
+        ("rows", "Rows that differ", differing_rows(comparison.rows())),
         ("statements", "Statements that changed", statements(comparison)),
         ("plans", "Query plans that changed", plans(comparison)),
         ("totals", "The whole work", totals(comparison)),
@@ -86,7 +86,7 @@ fn summary(comparison: &ExactComparison) -> Vec<Block> {
     let items = all.map(|severity| statements_of(comparison, severity));
     let tables = comparison.written.iter().filter_map(|(name, change)| {
         let words = format!(" has other contents afterwards: {}.", change.difference()?);
-        let text = Sentence::from("The table ").and_code(name).words(words);
+        let text = Sentence::from("The table ").and_code(name).and(Sentence::marked(&words));
         Some(Item::signed(severity_words(Severity::Answer).0, text))
     });
     let items = tables.chain(items.into_iter().chain([whole(comparison)]).flatten());
@@ -219,18 +219,13 @@ fn change(statement: &StatementComparison) -> Cell {
         (Severity::Same, _) => "does not repeat".to_owned(),
     };
     let rewritten = statement.new_sql.as_ref().map_or("", |_| "the text changed, too");
-    Cell::new(format!("{words}{steps}")).signed(sign).with_below(rewritten)
+    Cell::new(Sentence::marked(&format!("{words}{steps}"))).signed(sign).with_below(rewritten)
 }
 
-/// Returns the first rows that differ in each answer and each table.
-fn rows(comparison: &ExactComparison) -> Vec<Block> {
-    let of_statements = comparison
-        .statements
-        .iter()
-        .filter_map(|statement| Some((Cell::code(&statement.name), statement.rows.as_ref()?)));
-    let of_tables = comparison.written_rows.iter();
-    let of_tables = of_tables.map(|(name, rows)| (Cell::code(format!("table {name}")), rows));
-    let all: Vec<(Cell, &DifferingRows)> = of_statements.chain(of_tables).collect();
+/// Returns the first rows that differ in answers, each with its name.
+pub fn differing_rows<'a>(all: impl Iterator<Item = (String, &'a DifferingRows)>) -> Vec<Block> {
+    let all: Vec<(Cell, &DifferingRows)> =
+        all.map(|(name, rows)| (Cell::code(name), rows)).collect();
     let lines = all.iter().flat_map(|(name, differing)| {
         let rows = differing.rows.iter();
         rows.map(|row| Row::new([name.clone()].into_iter().chain(differing_row(row))))
@@ -350,7 +345,7 @@ fn not_compared(comparison: &ExactComparison) -> Vec<Block> {
             AnswerChange::Open { what } => format!(": {what}."),
             _ => return None,
         };
-        Some(Item::new(Sentence::code(name).words(words)))
+        Some(Item::new(Sentence::code(name).and(Sentence::marked(&words))))
     });
     let files = (comparison.unmatched != Unmatched::default()).then(|| {
         Item::new(Sentence::from("Counters of files, because statements were added or removed."))

@@ -40,7 +40,9 @@ fn blocks(gate: &Gate) -> Vec<Block> {
                 let (sign, word) = mark(check.status);
                 Cell::new(word).signed(sign)
             }),
-            (Column::left("what happened").prose(), &|check| Cell::new(happened(check))),
+            (Column::left("what happened").prose(), &|check| {
+                Cell::new(Sentence::marked(&happened(check)))
+            }),
         ],
     );
     blocks![list, Block::table(table)]
@@ -53,7 +55,7 @@ fn item(check: &Check) -> Item {
         Some(measured) => format!(": {measured}, allowed is {} ({happened}).", check.allowed),
         None => format!(": {happened}."),
     };
-    Item::signed(mark(check.status).0, subject(check).words(words))
+    Item::signed(mark(check.status).0, subject(check).and(Sentence::marked(&words)))
 }
 
 /// Returns the result of a check, with the difference that an undecided one would have detected.

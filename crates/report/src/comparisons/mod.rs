@@ -15,7 +15,7 @@ use lab::comparison::{Difference, Unmatched};
 
 use crate::document::{Block, Cell, Column, Document, Item, Kind, Row, Section, Sentence, Table};
 
-pub use exact::exact;
+pub use exact::{differing_rows, exact};
 pub use fleet::fleet;
 pub use guard::{guarded, junit};
 pub use history::history;

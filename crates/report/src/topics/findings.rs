@@ -84,18 +84,26 @@ fn item(analysis: &Analysis, finding: &Finding) -> Option<Item> {
     if finding.confirmation_rounds.is_some() {
         link = link.and(explained(" (gain of the confirmation run)"));
     }
-    let in_application =
-        subject.tuning().and_then(|tuning| tuning::in_application(tuning, subject.metric()));
+    let tuning = subject.tuning();
+    let in_application = tuning.and_then(|own| tuning::in_application(own, subject.metric()));
+    let leads = tuning.and_then(|tuning| tuning::leads(tuning, finding.gain));
+    let (gain, interval) =
+        leads.map_or((finding.gain, finding.interval), |gain| (gain.ratio, gain.interval));
+    let own = sentence(&subject, finding);
+    let (first, second) = match (leads, in_application.map(Sentence::from)) {
+        (Some(_), Some(change)) => (change, Some(own)),
+        (_, change) => (own, change),
+    };
     let step = finding.faster.as_ref().map(|faster| step(&subject, faster));
     Some(Item {
         lead: Some((
-            figures::ratio_alone(finding.gain, finding.interval),
-            figures::interval_of_ratio(finding.gain, finding.interval),
+            figures::ratio_alone(gain, interval),
+            figures::interval_of_ratio(gain, interval),
         )),
         badge: finding.preliminary.then(|| "preliminary".to_owned()),
         tone: crate::document::Tone::Doubt,
-        below: in_application.map(Sentence::from).into_iter().chain(step).chain([link]).collect(),
-        ..Item::new(sentence(&subject, finding))
+        below: second.into_iter().chain(step).chain([link]).collect(),
+        ..Item::new(first)
     })
 }
 

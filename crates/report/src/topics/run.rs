@@ -138,7 +138,12 @@ fn of_machine(analysis: &Analysis) -> Vec<String> {
     if analysis.experiments.iter().all(ExperimentAnalysis::tries_crashes) {
         return Vec::new();
     }
-    analysis.environment.machine.warnings().iter().map(ToString::to_string).collect()
+    let variants = || analysis.experiments.iter().flat_map(|experiment| &experiment.variants);
+    let only_reads = variants().any(|variant| !variant.counts.is_empty())
+        && variants().all(|variant| variant.counts.get("syncs").is_none_or(|syncs| *syncs == 0.0));
+    let warnings = analysis.environment.machine.warnings().into_iter();
+    let shown = warnings.filter(|warning| !(only_reads && warning.is_about_syncs()));
+    shown.map(|warning| warning.to_string()).collect()
 }
 
 /// Returns caveats on the whole run: that it ended early, or an engine does not sync.

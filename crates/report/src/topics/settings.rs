@@ -60,8 +60,7 @@ fn text_of(analysis: &Analysis, ladder: &Ladder, query: &SettingsQuery) -> Optio
     let is_safer = rung.may_lose < query.may_lose && rung.advice.is_ok();
     let safer =
         is_safer.then(|| comment(mark, "No variant that may lose more is chosen before it."));
-    let hints = [safer, unsafe_hint].into_iter().flatten().collect();
-    let parts = [head, line(rung), hints, text];
+    let parts = [head, line(rung), [safer, unsafe_hint].into_iter().flatten().collect(), text];
     Some(parts.concat() + &next.unwrap_or_default())
 }
 
@@ -157,13 +156,19 @@ fn to_paste(chosen: &Chosen) -> Vec<Block> {
     let connections = Binding::Shell.text(chosen);
     // The first line says when.
     let each = (connections.lines().count() > 1).then(|| Block::code("sql", connections));
-    let wal = chosen.remarks_on_wal().into_iter().map(Block::small);
-    let mut both = blocks![once, each, wal];
-    if !both.is_empty() {
-        let others = forms_of_bindings(chosen);
-        both.push(Block::unprinted("Ready to paste into a program", others));
+    blocks![once, each, chosen.remarks_on_wal().into_iter().map(Block::small)]
+}
+
+/// The settings that a search was for, in the forms of bindings; none if there is nothing to set.
+pub(super) fn for_programs(subject: &Subject<'_>) -> Vec<Block> {
+    let advice = sought_rung(subject).and_then(|rung| rung.advice.as_ref().ok());
+    let Some(Ok(chosen)) = advice.map(chosen) else { return Vec::new() };
+    if to_paste(&chosen).is_empty() {
+        return Vec::new();
     }
-    both
+    let forms = Block::unprinted("Ready to paste into a program", forms_of_bindings(&chosen));
+    // The last line in the terminal says how to print one of them.
+    vec![Block::full(vec![forms])]
 }
 
 /// Returns the rung that a search for settings was for; none if the experiment was not tuned.
@@ -239,8 +244,7 @@ fn sentence(rung: &Rung, experiment: &ExperimentAnalysis, names: &Names) -> Sent
         Some(tier) => tier_words(tier),
         None => "no setting that decides what a crash takes differs from the baseline".to_owned(),
     };
-    let lost = explained(&format!("; {lost}."));
-    accepted.and(brings).words(preliminary).and(lost)
+    accepted.and(brings).words(preliminary).and(explained(&format!("; {lost}.")))
 }
 
 /// Returns the words for the loss that a rung accepts.

@@ -10,6 +10,7 @@ use lab::stats::Interval;
 use lab::trial::StatementRecord;
 
 use super::subject::Subject;
+use crate::comparisons::differing_rows;
 use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table, blocks, led};
 use crate::figures;
 use crate::names::listed;
@@ -316,7 +317,7 @@ fn answers(subject: &Subject<'_>) -> Vec<Block> {
     let compared: usize = equal.iter().map(|variant| variant.answers_compared).sum();
     let open: BTreeSet<&String> = equal.iter().flat_map(|variant| &variant.open_answers).collect();
     if compared == 0 {
-        return rows_of_others(subject).into_iter().collect();
+        return rows_of_others(subject);
     }
     let equal = if open.is_empty() {
         "They are equal."
@@ -327,18 +328,29 @@ fn answers(subject: &Subject<'_>) -> Vec<Block> {
         "The answers of other variants, and the tables that they wrote, were compared with the baseline's in {}. {equal}",
         plural(compared, "trial", "trials")
     );
-    let open = open.into_iter().map(|words| Item::new(Sentence::from(format!("{words}."))));
+    let open = open.into_iter().map(|words| Item::new(Sentence::marked(&format!("{words}."))));
     blocks![Block::small(text), Block::list(open), rows_of_others(subject)]
 }
 
-/// Returns what shows the rows that differ, if the answers of a variant do.
-fn rows_of_others(subject: &Subject<'_>) -> Option<Block> {
-    let mut problems = subject.experiment.variants.iter().flat_map(|variant| &variant.problem);
-    let differ = problems.any(|problem| problem.contains("differs from the baseline's"));
+/// Returns the rows that differ, or what shows them, if the answers of a variant do.
+fn rows_of_others(subject: &Subject<'_>) -> Vec<Block> {
+    let variants = subject.experiment.variants.iter().enumerate();
+    let rows = variants.flat_map(|(index, variant)| {
+        let name = subject.names.sentence(index).plain();
+        let rows = variant.differing_rows.iter();
+        rows.map(move |(of, rows)| (format!("{of} with {name}"), rows))
+    });
+    let rows = differing_rows(rows);
+    if !rows.is_empty() {
+        return blocks![Block::heading("Rows that differ"), rows];
+    }
+    let mut variants = subject.experiment.variants.iter();
+    let differ = variants.any(|variant| variant.answers_differ);
     let words = Sentence::code("pragmark compare").words(
         ", with the same statements, databases, engines and settings, shows rows that differ.",
     );
-    (differ && subject.experiment.is_measured_by_command()).then(|| Block::small(words))
+    let is_command = subject.experiment.is_measured_by_command();
+    (differ && is_command).then(|| Block::small(words)).into_iter().collect()
 }
 
 /// Returns the plan of each statement, and the plans of variants that differ.

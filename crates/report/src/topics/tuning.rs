@@ -21,13 +21,16 @@ use crate::words::{gain_words, metric_axis, metric_column, plural};
 /// Everything on the search of an experiment that was tuned.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let Some(tuning) = subject.tuning() else { return Vec::new() };
+    let mut parts = [blocks![contributions(tuning), interactions(tuning)], advice(tuning)];
+    if leads(tuning, subject.finding.map_or(1.0, |finding| finding.gain)).is_some() {
+        parts.reverse();
+    }
     blocks![
         settings::sought(subject),
         moved(tuning),
         constraints(tuning),
-        contributions(tuning),
-        interactions(tuning),
-        advice(tuning),
+        parts.into_iter().flatten().collect::<Vec<_>>(),
+        settings::for_programs(subject),
         unchanged(tuning),
         trade_off(tuning),
         left_out(tuning),
@@ -186,8 +189,7 @@ fn left_out(tuning: &TuningAnalysis) -> Vec<Block> {
     let idle = named(idle, &tuning.idle);
     // Dozens of combinations that nobody needs to see first.
     let title = "Never tried: it may lose more than is accepted, or what it loses is not known";
-    let excluded = excluded.map(|list| Block::fold(title, vec![list]));
-    vec![Block::full(blocks![excluded, unusable, idle])]
+    vec![Block::full(blocks![excluded.map(|list| Block::fold(title, vec![list])), unusable, idle])]
 }
 
 /// Returns a paragraph that lists names; none without a name.
@@ -288,8 +290,7 @@ pub(super) fn in_application(tuning: &TuningAnalysis, metric: &str) -> Option<St
     } else {
         "What changes of the application bring was not timed: no time was left.".to_owned()
     };
-    let otherwise = (!tuning.advised.is_empty()).then_some(otherwise);
-    to_change(tuning, metric).or(otherwise)
+    to_change(tuning, metric).or((!tuning.advised.is_empty()).then_some(otherwise))
 }
 
 /// Returns what to change in the application; none if nothing is known to help.
@@ -297,12 +298,28 @@ pub(super) fn to_change(tuning: &TuningAnalysis, metric: &str) -> Option<String>
     better_in_words(tuning, metric).or_else(|| counted_in_words(tuning))
 }
 
+/// Returns the gain of SQL, such as an index, that is better and brings more than settings with this gain.
+pub(super) fn leads(tuning: &TuningAnalysis, gain: f64) -> Option<&Gain> {
+    let (first, own) = better(tuning).into_iter().next()?;
+    (first.advice.sql.is_some() && own.ratio > gain).then_some(own)
+}
+
+/// Returns the changes that are better: SQL first, which costs nothing in a crash, then the one that brings most.
+fn better(tuning: &TuningAnalysis) -> Vec<(&Advised, &Gain)> {
+    let better = tuning.advised.iter().filter(is_better);
+    let mut better: Vec<_> = better.filter_map(|own| Some((own, own.gain.as_ref()?))).collect();
+    better.sort_by(|(one, a), (other, b)| {
+        let by_sql = one.advice.sql.is_none().cmp(&other.advice.sql.is_none());
+        by_sql.then(b.ratio.total_cmp(&a.ratio))
+    });
+    better
+}
+
 fn better_in_words(tuning: &TuningAnalysis, metric: &str) -> Option<String> {
     let words = gain_words(metric).trim_end_matches(" as");
-    let named = tuning.advised.iter().filter(is_better).filter_map(|change| {
-        let gain = change.gain.as_ref()?;
+    let named = better(tuning).into_iter().map(|(change, gain)| {
         let times = figures::times(gain.ratio, gain.interval);
-        Some(format!("{}, {times} times {words}", change.advice.change))
+        format!("{}, {times} times {words}", change.advice.change)
     });
     let named = named.collect::<Vec<_>>().join("; ");
     (!named.is_empty()).then(|| format!("To change in the application: {named}."))
@@ -583,6 +600,12 @@ mod tests {
         ];
         tuning.advised[0].advice.sql = Some("CREATE INDEX a ON t(b);".to_owned());
         tuning.advised[2].advice.sql = Some("VACUUM;".to_owned());
+        // An index comes before settings that bring less, and before changes that bring more but cost safety.
+        let leading = |tuning: &TuningAnalysis, gain| leads(tuning, gain).map(|gain| gain.ratio);
+        assert_eq!([1.8, 4.0].map(|gain| leading(&tuning, gain)), [Some(3.5), None]);
+        tuning.advised.insert(0, change("100 in one", Some((6.0, 7.0))));
+        assert_eq!(leading(&tuning, 1.8), Some(3.5));
+        tuning.advised.remove(0);
         let brief = better_in_words(&tuning, "txns_per_s").unwrap_or_default();
         assert!(brief.contains("10 in one") && !brief.contains("VACUUM"), "{brief}");
         let text = text(advice(&tuning));

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::made_up;
-use lab::comparison::{ExactComparison, History, Run, RunComparison, RunDigest, Side};
+use lab::comparison::{
+    AnswerChange, ExactComparison, History, Run, RunComparison, RunDigest, Side,
+};
 use lab::guard::{Gate, Guard, Timed, counters};
 use lab::trial::{Answer, Measured, Outcome, StatementRecord};
 use pragmark_report as report;
@@ -120,6 +122,19 @@ fn the_gate_of_guard_says_what_failed_and_why() {
 fn two_sides_are_compared_by_their_counters() {
     let comparisons = [comparison()];
     assert_snapshots("exact", &report::exact(&comparisons), &comparisons);
+}
+
+#[test]
+fn names_within_what_differs_are_code_on_the_page() {
+    let mut comparison = comparison();
+    let words = || "10 rows as before, with other values of `email`".to_owned();
+    comparison.statements[0].answer = AnswerChange::Other { words: words() };
+    let open = AnswerChange::Open { what: words() };
+    comparison.written = [("a".to_owned(), AnswerChange::Other { words: words() })].into();
+    comparison.written.insert("b".to_owned(), open);
+    let page = page_text(&report::exact(&[comparison]));
+    assert_eq!(page.matches("values of <code>email</code>").count(), 3, "{page}");
+    assert!(!page.contains('`'), "{page}");
 }
 
 #[test]

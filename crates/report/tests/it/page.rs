@@ -373,7 +373,7 @@ fn a_search_without_time_for_its_rounds_says_which_time_limit_has_it() {
 
 #[test]
 fn the_first_screen_of_a_search_says_what_to_change_in_the_application() {
-    let with = |gain: Option<f64>| {
+    let with = |gain: Option<f64>, sql: Option<&str>| {
         let mut tuned = made_up::tuned(MayLose::Recent);
         let gain = gain.map(|ratio| Gain {
             ratio,
@@ -384,7 +384,7 @@ fn the_first_screen_of_a_search_says_what_to_change_in_the_application() {
         let advice = Advice {
             counted: None,
             change: "10 executions in one transaction".to_owned(),
-            sql: None,
+            sql: sql.map(str::to_owned),
             settings: Settings::new(),
         };
         tuned.tuning.as_mut().unwrap().advised = vec![Advised { advice, gain }];
@@ -400,7 +400,18 @@ fn the_first_screen_of_a_search_says_what_to_change_in_the_application() {
         (Some(1.0), "1 change of the application tried, none found to be better."),
         (None, "was not timed: no time was left"),
     ] {
-        assert!(with(gain).contains(words), "{words}: {}", with(gain));
+        let text = with(gain, None);
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    // What brings most comes first.
+    for (gain, sql, is_first) in [
+        (3e3, Some("CREATE INDEX a ON t(b);"), true),
+        (1.01, Some("ANALYZE;"), false),
+        (3e3, None, false),
+    ] {
+        let text = with(Some(gain), sql);
+        let change = text.find("To change in the application").unwrap_or(usize::MAX);
+        assert_eq!(change < text.find("Use ").unwrap(), is_first, "{text}");
     }
 }
 

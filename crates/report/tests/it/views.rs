@@ -3,6 +3,7 @@
 
 use crate::made_up;
 use lab::analysis::{Finding, SteadinessCounts, Summary, findings};
+use lab::environment::{FsyncProbe, VolumeKind};
 use lab::record::TrialRecord;
 use lab::tier::MayLose;
 use pragmark_report as report;
@@ -382,7 +383,25 @@ fn a_search_says_first_what_to_paste_and_what_a_power_cut_then_takes() {
     assert!(section[sentence..].lines().next().unwrap().contains("power cut"));
     let paste = at("-- on every connection");
     assert!(sentence < paste && paste < at("What each setting contributes"));
+    assert!(at("What each setting contributes") < at("Ready to paste into a program"));
+    let terminal = report::terminal(&tuned, report::Style { width: 100, colour: false });
+    assert!(!terminal.contains("better-sqlite3"), "`pragmark settings` prints other forms");
     // It is said once.
     let again = section[paste..].find("If a power cut may take recent transactions: ");
     assert_eq!(again, None, "{section}");
+}
+
+#[test]
+fn work_that_only_reads_has_no_warnings_about_syncs() {
+    let mut run = made_up::analysis().clone();
+    let says = |run: &Analysis| report::markdown(run).contains("a synced write takes");
+    let volume = &mut run.environment.machine.volumes[0];
+    volume.fsync = Some(FsyncProbe::new(300, 900, 900, VolumeKind::Disk, None));
+    assert!(says(&run));
+    for variant in run.experiments.iter_mut().flat_map(|experiment| &mut experiment.variants) {
+        variant.counts = [("syncs".to_owned(), 0.0)].into();
+    }
+    assert!(!says(&run));
+    run.experiments[0].variants[0].counts.insert("syncs".to_owned(), 1.0);
+    assert!(says(&run));
 }

@@ -33,8 +33,7 @@ fn of_this_process() -> Vec<Limit> {
     // The superuser may start threads beyond the limit of a user (setrlimit(2)).
     let threads =
         (!geteuid().is_root()).then(|| hard(Resource::Nproc, Bound::ThreadsOfUser)).flatten();
-    let files = hard(Resource::Nofile, Bound::OpenFiles);
-    files.into_iter().chain(threads).collect()
+    hard(Resource::Nofile, Bound::OpenFiles).into_iter().chain(threads).collect()
 }
 
 /// Returns the limits in `/proc` and of control groups, in the file tree at `root`.

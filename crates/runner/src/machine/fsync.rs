@@ -95,8 +95,7 @@ pub(super) fn nanoseconds(duration: Duration) -> u64 {
 
 /// Returns the percentile of sorted values by nearest rank; 0 for an empty list, which no probe gives.
 fn nearest_rank(sorted: &[u64], percent: usize) -> u64 {
-    let rank = (sorted.len() * percent).div_ceil(100).max(1);
-    sorted.get(rank - 1).copied().unwrap_or_default()
+    sorted.get((sorted.len() * percent).div_ceil(100).max(1) - 1).copied().unwrap_or_default()
 }
 
 /// Size of one write, in bytes: SQLite's default page.

@@ -104,8 +104,7 @@ pub fn find_tools(others: &[ToolQuery<'_>]) -> Vec<Tool> {
 pub fn find_program(name: &str) -> Result<PathBuf, &'static str> {
     let query = TOOLS.iter().find(|query| query.name == name);
     let query = query.ok_or("is a tool that pragmark does not know")?;
-    let path = std::env::var_os("PATH");
-    query.executable(path.as_deref()).ok_or(query.hint)
+    query.executable(std::env::var_os("PATH").as_deref()).ok_or(query.hint)
 }
 
 impl ToolQuery<'_> {

@@ -199,8 +199,7 @@ fn give(path: &Path, account: Option<&Account>) -> Result<(), ServerError> {
 /// Returns a program of PostgreSQL's, as the right user and without what the user's own environment may say to it, with
 /// its output in `log`.
 fn command(program: &Path, log: &Path, account: Option<&Account>) -> Result<Command, ServerError> {
-    let open = File::options().create(true).append(true).open(log);
-    let output = open.context("write", log)?;
+    let output = File::options().create(true).append(true).open(log).context("write", log)?;
     let errors = output.try_clone().context("write", log)?;
     let mut command = Command::new(program);
     command
@@ -271,8 +270,7 @@ fn serve(
 }
 
 fn end_of(log: &Path) -> String {
-    let end = File::open(log).and_then(process::end_of);
-    end.unwrap_or_default()
+    File::open(log).and_then(process::end_of).unwrap_or_default()
 }
 
 /// Returns the text with everything but plain letters, digits and `-._~` as `%` and two digits.

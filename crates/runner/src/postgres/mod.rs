@@ -109,8 +109,7 @@ impl Servers {
     fn refused(&mut self, directory: &Path, error: &ServerError) -> Option<Outcome> {
         let outcome = error.outcome()?;
         if matches!(error, ServerError::Program { .. }) {
-            let directory = directory.to_owned();
-            self.refusals.insert(directory, outcome.clone());
+            self.refusals.insert(directory.to_owned(), outcome.clone());
         }
         Some(outcome)
     }

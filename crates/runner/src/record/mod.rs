@@ -208,8 +208,7 @@ impl Lines<'_> {
             return Ok(None);
         }
         self.number += 1;
-        let value = read_value(&self.line);
-        value.map(Some).map_err(|error| self.damaged(error))
+        read_value(&self.line).map(Some).map_err(|error| self.damaged(error))
     }
 
     /// Returns an error that names the line that was read last.
@@ -393,8 +392,7 @@ impl TrustedRuns {
             .append(true)
             .open(&self.path)
             .context("open", &self.path)?;
-        let line = format!("{line}\n");
-        file.write_all(line.as_bytes()).context("write", &self.path)
+        file.write_all(format!("{line}\n").as_bytes()).context("write", &self.path)
     }
 }
 

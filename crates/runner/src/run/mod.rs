@@ -11,6 +11,7 @@ mod part;
 use std::path::Path;
 
 use lab::analysis::observation;
+use lab::comparison::keep_few_rows;
 use lab::design::{History, Next, Role, StopReason};
 use lab::engine_name::{engine_of, without_engine};
 use lab::level::Level;
@@ -220,6 +221,10 @@ pub(crate) fn task(
         }
         _ => None,
     };
+    // One round shows how answers differ.
+    if purpose == Purpose::Rounds && slot.place.0 == 0 && slot.role != Role::Counting {
+        keep_few_rows(workload, &mut rest);
+    }
     Task {
         block: block_name(planned, purpose, slot),
         position: slot.place.2,

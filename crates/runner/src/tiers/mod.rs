@@ -51,8 +51,7 @@ pub fn write(table: &TierTable, out: &mut dyn Write) -> io::Result<()> {
 /// Adds the known tiers to a plan, from the program and from `cache`, which earlier runs have filled.
 pub fn add_known(plan: &mut RunPlan, engines: &[EngineRecord], cache: Option<&TierCache>) {
     if let Some(tiers) = &mut plan.tiers {
-        let known = known_of(tiers, engines, cache);
-        tiers.known = known;
+        tiers.known = known_of(tiers, engines, cache);
     }
 }
 

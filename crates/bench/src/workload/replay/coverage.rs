@@ -246,8 +246,7 @@ pub(super) fn examine(
     }
     for text in recording.texts.values() {
         if let Some(what) = missing.get(&text.normalised) {
-            let left_out = LeftOut::Missing(what.clone());
-            recording.left_out.entry(text.id).or_insert(left_out);
+            recording.left_out.entry(text.id).or_insert(LeftOut::Missing(what.clone()));
         }
     }
     let depending = spread(recording, &schema, |_, id| lacking(recording, survey, id));

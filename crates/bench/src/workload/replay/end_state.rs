@@ -149,8 +149,7 @@ impl Comparison {
     /// Returns why a table is not compared.
     fn reason(&self, name: &str) -> Option<&'static str> {
         let name = name.to_ascii_lowercase();
-        let owner = self.owner(&name).unwrap_or(&name);
-        self.reasons.get(owner).copied()
+        self.reasons.get(self.owner(&name).unwrap_or(&name)).copied()
     }
 
     /// Returns the virtual table to which an internal table belongs.

@@ -374,8 +374,7 @@ impl<'c> ConnectionExecutor<'c, '_, '_> {
                     self.count(call.statement, &former);
                 }
                 let text = self.recording.texts.get(&call.statement);
-                let sql = text.map_or("", |text| text.sql.as_str());
-                self.connection.prepare(sql)
+                self.connection.prepare(text.map_or("", |text| text.sql.as_str()))
             }
         }
     }
@@ -403,8 +402,7 @@ impl<'c> ConnectionExecutor<'c, '_, '_> {
 
     /// Adds the counters of a statement that is not executed any more.
     fn count(&mut self, id: i64, statement: &Statement<'_, '_>) {
-        let counted = StatementCounters::of(statement);
-        self.counters(id).add(counted);
+        self.counters(id).add(StatementCounters::of(statement));
     }
 }
 

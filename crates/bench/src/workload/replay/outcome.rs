@@ -41,8 +41,7 @@ pub(super) struct CallOutcome {
 impl CallOutcome {
     /// Returns whether another connection's lock was in the way.
     pub(super) fn is_busy(&self) -> bool {
-        let error = self.error.as_ref().and_then(EngineError::as_sqlite);
-        let code = error.map(SqliteError::primary);
+        let code = self.error.as_ref().and_then(EngineError::as_sqlite).map(SqliteError::primary);
         matches!(code, Some(ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED))
     }
 

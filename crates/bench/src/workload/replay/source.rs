@@ -304,8 +304,7 @@ impl Recording {
             (Some(path), Values::Bound(values)) => values[0] = Bound::Own(Value::Text(path)),
             _ => {
                 let why = "ATTACH of a file of which there is no snapshot";
-                let left_out = LeftOut::Missing(why.to_owned());
-                self.left_out.insert(call.statement, left_out);
+                self.left_out.insert(call.statement, LeftOut::Missing(why.to_owned()));
             }
         }
     }

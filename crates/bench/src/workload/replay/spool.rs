@@ -79,8 +79,7 @@ impl SpoolWriter {
     /// The file cannot be written.
     pub(super) fn store(&mut self, bytes: &[u8]) -> Result<u64> {
         let offset = self.length;
-        let written = self.file.write_all(bytes);
-        written.map_err(TrialError::io("write", &self.path))?;
+        self.file.write_all(bytes).map_err(TrialError::io("write", &self.path))?;
         self.length += bytes.len() as u64;
         Ok(offset)
     }
@@ -109,8 +108,7 @@ impl SpoolWriter {
     /// The file cannot be written.
     pub(super) fn finish(mut self) -> Result<Spool> {
         self.flush_all()?;
-        let synced = self.file.sync_data();
-        synced.map_err(TrialError::io("write", &self.path))?;
+        self.file.sync_data().map_err(TrialError::io("write", &self.path))?;
         let streams = self.streams.into_iter();
         Ok(Spool {
             file: self.file,

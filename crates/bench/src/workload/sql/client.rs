@@ -8,7 +8,7 @@ use engine::{Connection, Statement};
 use lab::level::{Settings, overlaid};
 use lab::seed::Seed;
 use lab::trial::{Answer, AnswerRows};
-use script::{Deck, Op, Prng, Slot, Value, Variables};
+use script::{Deck, Op, Prng, Script, Slot, Value, Variables};
 
 use super::draw::Pools;
 use super::facets::Kept;
@@ -86,6 +86,10 @@ pub(super) struct ScriptClient<'c> {
     /// The variables at the start of a transaction, for another attempt.
     saved: Variables,
     prng: Prng,
+    /// The seed of each script, which does not depend on the others.
+    seeds: Vec<Seed>,
+    /// Executions of each script, where their number is given.
+    executed: Vec<usize>,
     retries: Retries,
     /// The end of the last statement, if the next one begins at once.
     last: Option<Nanos>,
@@ -128,10 +132,18 @@ impl<'c> ScriptClient<'c> {
         };
         let mut variables = Variables::new(&workload.suite.names);
         predefine(&mut variables, &workload);
+        let choices = workload.seed.child("choices");
+        // Two forms of one statement may have two names.
+        let name = |script: &Script| {
+            if workload.suite.scripts.len() > 1 { script.name.clone() } else { String::new() }
+        };
+        let seeds = workload.suite.scripts.iter().map(|script| choices.child(&name(script)));
         Ok(ScriptClient {
+            seeds: seeds.collect(),
+            executed: vec![0; workload.suite.scripts.len()],
             saved: variables.clone(),
             variables,
-            prng: Prng::new(workload.seed.child("choices").0),
+            prng: Prng::new(choices.0),
             retries: Retries::new(&parameters.retrying, workload.seed),
             last: None,
             chosen: Vec::new(),
@@ -171,8 +183,7 @@ impl<'c> ScriptClient<'c> {
             open.retain(|&script| {
                 let start = Instant::now();
                 std::mem::swap(&mut self.variables, &mut variables[script]);
-                let values = self.workload.seed.child("choices").nth(script as u64);
-                self.prng = Prng::new(values.nth(execution as u64).0);
+                self.choose_values(script, execution);
                 self.chosen = vec![script];
                 let executed = self.execute_chosen();
                 std::mem::swap(&mut self.variables, &mut variables[script]);
@@ -195,6 +206,11 @@ impl<'c> ScriptClient<'c> {
             }
         }
         Answered { answers: noted, executions, outcome }
+    }
+
+    /// Lets the values of an execution of a script, counted from 1, depend on nothing else.
+    fn choose_values(&mut self, script: usize, execution: usize) {
+        self.prng = Prng::new(self.seeds[script].nth(execution as u64).0);
     }
 
     /// Keeps this many rows of the answers of each statement.
@@ -233,6 +249,7 @@ impl<'c> ScriptClient<'c> {
         let (variables, prng) = (self.variables.clone(), self.prng.clone());
         let mut plans = Vec::new();
         for (number, script) in self.workload.suite.scripts.iter().enumerate() {
+            self.prng = Prng::new(self.seeds[number].nth(1).0);
             self.workload.pools.draw(number, &mut self.variables, &mut self.prng);
             for operation in &script.operations {
                 match operation {
@@ -319,8 +336,7 @@ impl<'c> ScriptClient<'c> {
         // The only script has the latency of the transactions.
         if self.scripts.len() > 1 {
             let end = *self.last.get_or_insert_with(|| Monotonic.now());
-            let latency = Duration::from_nanos(end.saturating_sub(start));
-            self.scripts[number].latency.record(latency);
+            self.scripts[number].latency.record(Duration::from_nanos(end.saturating_sub(start)));
         }
         Ok(())
     }
@@ -385,8 +401,7 @@ impl<'c> ScriptClient<'c> {
         };
         let outcome = self.run(script, number);
         let changes = noted.changes + self.connection.total_changes();
-        let journal = self.journal.get_or_insert_default();
-        journal.push(Executed { changes, ..noted });
+        self.journal.get_or_insert_default().push(Executed { changes, ..noted });
         outcome
     }
 
@@ -428,6 +443,11 @@ impl Client for ScriptClient<'_> {
             };
             self.in_turn = self.in_turn.saturating_sub(1);
             self.chosen.extend(script);
+        }
+        if self.workload.parameters.executions > 0 {
+            let script = self.chosen[0];
+            self.executed[script] += 1;
+            self.choose_values(script, self.executed[script]);
         }
         let done = self.execute_chosen()?;
         Ok(Ended { done, at: self.last.take() })

@@ -6,6 +6,7 @@ use std::path::Path;
 use engine::{Connection, EngineError, Step, Value};
 use lab::experiment::nearest;
 use lab::seed::Seed;
+use lab::trial::DRAWN;
 use script::effect::quoted;
 use script::{Draw, Hint, Popularity, Prng, Script, Slot, Variables};
 use serde::{Deserialize, Serialize};
@@ -24,102 +25,58 @@ const MOST_BYTES: usize = 64 << 20;
 /// Rowids that are tried at most, to find random rows of a table with more values.
 const MOST_TRIES: u64 = 1 << 15;
 
-/// Points of a ring, about.
-const POINTS: f64 = 32_768.0;
-
 /// Parameter of Zipf's law, unless a script names another.
 const ZIPF: f64 = 1.1;
 
-/// The file in the directory of a trial from which its clients read the values.
-const FILE: &str = "drawn.values";
-
-/// The values of one column. A few values more or less change few draws, so that databases with about the same rows draw the same
-/// values.
+/// The values of one column.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Column {
     values: Vec<Value>,
-    /// Points of a ring, in order, each with the number of the value that is drawn up to it. All values have about equally many.
-    ring: Vec<(u64, u32)>,
     /// The numbers of the values, the most popular first.
     ranks: Vec<u32>,
 }
 
 impl Column {
-    fn of(rows: Rows, seed: Seed) -> Column {
-        let points = POINTS / rows.values.len().max(1) as f64;
-        let mut ring = Vec::new();
-        let mut unranked = BTreeSet::new();
-        for (number, key) in (0..).zip(&rows.keys) {
-            let mut random = seed.nth(key.cast_unsigned()).generator();
-            unranked.insert((random.next_u64(), number));
-            let own = (points + random.uniform()) as usize;
-            ring.extend(std::iter::repeat_with(|| (random.next_u64(), number)).take(own.max(1)));
-        }
-        ring.sort_unstable();
-        let ranks = (0..rows.keys.len() as u64).filter_map(|rank| {
-            let from = (seed.nth(rank).0, 0);
-            let next = unranked.range(from..).next().or(unranked.first());
-            let point = *next?;
-            unranked.remove(&point);
-            Some(point.1)
-        });
-        Column { ranks: ranks.collect(), values: rows.values, ring }
+    fn of(values: Vec<Value>, seed: Seed) -> Column {
+        let mut ranks: Vec<u32> = (0..).take(values.len()).collect();
+        seed.generator().shuffle(&mut ranks);
+        Column { values, ranks }
     }
 
-    /// Returns a random value. It takes one number of the generator, whatever the values are.
+    /// Returns the value that a random number chooses.
     #[inline]
-    fn draw(&self, zipf: Option<f64>, prng: &mut Prng) -> &Value {
-        let random = prng.next_u64();
-        let number = match zipf {
-            None => {
-                let at = self.ring.partition_point(|(point, _)| *point < random);
-                self.ring.get(at).unwrap_or(&self.ring[0]).1
-            }
-            Some(zipf) => {
-                let most = self.ranks.len() as i64 - 1;
-                // Both bounds and the parameter are in range.
-                self.ranks[Prng::new(random).zipfian(0, most, zipf).unwrap_or(0) as usize]
-            }
+    fn draw(&self, zipf: Option<f64>, random: u64) -> &Value {
+        let most = self.ranks.len() as i64 - 1;
+        let mut prng = Prng::new(random);
+        // The bounds and the parameter are in range.
+        let rank = match zipf {
+            None => prng.up_to(most as u64) as i64,
+            Some(zipf) => prng.zipfian(0, most, zipf).unwrap_or(0),
         };
-        &self.values[number as usize]
+        &self.values[self.ranks[rank as usize] as usize]
     }
 }
 
-/// Rows whose values are kept, each with its rowid or another number.
+/// Values that are kept.
 #[derive(Default)]
-struct Rows {
-    keys: Vec<i64>,
+struct Kept {
     values: Vec<Value>,
     bytes: usize,
 }
 
-impl Rows {
+impl Kept {
     fn has_room(&self) -> bool {
         self.values.len() < MOST_VALUES && self.bytes < MOST_BYTES
     }
 
-    fn add(&mut self, key: i64, value: Value) {
+    fn add(&mut self, value: Value) {
         self.bytes += match &value {
             Value::Text(text) => text.len(),
             Value::Blob(bytes) => bytes.len(),
             _ => 0,
         };
-        self.keys.push(key);
         self.values.push(value);
     }
-}
-
-/// Returns a number from 0 to `most`, all equally likely. Few seeds get another one with a `most` that differs little (Lamping
-/// and Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm", 2014).
-#[inline]
-fn stable(mut seed: u64, most: u64) -> u64 {
-    let (mut number, mut next) = (0, 0);
-    while next <= most {
-        number = next;
-        seed = seed.wrapping_mul(2_862_933_555_777_941_757).wrapping_add(1);
-        next = ((number as f64 + 1.0) * (2_f64.powi(31) / ((seed >> 33) + 1) as f64)) as u64;
-    }
-    number
 }
 
 /// The values of one variable.
@@ -127,6 +84,8 @@ fn stable(mut seed: u64, most: u64) -> u64 {
 struct Pool {
     script: usize,
     slot: usize,
+    /// A number of its name. So its values are the same wherever it stands among others.
+    name: u64,
     /// The number of the column.
     column: usize,
     /// Parameter of Zipf's law; `None` if all values are equally likely.
@@ -137,12 +96,15 @@ struct Pool {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Pools {
     columns: Vec<Column>,
+    /// The number of each column, by its table and name.
+    known: BTreeMap<(String, String), usize>,
     pools: Vec<Pool>,
 }
 
 impl Pools {
-    /// Takes up to 10,000 values of each column that a script draws from. `set` lists the variables that get their values
-    /// otherwise.
+    /// Takes up to 10,000 values of each column that a script draws from, but those that another trial of its block has left in the
+    /// directory.
+    /// `set` lists the variables that get their values otherwise.
     ///
     /// # Errors
     /// A parameter has no column, or its column no values; with the file and line that use it.
@@ -150,31 +112,50 @@ impl Pools {
         connection: &Connection,
         suite: &Suite,
         parameters: &Parameters,
-        set: &[Slot],
-        seed: Seed,
+        (directory, seed): (&Path, Seed),
     ) -> Result<Pools, TrialError> {
-        let schema = Schema::read(connection)?;
-        let mut columns = Columns::new(connection, seed.child("draws"));
-        let mut pools = Vec::new();
+        let (schema, set) = (Schema::read(connection)?, suite.set_by_gset());
+        let left = directory.join(DRAWN).exists().then(|| Pools::read(directory)).transpose()?;
+        let mut drawn = Pools { pools: Vec::new(), ..left.unwrap_or_default() };
+        let columns = Columns { connection, seed: seed.child("draws") };
         for (number, script) in suite.scripts.iter().enumerate() {
-            for (draw, line) in draws(script, suite, (&schema, connection), set)? {
-                let column = columns.number(&draw.table, &draw.column).map_err(|why| {
+            for (draw, line) in draws(script, suite, (&schema, connection), &set)? {
+                let column = drawn.number(&draw.table, &draw.column, &columns).map_err(|why| {
                     at(script, line, format!("{why}{}", schema.suggestion(&draw)))
                 })?;
-                pools.push(Pool {
+                // The name of a numbered parameter begins with its file and query.
+                let name = suite.names.name(draw.slot);
+                let name = name.rsplit_once('?').map_or(name, |(_, number)| number);
+                drawn.pools.push(Pool {
                     script: number,
                     slot: draw.slot.0,
+                    name: Seed(0).child(name).0,
                     column,
                     zipf: zipf(draw.popularity, parameters.draw),
                 });
             }
         }
-        Ok(Pools { columns: columns.columns, pools })
+        Ok(drawn)
+    }
+
+    /// Returns the number of a column, whose values are read once.
+    fn number(&mut self, table: &str, column: &str, of: &Columns<'_>) -> Result<usize, String> {
+        let key = (table.to_owned(), column.to_owned());
+        if let Some(number) = self.known.get(&key) {
+            return Ok(*number);
+        }
+        let values = of.read(table, column).map_err(|error| error.message())?;
+        if values.is_empty() {
+            return Err(format!("{table}.{column} has no values from which to draw"));
+        }
+        self.columns.push(Column::of(values, of.seed));
+        self.known.insert(key, self.columns.len() - 1);
+        Ok(self.columns.len() - 1)
     }
 
     /// Keeps them for clients in other processes.
     pub(super) fn write(&self, directory: &Path) -> Result<(), TrialError> {
-        let path = directory.join(FILE);
+        let path = directory.join(DRAWN);
         let bytes = postcard::to_stdvec(self)
             .map_err(|error| TrialError::Measuring(format!("{}: {error}", path.display())))?;
         std::fs::write(&path, bytes).map_err(TrialError::io("write", &path))
@@ -182,17 +163,20 @@ impl Pools {
 
     /// Reads what [`Pools::write`] kept.
     pub(super) fn read(directory: &Path) -> Result<Pools, TrialError> {
-        let path = directory.join(FILE);
+        let path = directory.join(DRAWN);
         let bytes = std::fs::read(&path).map_err(TrialError::io("read", &path))?;
         postcard::from_bytes(&bytes)
             .map_err(|error| TrialError::Measuring(format!("{}: {error}", path.display())))
     }
 
-    /// Gives the variables of a script new values.
+    /// Gives the variables of a script new values. However many they are, they take one number of the
+    /// generator.
     #[inline]
     pub(super) fn draw(&self, script: usize, variables: &mut Variables, prng: &mut Prng) {
+        let mut random = None;
         for pool in self.pools.iter().filter(|pool| pool.script == script) {
-            let value = self.columns[pool.column].draw(pool.zipf, prng);
+            let random = random.get_or_insert_with(|| Seed(prng.next_u64()));
+            let value = self.columns[pool.column].draw(pool.zipf, random.nth(pool.name).0);
             store(value, Slot(pool.slot), variables);
         }
     }
@@ -293,35 +277,15 @@ impl Schema {
     }
 }
 
-/// Columns whose values were taken, so that each is read once.
+/// The database whose columns have the values.
 struct Columns<'c> {
     connection: &'c Connection,
     seed: Seed,
-    columns: Vec<Column>,
-    known: BTreeMap<(String, String), usize>,
 }
 
-impl<'c> Columns<'c> {
-    fn new(connection: &'c Connection, seed: Seed) -> Columns<'c> {
-        Columns { connection, seed, columns: Vec::new(), known: BTreeMap::new() }
-    }
-
-    fn number(&mut self, table: &str, column: &str) -> Result<usize, String> {
-        let key = (table.to_owned(), column.to_owned());
-        if let Some(number) = self.known.get(&key) {
-            return Ok(*number);
-        }
-        let rows = self.read(table, column).map_err(|error| error.message())?;
-        if rows.values.is_empty() {
-            return Err(format!("{table}.{column} has no values from which to draw"));
-        }
-        self.columns.push(Column::of(rows, self.seed));
-        self.known.insert(key, self.columns.len() - 1);
-        Ok(self.columns.len() - 1)
-    }
-
+impl Columns<'_> {
     /// Returns all values, or values of random rows if there are more; without rowids, the first values.
-    fn read(&self, table: &str, column: &str) -> Result<Rows, EngineError> {
+    fn read(&self, table: &str, column: &str) -> Result<Vec<Value>, EngineError> {
         let table = quoted(table);
         // With its table, because SQLite takes a quoted name alone for a text unless such a column exists.
         let column = format!("{table}.{}", quoted(column));
@@ -329,48 +293,41 @@ impl<'c> Columns<'c> {
         let bounds =
             format!("SELECT (SELECT min(rowid) FROM {table}), (SELECT max(rowid) FROM {table})");
         let bounds = self.connection.query_all(&bounds).unwrap_or_default();
-        let bounds = match bounds.first().map(Vec::as_slice) {
-            Some([Value::Integer(min), Value::Integer(max)]) => Some((*min, *max)),
-            _ => None,
-        };
-        let (key, order) = bounds.map_or(("0", ""), |_| ("rowid", "ORDER BY rowid"));
-        let from = format!("SELECT {key}, {column} FROM {table} WHERE {column} IS NOT NULL");
-        let mut statement = self.connection.prepare(&format!("{from} {order}"))?;
-        let mut rows = Rows::default();
+        let from = format!("FROM {table} WHERE {column} IS NOT NULL");
+        let mut statement = self.connection.prepare(&format!("SELECT {column} {from}"))?;
+        let mut kept = Kept::default();
         while statement.step()? == Step::Row {
-            match bounds {
-                _ if rows.has_room() => {}
-                Some(bounds) => return self.random(&from, bounds),
-                None => break,
-            }
-            let number = rows.keys.len() as i64;
-            let key = bounds.map_or(number, |_| statement.column_i64(0));
-            rows.add(key, statement.column_value(1));
-        }
-        Ok(rows)
-    }
-
-    /// Returns random rows of a query: each the first one at or after a random rowid.
-    fn random(&self, from: &str, (min, max): (i64, i64)) -> Result<Rows, EngineError> {
-        let next = format!("{from} AND rowid >= ?1 ORDER BY rowid LIMIT 1");
-        let mut statement = self.connection.prepare(&next)?;
-        // About the same first and last rowids result in the same random ones.
-        let bits = u64::MAX >> max.abs_diff(min).leading_zeros().clamp(1, 63);
-        let start = min & !bits.cast_signed();
-        let range = max.abs_diff(start).min(u64::MAX - 1);
-        let (mut rows, mut known) = (Rows::default(), BTreeSet::new());
-        for number in 0..MOST_TRIES {
-            if !rows.has_room() {
+            if !kept.has_room() {
+                if let Some([Value::Integer(min), Value::Integer(max)]) =
+                    bounds.first().map(Vec::as_slice)
+                {
+                    kept = self.random(&format!("SELECT rowid, {column} {from}"), (*min, *max))?;
+                }
                 break;
             }
-            let offset = stable(self.seed.nth(number).0, range);
-            statement.bind_i64(1, start.wrapping_add_unsigned(offset))?;
+            kept.add(statement.column_value(0));
+        }
+        Ok(kept.values)
+    }
+
+    /// Returns the values of random rows of a query: each the first one at or after a random rowid.
+    fn random(&self, from: &str, (min, max): (i64, i64)) -> Result<Kept, EngineError> {
+        let next = format!("{from} AND rowid >= ?1 ORDER BY rowid LIMIT 1");
+        let mut statement = self.connection.prepare(&next)?;
+        let mut generator = self.seed.generator();
+        let rowids = max.abs_diff(min).saturating_add(1);
+        let (mut kept, mut known) = (Kept::default(), BTreeSet::new());
+        for _ in 0..MOST_TRIES {
+            if !kept.has_room() {
+                break;
+            }
+            statement.bind_i64(1, min.wrapping_add_unsigned(generator.below(rowids)))?;
             if statement.step()? == Step::Row && known.insert(statement.column_i64(0)) {
-                rows.add(statement.column_i64(0), statement.column_value(1));
+                kept.add(statement.column_value(1));
             }
             statement.reset()?;
         }
-        Ok(rows)
+        Ok(kept)
     }
 }
 
@@ -388,9 +345,8 @@ mod tests {
         let memory = Path::new(":memory:");
         let connection = Connection::open(&library, memory, OpenFlags::default(), None).unwrap();
         connection.execute(&format!("CREATE TABLE t(id INTEGER PRIMARY KEY, a); {sql}")).unwrap();
-        let mut columns = Columns::new(&connection, Seed(7));
-        columns.number("t", "a").unwrap();
-        columns.columns.remove(0)
+        let columns = Columns { connection: &connection, seed: Seed(7) };
+        Column::of(columns.read("t", "a").unwrap(), columns.seed)
     }
 
     /// Rows with the numbers from 1 in `i`.
@@ -403,25 +359,7 @@ mod tests {
 
     fn draws(column: &Column, zipf: Option<f64>) -> Vec<String> {
         let mut prng = Prng::new(3);
-        (0..2000).map(|_| column.draw(zipf, &mut prng).to_string()).collect()
-    }
-
-    #[test]
-    fn databases_with_few_other_rows_draw_the_same_values() {
-        // Every third row has no value.
-        let of = |many, with: &str| column(&rows(many, "i, iif(i % 3, 'value ' || i, NULL)", with));
-        for (many, most) in [(400, 80), (9_999, 20), (65_536, 10)] {
-            let base = of(many, "TRUE");
-            let others = [of(many + 1, "TRUE"), of(many, "i <> 1"), of(many + 1, "i <> 100")];
-            for zipf in [None, Some(ZIPF)] {
-                let own = draws(&base, zipf);
-                for (number, other) in others.iter().map(|other| draws(other, zipf)).enumerate() {
-                    let differing = own.iter().zip(&other).filter(|(own, other)| own != other);
-                    let differing = differing.count();
-                    assert!(differing <= most, "{many} rows, {number}, {zipf:?}: {differing}");
-                }
-            }
-        }
+        (0..2000).map(|_| column.draw(zipf, prng.next_u64()).to_string()).collect()
     }
 
     #[test]

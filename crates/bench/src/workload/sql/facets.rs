@@ -89,7 +89,7 @@ struct Column {
     members: u64,
 }
 
-/// Executes a bound statement once, and returns its answer. What SQL leaves open in it is not tested.
+/// Executes a bound statement once, and returns its answer with the first rows. What SQL leaves open in it is not tested.
 ///
 /// # Errors
 /// SQLite's.
@@ -97,13 +97,16 @@ pub fn answer_of(
     connection: &Connection,
     statement: &mut Statement<'_, '_>,
     sql: &str,
-) -> Result<Answer, EngineError> {
+) -> Result<(Answer, Vec<AnswerRows>), EngineError> {
+    const ROWS: usize = 1_000;
     let mut facets = Facets::of(sql, depends_on_chance(sql), None);
+    facets.kept = Kept::at_most(ROWS);
     while statement.step()? == Step::Row {
         facets.add_row(statement);
     }
     facets.end(connection, statement);
-    Ok(Answer { untested: may_be_open(sql), ..facets.answer() })
+    let rows = facets.kept.take().map_or(Vec::new(), |kept| kept.executions);
+    Ok((Answer { untested: may_be_open(sql), ..facets.answer() }, rows))
 }
 
 /// Digests a value: `exact` with its storage class; otherwise numbers to 12 digits and the bytes of texts in any order.

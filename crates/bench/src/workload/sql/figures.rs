@@ -26,8 +26,7 @@ pub(super) fn note(
     set(measured, "txns_per_s", executions as f64 / period.seconds());
     let latency = latencies(&period.reports);
     if !parameters.latency_limit.is_zero() {
-        let over = latency.percent_above(parameters.latency_limit);
-        set(measured, "over_limit_percent", over);
+        set(measured, "over_limit_percent", latency.percent_above(parameters.latency_limit));
     }
     set_latency(measured, &latency)?;
     period.note_cpu(measured);

@@ -121,8 +121,8 @@ fn first_client<'c>(
     suite: &mut Suite,
 ) -> Result<ScriptClient<'c>> {
     suite.resolve(connection)?;
-    let set = suite.set_by_gset();
-    Pools::of(connection, suite, parameters, &set, trial.seed)?.write(trial.directory)?;
+    let place = (trial.directory, trial.seed);
+    Pools::of(connection, suite, parameters, place)?.write(trial.directory)?;
     let workload = Workload::read(connection, trial.settings, trial.directory, trial.seed, 0)?;
     ScriptClient::prepare(connection, workload)
 }

@@ -241,8 +241,7 @@ impl Copying<'_> {
         let length = self.file.metadata().map_err(failed)?.len();
         if length > self.most && !shares_blocks(&target, &self.file) {
             target.set_len(0).and_then(|()| target.set_len(length)).map_err(failed)?;
-            let original = self.file.try_clone().and_then(Overlay::over);
-            self.original = Some(original.map_err(failed)?);
+            self.original = Some(self.file.try_clone().and_then(Overlay::over).map_err(failed)?);
         } else {
             copy_file(&self.file, self.database, &target)?;
         }

@@ -147,8 +147,7 @@ impl<'c> PreparedStatement<'c> {
                 self.answers.add_row(statement);
             }
         };
-        let reset = statement.reset();
-        stepped.and(reset).map_err(StatementError::Engine)?;
+        stepped.and(statement.reset()).map_err(StatementError::Engine)?;
         self.counters.executions += 1;
         self.counters.rows += rows;
         if digests {

@@ -148,8 +148,7 @@ impl Suite {
         }
         self.weights.extend(scripts.iter().map(|script| weight.saturating_mul(script.weight)));
         self.scripts.extend(scripts);
-        let seed = Seed(self.checksum).child(text).nth(u64::from(weight));
-        self.checksum = seed.0;
+        self.checksum = Seed(self.checksum).child(text).nth(u64::from(weight)).0;
         Ok(())
     }
 

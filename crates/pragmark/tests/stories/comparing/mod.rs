@@ -116,11 +116,37 @@ fn two_forms_of_a_query_are_compared_with_one_another() {
 }
 
 #[test]
+fn a_query_keeps_its_values_in_a_database_of_other_rows_behind_another_query_and_in_another_form() {
+    let laboratory = shop();
+    let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+    let path = laboratory.path().join("migrated.db");
+    let connection = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();
+    let more = "INSERT INTO users SELECT id + 2000, name, age + 90 FROM users";
+    connection.execute(more).unwrap();
+    connection.close().unwrap();
+    let of = "-- name: of\nSELECT name FROM users WHERE age = :age AND id > :id ORDER BY id;\n";
+    let touch = "-- name: touch\nUPDATE users SET age = 1 WHERE id = :id;\n";
+    laboratory.write("one.sql", &format!("{of}{touch}"));
+    let other = of.replace("age = :age AND id > :id", "id > :id AND age = :age");
+    let first = "-- name: first\nSELECT age FROM users WHERE name = :name;\n";
+    laboratory.write("two.sql", &format!("{first}{other}{touch}"));
+    let answers = |both: &[&str]| {
+        let json = laboratory.pragmark(&compare(&[both, &["--format", "json"]].concat())).json();
+        ["of", "touch"].map(|name| statement(&json, name)["answer"].clone())
+    };
+    let databases = ["one.sql", "--db", "app.db", "--db", "migrated.db"];
+    assert_eq!(answers(&databases), ["same", "same"]);
+    assert_eq!(answers(&["one.sql", "two.sql", "--db", "app.db"]), ["same", "same"]);
+}
+
+#[test]
 fn settings_are_compared_by_syncs_and_bytes() {
     let laboratory = shop();
     let vary = ["queries.sql", "--db", "app.db", "--vary", "journal_mode=delete,wal"];
     let answer = laboratory.pragmark(&compare(&[&vary[..], &["--format", "markdown"]].concat()));
     answer.exits(0).says(&["3 of 3 statements have the same plan", "| Syncs | 40 | 12 | ▲ ×0.3 |"]);
+    let answer = laboratory.pragmark(&compare(&vary));
+    answer.says(&["base: journal_mode=delete (", "new: journal_mode=wal ("]);
 }
 
 #[test]
@@ -167,6 +193,9 @@ fn one_side_or_databases_alone_are_refused_with_what_to_do() {
     let unknown =
         laboratory.pragmark(&compare(&["queries.sql", "--engine", "9.9.9", "--engine", "default"]));
     unknown.exits(2).complains(&["9.9.9"]);
+    let set =
+        ["queries.sql", "--db", "app.db", "--vary", "cache_size=1,2", "--set", "executions=1"];
+    laboratory.pragmark(&compare(&set)).exits(2).complains(&["here it is --executions 1"]);
     laboratory
         .pragmark(&compare(&["app.db", "migrated.db"]))
         .exits(2)

@@ -28,7 +28,7 @@ fn a_pragma_among_the_statements_leaves_safety_undecided() {
     project.guard(&LAST).exits(5).says(&[
         "Guard: undecided",
         "in the new side, hurry sets synchronous",
-        "name the setting in `pragmas`",
+        "name the setting in pragmas",
     ]);
     project.is_clean();
 }

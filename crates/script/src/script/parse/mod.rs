@@ -356,6 +356,8 @@ impl Draft {
         let of_line = self.script.statements.iter().filter(|known| known.line == line).count();
         let name = match (&self.name, self.script.statements.len()) {
             (Some(name), 0) => name.clone(),
+            // Lines move when others are added.
+            (Some(name), before) => format!("{name}.{}", before + 1),
             _ if of_line > 0 => format!("{}:{line}.{}", self.script.name, of_line + 1),
             _ => format!("{}:{line}", self.script.name),
         };

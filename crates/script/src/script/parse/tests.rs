@@ -80,6 +80,10 @@ fn named_queries_are_a_script_each() {
     assert_eq!(need.hint.as_ref().unwrap().column, "id");
     let needs: Vec<&str> = scripts[1].needs.iter().map(|need| need.name.as_str()).collect();
     assert_eq!(needs, [":name"]);
+    // The name of a further statement does not change with its line.
+    let (scripts, _) = read("-- name: both\nSELECT 1;\n\nSELECT 2;", Form::Statements);
+    let names = scripts[0].statements.iter().map(|statement| statement.name.as_str());
+    assert_eq!(names.collect::<Vec<_>>(), ["both", "both.2"]);
 }
 
 #[test]

@@ -96,8 +96,7 @@ fn read(call_spool: &CallSpool, commits: &Commits) -> Result<(CommitEnds, u64)> 
             let Some(ticket) = header.ticket.filter(|ticket| *ticket > 0) else { continue };
             last = last.max(ticket);
             if ticket <= most {
-                let length = ends.of_tickets.len().max(ticket as usize);
-                ends.of_tickets.resize(length, i64::MAX);
+                ends.of_tickets.resize(ends.of_tickets.len().max(ticket as usize), i64::MAX);
                 ends.of_tickets[ticket as usize - 1] = header.end;
             }
         }
@@ -211,8 +210,7 @@ pub(super) fn of_thread(
             };
         }
         if let Some(ticket) = header.ticket.filter(|ticket| *ticket > 0) {
-            let waits = waiting.contains(&call.connection);
-            turns.push(open.committed(step, &header, ticket, waits));
+            turns.push(open.committed(step, &header, ticket, waiting.contains(&call.connection)));
             open.tickets += 1;
         }
         open.has_written |= tracker.open && header.transaction == 2;
@@ -272,8 +270,7 @@ impl TurnOrder {
                 }
                 let earlier = turns[..index].iter().rev().find(|turn| turn.ticket > 0);
                 let least = earlier.map_or(0, |turn| turn.ticket);
-                let commits = ends.until(turn.number).min(most).max(least);
-                all.push((commits, turn.start, thread, index));
+                all.push((ends.until(turn.number).min(most).max(least), turn.start, thread, index));
             }
         }
         all.sort_unstable();
