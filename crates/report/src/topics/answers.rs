@@ -92,8 +92,12 @@ fn of_whole(subject: &Subject<'_>) -> Sentence {
 fn only(subject: &Subject<'_>) -> Sentence {
     let whole = subject.median(0);
     let several = subject.experiment.variants[0].statements.len() > 1;
+    let mut variants = subject.experiment.variants.iter();
     let lead = match subject.experiment.variants.len() - 1 {
         0 => "",
+        1 if variants.any(|variant| variant.answers_differ) => {
+            "There is nothing to compare with, because the other variant answers differently. "
+        }
         1 => "There is nothing to compare with, because the other variant was not measured. ",
         _ => "There is nothing to compare with, because no other variant was measured. ",
     };

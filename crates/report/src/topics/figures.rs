@@ -117,7 +117,7 @@ fn forest_row(subject: &Subject<'_>, index: usize, baseline: Option<f64>) -> For
         interval: laid(variant, baseline),
         mark: if variant.baseline { Mark::Diamond } else { Mark::Circle },
     });
-    let reason = problem(variant);
+    let reason = problem(variant).map(|words| Sentence::marked(&words).plain());
     let compared = compared(variant, standing);
     let words = match summary {
         Some(summary) => format!("{}; {compared}", trials(summary, metric)),
@@ -317,7 +317,7 @@ fn problems(subject: &Subject<'_>) -> Vec<Sentence> {
     });
     let note = |(problem, variants): (String, Vec<usize>)| {
         let names = subject.names.list(&variants, NAMED);
-        names.words(format!(": {problem}"))
+        names.and(Sentence::marked(&format!(": {problem}")))
     };
     grouped(problems).into_iter().map(note).collect()
 }
