@@ -122,7 +122,7 @@ fn what_is_no_run_is_listed_or_refused() {
     laboratory
         .pragmark(&compare(&["before", "broken.json"]))
         .exits(3)
-        .complains(&["--format json"]);
+        .complains(&["--out FILE.json"]);
     export(&laboratory, &["--format", "variants-csv"], "csv");
     laboratory
         .pragmark(&compare(&["before", "after.csv"]))
