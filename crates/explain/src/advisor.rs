@@ -121,6 +121,11 @@ pub fn advise(
         }
         advice.untried = untried;
         work.drop_redundant(&mut advice)?;
+        if advice.analyzed.is_none() && !work.saves_since(&before) {
+            // What statistics spoil and indexes mend is better left as it is.
+            (advice.made, advice.dropped) = Default::default();
+            work.queries.iter_mut().zip(&before).for_each(|(measured, cost)| measured.cost = *cost);
+        }
         advice.mark_keys(&subject.schema, queries.iter().map(|(query, _)| query));
     }
     advice.changes = work.changes_since(&before);
@@ -137,6 +142,8 @@ struct Measured {
     /// Its plan, as long as which a statement that reads costs what it costs now.
     plan: Vec<String>,
     is_write: bool,
+    /// What the advice has said that it costs so far: at first, what it costs without statistics.
+    said: Cost,
     /// Its cost with statistics and no new index.
     first: i64,
     /// The least that it is known to cost with new ones.
@@ -229,9 +236,11 @@ impl Work<'_> {
 
     fn measured(&self, query: &Query, known: Option<Cost>) -> Result<Measured, EngineError> {
         let implied = implied(&self.subject.schema, &query.sql);
+        let cost = known.map_or_else(|| self.cost(query, u32::MAX), Ok)?;
         Ok(Measured {
             query: query.clone(),
-            cost: known.map_or_else(|| self.cost(query, u32::MAX), Ok)?,
+            cost,
+            said: cost,
             plan: self.plan(query, &implied)?,
             implied,
             is_write: !self.connection.prepare(&query.sql)?.is_read_only(),
@@ -264,6 +273,14 @@ impl Work<'_> {
             after: measured.cost,
         });
         changes.collect()
+    }
+
+    /// Returns whether a statement costs so much less than before that indexes are worth it.
+    fn saves_since(&self, before: &[Cost]) -> bool {
+        self.queries.iter().zip(before).any(|(measured, before)| {
+            let (now, before) = (measured.cost.total() as f64, before.total() as f64);
+            before > SMALL && before - now > LEAST * before
+        })
     }
 
     /// Returns the tables that the statements use.
@@ -303,6 +320,9 @@ impl Work<'_> {
         let (old, new) = (total(&before), total(&self.costs()));
         let changes = self.changes_since(&before);
         let is_worth = old as f64 > SMALL && (new as f64) < old as f64 * (1.0 - CHANGE);
+        if is_worth {
+            self.queries.iter_mut().for_each(|measured| measured.said = measured.cost);
+        }
         Ok(is_worth.then(|| changed(changes)))
     }
 
@@ -649,7 +669,8 @@ impl Work<'_> {
     }
 
     fn keep(&mut self, chosen: Group, advice: &mut Advice) -> Result<(), EngineError> {
-        let before = self.costs();
+        // Statistics come with the index, also where they alone make a plan worse.
+        let before: Vec<Cost> = self.queries.iter().map(|measured| measured.said).collect();
         // Whether existing indexes are redundant is judged at the end.
         let existing = self.shelf.visible().into_iter();
         let existing = existing.filter(|place| self.shelf.candidate(*place).is_none());
@@ -676,6 +697,7 @@ impl Work<'_> {
                 index,
             });
         }
+        self.queries.iter_mut().for_each(|measured| measured.said = measured.cost);
         Ok(())
     }
 

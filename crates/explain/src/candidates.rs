@@ -153,7 +153,10 @@ impl<'s> Planner<'s> {
         let questions = Questions::new(empty)?;
         for table in &subject.schema.tables {
             let columns = table.columns.iter().map(|column| {
-                let kind = column.kind.replace(['(', ')', ','], " ");
+                // Without the length of `VARCHAR(20)`, which the module's arguments cannot have.
+                let words = column.kind.split(|c: char| !c.is_alphanumeric() && c != '_');
+                let is_word = |word: &&str| word.starts_with(|c: char| !c.is_ascii_digit());
+                let kind = words.filter(is_word).map(quoted).collect::<Vec<String>>().join(" ");
                 // Without a collation that only the application has, the other columns have candidates.
                 let is_known = collations
                     .iter()
@@ -187,7 +190,7 @@ impl<'s> Planner<'s> {
     pub fn candidates(&self, query: &Query, with_partial: bool) -> Vec<Candidate> {
         // What cannot be prepared without the application's functions has no candidates.
         let implied = implied(self.schema, &query.sql);
-        let sql = without_returning(&query.sql);
+        let sql = without_clauses(&query.sql);
         let with_columns = with_columns(sql, &self.expressions);
         let texts = [sql, &with_columns].into_iter().chain(implied.iter().map(String::as_str));
         let questions: Vec<Question> =
@@ -417,6 +420,7 @@ pub(crate) fn calls(sql: &str) -> Vec<Call> {
     let (mut calls, mut used, mut place) = (Vec::new(), BTreeSet::new(), 0);
     while place < all.len() {
         let found = call(sql, &all, place).or_else(|| operation(sql, &all, place));
+        let found = found.or_else(|| collated(sql, &all, place));
         let Some((call, last)) = found else {
             place += 1;
             continue;
@@ -468,6 +472,15 @@ fn operation(sql: &str, all: &[Token<'_>], place: usize) -> Option<(Call, usize)
         return None;
     }
     expression(sql, all, place, end)
+}
+
+/// Returns the column at this place, if the statement groups or sorts by it with a collation of its own.
+fn collated(sql: &str, all: &[Token<'_>], place: usize) -> Option<(Call, usize)> {
+    let end = operand(all, place)?;
+    let is_collated = all.get(end + 1)?.is("collate") && end + 2 < all.len();
+    let mut listed = listed(all);
+    let is_listed = is_collated && listed.any(|token| token.start == all[place].start);
+    is_listed.then(|| expression(sql, all, place, end + 2)).flatten()
 }
 
 /// Returns where the literal or the column ends that begins at this place.
@@ -567,10 +580,16 @@ fn with_columns(sql: &str, expressions: &[(String, String)]) -> String {
     text
 }
 
-/// Returns a statement without its RETURNING clause, which SQLite refuses for virtual tables. The word is a keyword everywhere.
-fn without_returning(sql: &str) -> &str {
-    let clause = tokens(sql).find(|token| token.is("returning"));
-    clause.map_or(sql, |clause| &sql[..clause.start])
+/// Returns a statement without its ON CONFLICT and RETURNING clauses, which SQLite refuses for virtual tables.
+fn without_clauses(sql: &str) -> &str {
+    let all = significant(sql);
+    let clause = (0..all.len()).find(|place| {
+        let is = |after: usize, word: &str| all.get(place + after).is_some_and(|it| it.is(word));
+        let has_target = is(2, "do") || all.get(place + 2).is_some_and(|open| open.text == "(");
+        // RETURNING is a keyword everywhere.
+        is(0, "returning") || (is(0, "on") && is(1, "conflict") && has_target)
+    });
+    clause.map_or(sql, |place| &sql[..all[place].start])
 }
 
 /// Returns the numbers of the expressions of a table's columns.

@@ -35,6 +35,14 @@ pub struct Subject {
     has_keys: bool,
     /// Its tables and indexes.
     pub schema: Schema,
+    pub(crate) size: Size,
+}
+
+/// The size of a database and of its pages in bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Size {
+    pub(crate) bytes: i64,
+    pub(crate) page: i64,
 }
 
 /// Parts of its application that a database needs.
@@ -80,8 +88,13 @@ impl Subject {
             extensions: needs.extensions.to_owned(),
             has_keys: false,
             schema: Schema::default(),
+            size: Size { bytes: 1, page: 1 },
         };
-        subject.schema = Schema::read(&subject.connect()?)?;
+        let connection = subject.connect()?;
+        subject.schema = Schema::read(&connection)?;
+        let page = connection.query_i64("PRAGMA page_size")?.max(1);
+        let pages = connection.query_i64("PRAGMA page_count")?.max(1);
+        subject.size = Size { bytes: pages * page, page };
         subject.has_keys = keys(&subject.schema).next().is_some();
         subject.has_keys &= subject.understands_keys()?;
         Ok(subject)

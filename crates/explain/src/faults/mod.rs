@@ -330,7 +330,8 @@ impl Seen<'_> {
         let first = made.index.parts.first()?;
         let PartOf::Column(number) = first.of else {
             let PartOf::Expression(call) = &first.of else { return None };
-            return Some(Cause::Function { call: call.clone() });
+            let is_collated = call.to_ascii_uppercase().contains(" COLLATE ");
+            return (!is_collated).then(|| Cause::Function { call: call.clone() });
         };
         let column = table.columns.get(number)?;
         if !first.collation.eq_ignore_ascii_case(&column.collation) {

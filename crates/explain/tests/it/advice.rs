@@ -341,3 +341,93 @@ fn indexes_of_a_column_and_of_an_expression_of_it_have_different_names() {
         ]
     );
 }
+
+#[test]
+fn types_with_lengths_keep_no_column_from_an_index() {
+    for kind in ["varchar(20)", "DECIMAL(10, 2)", "unsigned int (11)", "\"2d, kind\""] {
+        let schema = format!(
+            "CREATE TABLE users(id INTEGER PRIMARY KEY, email TEXT, code {kind});
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+             INSERT INTO users SELECT i, 'u' || i, i FROM n;"
+        );
+        for (sql, index) in [
+            ("SELECT * FROM users WHERE email = 'u7'", "users(email)"),
+            ("SELECT * FROM users WHERE code = 7", "users(code)"),
+        ] {
+            assert_eq!(made(&schema, &[(sql, 1.0)]).0, [index], "{kind}");
+        }
+    }
+}
+
+#[test]
+fn the_rows_of_an_upsert_are_searched_with_an_index() {
+    let totals = "CREATE TABLE counts(customer_id INTEGER PRIMARY KEY, n INT);";
+    for clause in
+        ["DO NOTHING", "(customer_id) DO UPDATE SET n = excluded.n", "DO NOTHING RETURNING n"]
+    {
+        let sql = format!(
+            "INSERT INTO counts SELECT customer_id, total FROM orders WHERE total = 733 ON CONFLICT {clause}"
+        );
+        let schema = format!("{SHOP} {totals}");
+        assert_eq!(made(&schema, &[(&sql, 1.0)]).0, ["orders(total)"], "{clause}");
+    }
+}
+
+#[test]
+fn an_order_of_another_collation_has_an_index_with_it() {
+    for sql in [
+        "SELECT * FROM products ORDER BY title COLLATE NOCASE LIMIT 5",
+        "SELECT p.id FROM products p ORDER BY p.title COLLATE NOCASE LIMIT 5",
+    ] {
+        assert_eq!(made(SHOP, &[(sql, 1.0)]).0, ["products(title COLLATE NOCASE)"], "{sql}");
+    }
+}
+
+/// Most rows are not deleted, which statistics do not tell from any other value.
+const DELETED: &str = "CREATE TABLE issues(id INTEGER PRIMARY KEY, project INT, deleted_at TEXT, body TEXT);
+    CREATE INDEX issues_by_project ON issues(project); CREATE INDEX issues_by_deleted ON issues(deleted_at);
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
+    INSERT INTO issues SELECT i, i % 300, iif(i % 10 = 0, '2024-01-01 ' || i, NULL), 'a body of some words' FROM n;";
+
+#[test]
+fn an_index_that_only_mends_what_statistics_spoil_is_not_advised() {
+    let sql = "SELECT count(body) FROM issues WHERE project = 7 AND deleted_at IS NULL";
+    assert_eq!(made(DELETED, &[(sql, 1.0)]).0, [""; 0]);
+}
+
+#[test]
+fn the_cost_before_an_index_is_that_without_statistics() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), DELETED);
+    let sql =
+        "SELECT body FROM issues WHERE project < 40 AND deleted_at IS NULL ORDER BY body LIMIT 3";
+    let query = query(&subject, sql, sql);
+    let now = subject.cost(&subject.connect().unwrap(), &query, u32::MAX).unwrap();
+    let advice = advise(&subject, &[(query, None)], &|| 0.0).unwrap();
+    assert!(advice.analyzed.is_none());
+    let change = &advice.made[0].changes[0];
+    assert_eq!(
+        (change.before.steps, change.after.steps),
+        (now.steps, advice.changes[0].after.steps)
+    );
+}
+
+#[test]
+fn pages_that_the_usual_cache_does_not_hold_cost_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let schema = "CREATE TABLE events(id INTEGER PRIMARY KEY, kind INT, data TEXT); CREATE INDEX by_kind ON events(kind);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
+        INSERT INTO events SELECT i, i * 7919 % 30000, hex(zeroblob(100)) FROM n;";
+    let subject = subject(folder.path(), schema);
+    let cost = |sql: &str| {
+        subject.cost(&subject.connect().unwrap(), &query(&subject, sql, sql), u32::MAX).unwrap()
+    };
+    // In the order of rowids, each page is read once. In the other one, most are no longer there for their next row.
+    let scanned = cost("SELECT max(data) FROM events NOT INDEXED WHERE kind > 0");
+    let looked_up = cost("SELECT max(data) FROM events INDEXED BY by_kind WHERE kind > 0");
+    assert_eq!(scanned.reread, 0);
+    assert!(looked_up.reread > 10_000, "{looked_up:?}");
+    assert!(looked_up.total() > 3 * scanned.total());
+    let few = cost("SELECT max(data) FROM events INDEXED BY by_kind WHERE kind < 100");
+    assert_eq!(few.reread, 0);
+}
