@@ -12,6 +12,7 @@ pub mod advisor;
 pub mod candidates;
 mod conditions;
 pub mod faults;
+mod few_rows;
 mod implied;
 pub mod observe;
 pub mod schema;
@@ -19,4 +20,5 @@ mod shelf;
 mod subject;
 pub mod values;
 
+pub use few_rows::few_rows;
 pub use subject::{Needs, Query, Subject};

@@ -14,7 +14,7 @@ use report::figures::{percent, significant, with_unit};
 use report::sql::shortened;
 
 use super::difference::access;
-use super::{Explained, heading};
+use super::{Explained, FEW_ROWS, heading};
 use crate::trace::time;
 use crate::words::{grouped, plural};
 
@@ -457,8 +457,8 @@ fn cause_in_text(cause: &Cause) -> Sentence {
             "SQLite finds min() or max() alone at an end of an index, but reads all rows for both."
                 .to_owned()
         }
-        Cause::Optional { parameter } => format!(
-            "SQLite plans for all values at once, and `{parameter} IS NULL OR` keeps it from using an index: write a statement for each set of conditions that has values."
+        Cause::Optional { condition } => format!(
+            "SQLite plans for all values at once, and `{condition}` keeps it from using an index: write a statement for each set of conditions that has values."
         ),
         Cause::Hint { hint } => format!("`{hint}` keeps SQLite from a cheaper plan."),
         Cause::Materialized => {
@@ -557,8 +557,11 @@ fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
             ..FEW => String::new(),
             _ => format!(", {rows} → {left} uses of temporary b-trees"),
         };
+        let few = format!(", for at most {FEW_ROWS} of its rows");
+        let few = if it.is_for_few_rows() { &few } else { "" };
         let (before_pages, after_pages) = (pages(before), pages(after));
-        format!("{}, {before_pages} → {after_pages} pages{temporary}{mean}.", effect(before, after))
+        let effect = effect(before, after);
+        format!("{effect}, {before_pages} → {after_pages} pages{temporary}{mean}{few}.")
     };
     match remedy {
         Remedy::Indexes(step) => {

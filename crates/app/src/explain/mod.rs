@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use ::explain::advisor::{Advice, advise};
 use ::explain::faults::{Fault, faults};
 use ::explain::observe::Observation;
-use ::explain::{Needs, Query, Subject, values};
+use ::explain::{Needs, Query, Subject, few_rows, values};
 use engine::{EngineError, Source, SqliteError, Value, ffi};
 use report::document::{Document, Sentence};
 use rustix::time::{ClockId, clock_gettime};
@@ -84,6 +84,16 @@ pub(crate) struct Explained {
     parameters: Vec<Parameter>,
     pub(crate) observation: Observation,
     faults: Vec<Fault>,
+}
+
+/// The most rows that are written to try indexes for a write that takes too long.
+const FEW_ROWS: u32 = 20;
+
+impl Explained {
+    /// Returns whether indexes were tried for a few of its rows.
+    fn is_for_few_rows(&self) -> bool {
+        self.observation.is_partial && self.observation.is_write
+    }
 }
 
 /// A parameter of a statement.
@@ -283,13 +293,17 @@ pub(crate) fn advice_for(
     time: Duration,
     patience: u32,
 ) -> Result<Advice, Error> {
-    // What is stopped while it writes ends the transaction in which indexes are tried.
-    let can_be_tried = |explained: &&Explained| {
-        !(explained.observation.is_partial && explained.observation.is_write)
-    };
-    let tried = all.iter().filter(can_be_tried).map(|explained| {
+    let tried = all.iter().filter_map(|explained| {
         let Explained { query, observation, .. } = explained;
-        (query.clone(), (query.values.len() < 2).then_some(observation.cost))
+        if !explained.is_for_few_rows() {
+            return Some((query.clone(), (query.values.len() < 2).then_some(observation.cost)));
+        }
+        // What is stopped while it writes ends the transaction in which indexes are tried.
+        few_rows(&query.sql, FEW_ROWS).into_iter().find_map(|sql| {
+            let query = Query { sql, ..query.clone() };
+            let cost = subject.cost(&subject.connect().ok()?, &query, u32::MAX).ok()?;
+            (!cost.is_partial()).then_some((query, Some(cost)))
+        })
     });
     let tried: Vec<_> = tried.collect();
     let processor =

@@ -119,8 +119,8 @@ pub enum Cause {
     MinMax,
     /// A condition is only there if a parameter has a value.
     Optional {
-        /// The parameter.
-        parameter: String,
+        /// What makes it so, such as `:p IS NULL OR` or `coalesce(:p, column)`.
+        condition: String,
     },
     /// The text keeps the planner from an index.
     Hint {

@@ -238,12 +238,17 @@ impl Seen<'_> {
         Some((Cause::Materialized, vec![(pair[1].start..pair[1].start, "NOT ".to_owned())]))
     }
 
-    /// Returns the text without conditions of the kind `:p IS NULL OR`, if the parameters have values here.
+    /// Returns the text without conditions of the kind `:p IS NULL OR`, and with `:p` in place of `coalesce(:p, column)`, if the
+    /// parameters have values here.
     fn optional(&self) -> Option<(Cause, Edits)> {
         let all = &self.tokens;
         let is = |place: usize, word: &str| all.get(place).is_some_and(|token| token.is(word));
-        let (mut edits, mut parameter) = (Edits::new(), None);
+        let (mut edits, mut condition) = (Edits::new(), None);
         for place in 0..all.len() {
+            if let Some((edit, text)) = self.own_value(place) {
+                edits.push(edit);
+                condition.get_or_insert(text);
+            }
             let is_null =
                 all[place].kind == Kind::Parameter && is(place + 1, "is") && is(place + 2, "null");
             if !is_null || self.value(place).is_none_or(|value| value == Value::Null) {
@@ -263,9 +268,26 @@ impl Seen<'_> {
             if all[place].text == "?" {
                 return None;
             }
-            parameter.get_or_insert(all[place].text.to_owned());
+            condition.get_or_insert(format!("{} IS NULL OR", all[place].text));
         }
-        Some((Cause::Optional { parameter: parameter? }, edits))
+        Some((Cause::Optional { condition: condition? }, edits))
+    }
+
+    /// Returns what replaces `coalesce(:p, column)` at this place behind `column =`, and the call.
+    fn own_value(&self, place: usize) -> Option<((Range<usize>, String), String)> {
+        let all = &self.tokens;
+        let close = closing(all, place + 1)?;
+        let is_call = all[place].is("coalesce") || all[place].is("ifnull");
+        let parameter = all.get(place + 2).filter(|token| token.kind == Kind::Parameter)?;
+        let own = all.get(place + 4..close).filter(|_| all[place + 3].text == ",")?;
+        let equals = place.checked_sub(1).filter(|equals| all[*equals].text == "=")?;
+        let column = &all[equals.checked_sub(own.len())?..equals];
+        let is_own = own.iter().zip(column).all(|(a, b)| a.text.eq_ignore_ascii_case(b.text));
+        if !is_call || !is_own || self.value(place + 2).is_none_or(|value| value == Value::Null) {
+            return None;
+        }
+        let span = all[place].start..all[close].start + 1;
+        Some(((span.clone(), parameter.text.to_owned()), self.query.sql[span].to_owned()))
     }
 
     /// Returns how many rows of the list of `NOT IN (SELECT …)` are NULL, so that the condition is never true.

@@ -164,6 +164,7 @@ const FAULTY: [(&str, &[&str]); 23] = [
         "Optional",
         &[
             "SELECT id FROM orders WHERE :c IS NULL OR customer_id = :c",
+            "SELECT o.id FROM orders o WHERE o.customer_id = coalesce(:c, o.customer_id) AND o.total > 7",
             "SELECT id FROM customers WHERE (email = :email OR :email IS NULL) AND (:country IS NULL OR country = :country)",
         ],
     ),

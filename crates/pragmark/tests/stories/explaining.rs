@@ -60,6 +60,21 @@ fn sql_that_begins_with_a_comment_is_no_option() {
     laboratory.pragmark(&unknown).exits(2).complains(&["unexpected argument '--slow'"]);
 }
 
+#[test]
+fn a_write_that_takes_too_long_gets_an_index_by_a_few_of_its_rows() {
+    let laboratory = Laboratory::new();
+    shop(&laboratory);
+    let counted = "(SELECT count(*) FROM orders o WHERE o.user_id = orders.user_id)";
+    for sql in [
+        format!("UPDATE orders SET total = {counted}"),
+        format!("DELETE FROM orders WHERE {counted} = 0"),
+        format!("INSERT INTO visits SELECT {counted} FROM orders"),
+    ] {
+        let explained = laboratory.pragmark(&["explain", "--db", "app.db", &sql]).exits(0);
+        explained.says(&[", then stopped", "orders(user_id)", "for at most 20 of its rows"]);
+    }
+}
+
 const DELETES: &str = r#"
 import sqlite3
 c = sqlite3.connect("app.db", isolation_level=None)

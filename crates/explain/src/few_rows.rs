@@ -1,0 +1,89 @@
+//! Writes that take too long to be tried, for a few of their rows.
+
+use script::{Token, significant};
+
+/// Returns texts that write a few rows only: the first ones that meet the statement's condition, and, in case these are hard to find, those
+/// of the first rows of the table that meet it. None where the text has another form.
+pub fn few_rows(sql: &str, rows: u32) -> Vec<String> {
+    let all = significant(sql);
+    let mut depth = 0;
+    let outer: Vec<&Token<'_>> = all
+        .iter()
+        .filter(|token| {
+            depth += i32::from(token.text == "(") - i32::from(token.text == ")");
+            depth == 0
+        })
+        .collect();
+    let place = |word: &str| outer.iter().position(|token| token.is(word));
+    let start = |place: usize| outer[place].start;
+    let ends = (0..outer.len()).find(|at| {
+        let is_upsert =
+            outer[*at].is("on") && outer.get(at + 1).is_some_and(|it| it.is("conflict"));
+        is_upsert || outer[*at].is("returning") || outer[*at].text == ";"
+    });
+    let end = ends.map_or(sql.len(), start);
+    if place("limit").is_some() {
+        return Vec::new();
+    }
+    let condition = place("where").map_or(end, start);
+    let target = match (place("into"), place("update"), place("delete")) {
+        (Some(_), ..) if place("select").is_some() => {
+            return vec![format!("{} LIMIT {rows} {}", sql[..end].trim_end(), &sql[end..])];
+        }
+        (None, Some(update), _) if place("from").is_none() => {
+            let is_or = outer.get(update + 1).is_some_and(|token| token.is("or"));
+            let table = outer.get(update + if is_or { 3 } else { 1 });
+            table.zip(place("set")).map(|(table, set)| &sql[table.start..start(set)])
+        }
+        (None, None, Some(delete)) => {
+            outer.get(delete + 2).map(|table| &sql[table.start..condition])
+        }
+        _ => None,
+    };
+    let Some(target) = target.map(str::trim) else { return Vec::new() };
+    let (head, own) = (&sql[..condition], sql[condition..end].trim_end());
+    let first = format!("{head} WHERE rowid IN (SELECT rowid FROM {target} {own} LIMIT {rows})");
+    let and = own.get("where".len()..).map(|own| format!(" AND ({own})")).unwrap_or_default();
+    vec![first, format!("{head} WHERE rowid IN (SELECT rowid FROM {target} LIMIT {rows}){and}")]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_is_bounded_where_it_chooses_its_rows() {
+        for (sql, expected) in [
+            (
+                "UPDATE OR IGNORE p AS q SET a = (SELECT 1 FROM v WHERE x = q.id) WHERE b > ?",
+                "UPDATE OR IGNORE p AS q SET a = (SELECT 1 FROM v WHERE x = q.id)  \
+                 WHERE rowid IN (SELECT rowid FROM p AS q WHERE b > ? LIMIT 20)",
+            ),
+            (
+                "DELETE FROM main.p RETURNING id;",
+                "DELETE FROM main.p  WHERE rowid IN (SELECT rowid FROM main.p  LIMIT 20)",
+            ),
+            (
+                "WITH a AS (SELECT 1) INSERT INTO p SELECT * FROM a ON CONFLICT DO NOTHING",
+                "WITH a AS (SELECT 1) INSERT INTO p SELECT * FROM a LIMIT 20 ON CONFLICT DO NOTHING",
+            ),
+        ] {
+            assert_eq!(few_rows(sql, 20)[0], expected);
+        }
+        let second = few_rows("DELETE FROM p WHERE a OR b", 3).pop();
+        let expected = "DELETE FROM p  WHERE rowid IN (SELECT rowid FROM p LIMIT 3) AND ( a OR b)";
+        assert_eq!(second.as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn other_writes_are_not_bounded() {
+        for sql in [
+            "UPDATE p SET a = v.b FROM v WHERE v.id = p.id",
+            "INSERT INTO p VALUES (1)",
+            "DELETE FROM p LIMIT 5",
+            "CREATE TABLE p(a)",
+        ] {
+            assert_eq!(few_rows(sql, 20), [""; 0], "{sql}");
+        }
+    }
+}
