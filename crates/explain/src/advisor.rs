@@ -142,7 +142,7 @@ struct Measured {
     /// Its plan, as long as which a statement that reads costs what it costs now.
     plan: Vec<String>,
     is_write: bool,
-    /// What the advice has said that it costs so far: at first, what it costs without statistics.
+    /// Its cost as the advice has said so far: at first, without statistics.
     said: Cost,
     /// Its cost with statistics and no new index.
     first: i64,

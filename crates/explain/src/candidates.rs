@@ -584,7 +584,8 @@ fn with_columns(sql: &str, expressions: &[(String, String)]) -> String {
 fn without_clauses(sql: &str) -> &str {
     let all = significant(sql);
     let clause = (0..all.len()).find(|place| {
-        let is = |after: usize, word: &str| all.get(place + after).is_some_and(|it| it.is(word));
+        let is =
+            |after: usize, word: &str| all.get(place + after).is_some_and(|token| token.is(word));
         let has_target = is(2, "do") || all.get(place + 2).is_some_and(|open| open.text == "(");
         // RETURNING is a keyword everywhere.
         is(0, "returning") || (is(0, "on") && is(1, "conflict") && has_target)

@@ -18,7 +18,7 @@ pub fn few_rows(sql: &str, rows: u32) -> Vec<String> {
     let start = |place: usize| outer[place].start;
     let ends = (0..outer.len()).find(|at| {
         let is_upsert =
-            outer[*at].is("on") && outer.get(at + 1).is_some_and(|it| it.is("conflict"));
+            outer[*at].is("on") && outer.get(at + 1).is_some_and(|next| next.is("conflict"));
         is_upsert || outer[*at].is("returning") || outer[*at].text == ";"
     });
     let end = ends.map_or(sql.len(), start);

@@ -119,7 +119,7 @@ pub enum Cause {
     MinMax,
     /// A condition is only there if a parameter has a value.
     Optional {
-        /// What makes it so, such as `:p IS NULL OR` or `coalesce(:p, column)`.
+        /// The text that makes it so, such as `:p IS NULL OR` or `coalesce(:p, column)`.
         condition: String,
     },
     /// The text keeps the planner from an index.
