@@ -23,7 +23,10 @@ use crate::full_text;
 use crate::pages::{self, Layout, NoLayout, PageFile, Resources, Written, refused};
 use crate::rejects::Rejects;
 use crate::request::{Duplicates, LoadStrategy, Mode, Request, Summary};
-use crate::source::{Note, ReadOptions, Reopen, Seen, Source, SourceInfo, Storing, Typing, Unit};
+use crate::source::{
+    Deciding, Note, ReadOptions, Reopen, RowLocation, Seen, Source, SourceInfo, Storing, Typing,
+    Unit,
+};
 use crate::sql::{quoted, same};
 use crate::staging::new_database;
 use crate::table::{Column, Index};
@@ -65,17 +68,44 @@ pub fn load(
     let mut summary = match load_skipping(library, source, request, observer, same_types) {
         Err(error) if error.is_of_type() => {
             let Some(reopen) = reopen else { return Err(error) };
-            let mut source = with_types_of_all_rows(reopen.clone(), observer)?;
-            let again = |observer: &mut Observer<'_>| with_types_of_all_rows(reopen, observer);
-            Summary {
-                why_reread: Some(error.to_string()),
-                ..load_skipping(library, &mut *source, request, observer, Some(again))?
-            }
+            let mut again = with_types_of_all_rows(reopen.clone(), observer)?;
+            let made_texts = made_texts(source.info(), again.info(), request, &error);
+            let reopen = |observer: &mut Observer<'_>| with_types_of_all_rows(reopen, observer);
+            let mut summary = load_skipping(library, &mut *again, request, observer, Some(reopen))?;
+            summary.why_reread = Some(error.to_string());
+            summary.notes.extend(made_texts);
+            summary
         }
         loaded => loaded?,
     };
     summary.time = begin.elapsed();
     Ok(summary)
+}
+
+/// Returns a warning for each column that all rows make one of texts, and its first rows did not; not for that of the error.
+fn made_texts(
+    first: &SourceInfo,
+    all: &SourceInfo,
+    request: &Request,
+    error: &LoadError,
+) -> Vec<Note> {
+    let is_known = |name: &String| {
+        let of_error = matches!(error, LoadError::Row { column: Some(known), .. } if known == name);
+        of_error || request.declares(name)
+    };
+    let columns = all.columns.iter().zip(&all.seen).filter(|(column, _)| !is_known(&column.name));
+    let made = columns.filter_map(|(Column { name, declared, .. }, seen)| {
+        let before = first.columns.iter().find(|column| column.name == *name)?;
+        let Deciding { row, value } = seen.decided.as_ref()?;
+        let RowLocation { input, unit, number } = row;
+        (before.declared != *declared && declared == "TEXT").then(|| {
+            let unit = unit.name();
+            Note::Warning(format!(
+                "column {name} is TEXT because of `{value}` ({input}, {unit} {number})"
+            ))
+        })
+    });
+    made.collect()
 }
 
 /// Loads every row, unless one does not fit the types. Usually no rows, or few, are skipped because of their keys;

@@ -15,8 +15,6 @@ use crate::pages::{Layout, NoLayout, REFERRED_TO, refused};
 use crate::request::{Mode, Request};
 use crate::schema::{object, statements};
 use crate::source::{Deciding, Note, ReadOptions, Seen, Source, Typing};
-use crate::sql::same;
-use crate::table::Column;
 use crate::target::{Target, TargetColumn, is_referred_to, make_indexes};
 
 /// A preview of a load.
@@ -169,14 +167,10 @@ impl Preview<'_> {
     }
 
     fn columns(&self, target: &Target) -> Vec<OutlinedColumn> {
-        let is_declared = |name: &String| {
-            let mut types = self.request.table.types.iter();
-            self.request.has_types() || types.any(|column: &Column| same(&column.name, name))
-        };
         let of = |(column, seen): (&TargetColumn, &Seen)| OutlinedColumn {
             name: column.name.clone(),
             declared: column.declared.clone(),
-            decided: seen.decided.clone().filter(|_| !is_declared(&column.name)),
+            decided: seen.decided.clone().filter(|_| !self.request.declares(&column.name)),
         };
         target.columns.iter().zip(&self.source.info().seen).map(of).collect()
     }

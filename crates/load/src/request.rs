@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::convert::Decimals;
 use crate::error::{LoadError, Result};
 use crate::source::{DateColumn, DecimalColumn, Note};
+use crate::sql::same;
 use crate::staging::destination;
 use crate::table::{Index, Table};
 
@@ -119,6 +120,11 @@ impl Request {
     /// Returns whether the table declares its types, whatever the input suggests.
     pub(crate) fn has_types(&self) -> bool {
         self.mode == Mode::Append || self.table.sql.is_some()
+    }
+
+    /// Returns whether the type of a column is declared, whatever the input suggests.
+    pub(crate) fn declares(&self, name: &str) -> bool {
+        self.has_types() || self.table.types.iter().any(|column| same(&column.name, name))
     }
 
     /// Returns whether rows are skipped because of their keys.

@@ -200,8 +200,16 @@ pub(super) fn only_table_of(library: &Arc<Library>, path: &Path) -> Result<Strin
         .map_err(|error: LoadError| error.in_database(path))
 }
 
+/// Tables other than those of a virtual table, and the virtual ones that keep their own texts (`_content`); or are alone.
+const OWN_TABLES: &str = "type = 'table' AND name NOT IN (
+     WITH listed AS (SELECT * FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\')
+     SELECT name FROM listed WHERE type = 'shadow' OR type = 'virtual'
+     AND name || '_content' NOT IN (SELECT name FROM listed) AND 'table' IN (SELECT type FROM listed))";
+
 pub(crate) fn only_table(connection: &Connection, input: &str) -> Result<String> {
-    let mut tables = names(connection, "type = 'table'")?;
+    // Engines before 3.37 do not know which tables are those of virtual ones.
+    let mut tables =
+        names(connection, OWN_TABLES).or_else(|_| names(connection, "type = 'table'"))?;
     match (tables.pop(), tables.is_empty()) {
         (Some(table), true) => Ok(table),
         (None, _) => Err(LoadError::form(input, "it has no table")),
@@ -404,6 +412,24 @@ mod tests {
         assert!(query("DELETE FROM a").contains("only read rows"));
         assert!(query("SELECT x, x FROM a").contains("two columns x"));
         assert!(query("SELEC").contains("syntax error"));
+    }
+
+    #[test]
+    fn tables_of_virtual_tables_do_not_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let fts = "CREATE VIRTUAL TABLE t_fts USING fts5(x";
+        let places = "CREATE VIRTUAL TABLE places USING rtree(id, a, b)";
+        for (sql, expected) in [
+            (format!("CREATE TABLE t(x); {fts}, content='t'); {places}"), "t"),
+            (format!("{fts})"), "t_fts"),
+            (places.to_owned(), "places"),
+            (format!("CREATE TABLE t(x); {fts})"), "several tables: t, t_fts"),
+        ] {
+            let path = database(folder.path(), &sql);
+            let found = only_table_of(&library(), &path).unwrap_or_else(|error| error.to_string());
+            assert!(found.ends_with(expected), "{found}");
+            std::fs::remove_file(path).unwrap();
+        }
     }
 
     #[test]

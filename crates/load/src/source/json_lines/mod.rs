@@ -18,14 +18,14 @@ use serde_json::value::RawValue;
 use super::batch_builder::BatchBuilder;
 use super::format::is_array_of_rows;
 use super::infer::{ColumnKind, Kind, loses_digits};
-use super::notes::Notes;
+use super::notes::{Note, Notes};
 use super::number::is_number_to_sqlite;
 use super::number::keeps_digits;
 use super::text::{Parsed, Text, TextFormat, TextSource};
 use super::truth::truth;
 use super::{Input, ReadOptions, Storing, Typing, Unit};
 use crate::affinity::Affinity;
-use crate::error::{Fault, LoadError, Result};
+use crate::error::{Fault, LoadError, Result, first_characters};
 use crate::sql::{same, unique};
 use elements::Elements;
 use survey::Rows;
@@ -247,6 +247,7 @@ impl TextFormat for Lines {
             let quick = text.and_then(|text| text.get(begin..end));
             begin = end + 1;
             if quick.is_some_and(|line| quick::row(self, line, &mut values)) {
+                self.note_texts(&values);
                 builder.push(&self.input, &values)?;
                 continue;
             }
@@ -254,6 +255,7 @@ impl TextFormat for Lines {
                 Ok(None) => builder.skip(),
                 Ok(Some(values)) => {
                     let values: Vec<ValueRef<'_>> = values.iter().map(Value::borrowed).collect();
+                    self.note_texts(&values);
                     builder.push(&self.input, &values)?;
                 }
                 Err((column, fault)) => {
@@ -331,6 +333,24 @@ impl Lines {
 }
 
 impl Lines {
+    /// Notes the texts among the values of a row that stay texts in a column of numbers or of truth values.
+    fn note_texts(&self, values: &[ValueRef<'_>]) {
+        for (column, value) in values.iter().enumerate() {
+            let ValueRef::Text(text) = value else { continue };
+            let Storing { affinity, typing } = Storing::of(&self.columns, column);
+            let wanted = match (affinity, typing) {
+                (_, Typing::Booleans) => "truth value",
+                (Affinity::Integer | Affinity::Real, _) => "number",
+                _ => continue,
+            };
+            if !is_number_to_sqlite(text.as_bytes()) {
+                let (column, value) =
+                    (self.names[column].clone(), first_characters(text.as_bytes()));
+                self.notes.add(Note::Texts { column, wanted, values: 1, value });
+            }
+        }
+    }
+
     /// Returns the fault of a value that does not fit the type of its column, where the type was chosen from
     /// the first lines: a number loses its digits, or a text becomes a number.
     fn mismatch(&self, column: usize, raw: &str) -> Option<Fault> {

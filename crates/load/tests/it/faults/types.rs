@@ -173,6 +173,38 @@ fn values_of_json_keep_their_digits_and_their_types() {
 }
 
 #[test]
+fn a_text_among_the_numbers_of_json_is_named_whether_it_stays_alone_or_makes_all_of_them_texts() {
+    let json = |last: &str| {
+        let numbers = "{\"v\": 1, \"w\": 2}\n".repeat(10_500);
+        format!("{numbers}{{\"v\": \"oops\"}}\n{{\"v\": [7]}}\n{last}")
+    };
+    let csv = format!("v,w\n{}oops,2\n01,01\n", "1,2\n".repeat(10_500));
+    let texts = "warning: 2 values of column v are no numbers and stayed text, such as `oops`";
+    let decided = |value: &str, row: &str| {
+        format!("warning: column v is TEXT because of `{value}` ({row} 10501)")
+    };
+    for (name, text, declared, expected) in [
+        ("a.json", json(""), None, texts.to_owned()),
+        ("a.json", json(""), Some("INTEGER"), texts.to_owned()),
+        ("a.json", json(""), Some("BOOLEAN"), texts.replace("number", "truth value")),
+        ("a.json", json("{\"late\": 1}\n"), None, decided("\"oops\"", "a.json, line")),
+        ("a.json", json("{\"late\": 1}\n"), Some("INTEGER"), texts.to_owned()),
+        ("a.csv", csv.replace("01,01", "1,01"), None, decided("oops", "a.csv, row")),
+    ] {
+        let workspace = Workspace::new();
+        let mut request = workspace.request();
+        request.table.types =
+            declared.map(|declared| Column::new("v", declared)).into_iter().collect();
+        let notes = run(&workspace.write(name, text), &request).unwrap().notes;
+        let warnings =
+            notes.iter().map(ToString::to_string).filter(|note| note.starts_with("warning"));
+        let folder = workspace.path("").display().to_string();
+        let warnings: Vec<String> = warnings.map(|note| note.replace(&folder, "")).collect();
+        assert_eq!(warnings, [expected]);
+    }
+}
+
+#[test]
 fn one_of_several_inputs_can_change_the_type_of_all() {
     let workspace = Workspace::new();
     let inputs = [
