@@ -199,7 +199,11 @@ pub fn open(paths: &[PathBuf], opening: &Opening) -> Result<Box<dyn Source>> {
 /// The file cannot be read, or is a database that does not have exactly one table.
 pub fn table_name(inputs: &[PathBuf], opening: &Opening) -> Result<Option<String>> {
     if let Selection::Table(name) = &opening.selection {
-        return Ok(Some(name.clone()));
+        let format = || inputs.first().and_then(|path| Format::of(path).ok());
+        let is_database = opening.format.or_else(format) == Some(Format::Database);
+        // In a document it is the last of the keys that lead to the rows.
+        let last = name.rsplit('.').next().filter(|_| !is_database);
+        return Ok(Some(last.unwrap_or(name).to_owned()));
     }
     let ([path], Selection::OnlyTable) = (inputs, &opening.selection) else { return Ok(None) };
     let is_missing = || !path.exists() && path != Path::new("-");

@@ -4,7 +4,7 @@
 use super::QUOTED_EMPTY;
 use super::layout::{FOOTER, has_empty_line, last_lines, may_divide};
 use super::parse::Reader;
-use super::scan::Records;
+use super::scan::{Quoting, Records};
 use crate::source::infer::{ColumnKind, Kind};
 use crate::source::notes::Note;
 use crate::source::number::has_leading_zero;
@@ -66,7 +66,11 @@ impl Reader {
                 break;
             }
             for (field, values) in fields.iter().zip(values.iter_mut()) {
-                values.push((!self.is_null(bytes, *field)).then(|| &bytes[field.range()]));
+                let value = (!self.is_null(bytes, *field)).then(|| &bytes[field.range()]);
+                if value == Some(b"") && field.quoting == Quoting::Plain {
+                    self.notes.warn("empty fields are empty texts, because --null names other words; --null '' reads them as NULL too");
+                }
+                values.push(value);
             }
         }
         values
@@ -156,7 +160,12 @@ impl Reader {
 
     /// Warns of numbers in a form that makes them texts.
     fn doubt_numbers(&self, name: &str, column: &ColumnKind, values: &Values<'_>) {
-        let is_read = |text: &&[u8]| Kind::of(text) == Kind::Text && !has_leading_zero(text);
+        // Neither a postcode nor a telephone number, such as +4930123456.
+        let is_code = |text: &[u8]| {
+            let digits = text.strip_prefix(b"+").filter(|rest| rest.iter().all(u8::is_ascii_digit));
+            digits.is_some() || has_leading_zero(text)
+        };
+        let is_read = |text: &&[u8]| Kind::of(text) == Kind::Text && !is_code(text);
         let texts = || values.iter().flatten().copied().filter(|text| !is_missing(text));
         let first = texts().find(is_read).filter(|_| column.kind == Kind::Text);
         let Some(value) = first.filter(|_| self.options.number.is_none()) else { return };

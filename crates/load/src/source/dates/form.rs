@@ -3,6 +3,8 @@
 
 use values::calendar::{self, DAY, DAYS, Zone};
 
+use crate::error::first_characters;
+
 /// Whether the day or the month comes first in dates that end with the year.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum DateOrder {
@@ -44,11 +46,11 @@ impl Form {
 #[derive(Debug, Clone, Default)]
 pub(super) struct DateSample {
     first: Option<(ParsedDate, String)>,
-    /// A value is not a date, or has another form than the first.
-    differs: bool,
-    /// The first number cannot be the month, or the second one.
-    is_day_first: bool,
-    is_month_first: bool,
+    /// The first value that is not a date, or has another form than the first, in words.
+    differs: Option<String>,
+    /// The first date whose first number cannot be the month, and that whose second one cannot.
+    day_first: Option<String>,
+    month_first: Option<String>,
     digits: usize,
 }
 
@@ -66,26 +68,39 @@ pub(super) enum Decision {
 impl DateSample {
     /// Takes note of a value that is not a text.
     pub(super) fn add_other(&mut self) {
-        self.differs = true;
+        self.differs.get_or_insert_with(|| "a value that is not a text".to_owned());
     }
 
     pub(super) fn add(&mut self, text: &str) {
-        if self.differs {
+        if self.differs.is_some() && self.first.is_some() {
             return;
         }
         let Some(date) = ParsedDate::of(text) else {
-            self.differs = true;
+            self.differs.get_or_insert_with(|| in_words(text));
             return;
         };
         if let Shape::YearLast(_) = date.shape {
-            self.is_day_first |= date.numbers.0 > 12;
-            self.is_month_first |= date.numbers.1 > 12;
+            for (number, first) in
+                [(date.numbers.0, &mut self.day_first), (date.numbers.1, &mut self.month_first)]
+            {
+                if number > 12 {
+                    first.get_or_insert_with(|| in_words(text));
+                }
+            }
         }
         self.digits = self.digits.max(date.time.map_or(0, |time| time.digits));
         match &self.first {
             None => self.first = Some((date, text.to_owned())),
-            Some((first, _)) => self.differs |= !is_alike(first, &date),
+            Some((first, _)) if !is_alike(first, &date) => self.differs = Some(in_words(text)),
+            Some(_) => {}
         }
+    }
+
+    /// Returns a date and the value that is none of its form, in words, if the column has both.
+    pub(super) fn contradiction(&self) -> Option<(String, String)> {
+        let orders = || self.day_first.clone().zip(self.month_first.clone());
+        let other = self.first.as_ref().zip(self.differs.clone());
+        other.map(|((_, first), other)| (in_words(first), other)).or_else(orders)
     }
 
     /// Decides by the values so far.
@@ -94,14 +109,14 @@ impl DateSample {
     /// They may begin with the day or the month, as this first one.
     pub(super) fn decide(&self, order: DateOrder) -> Result<Decision, String> {
         let Some((first, text)) = &self.first else {
-            return Ok(if self.differs { Decision::Other } else { Decision::Unknown });
+            return Ok(if self.differs.is_some() { Decision::Other } else { Decision::Unknown });
         };
-        if self.differs || self.is_day_first && self.is_month_first {
+        if self.contradiction().is_some() {
             return Ok(Decision::Other);
         }
         let day_first = match (first.shape, order) {
-            (Shape::YearLast(_), _) if self.is_day_first => true,
-            (Shape::YearLast(_), _) if self.is_month_first => false,
+            (Shape::YearLast(_), _) if self.day_first.is_some() => true,
+            (Shape::YearLast(_), _) if self.month_first.is_some() => false,
             (Shape::YearLast(_), DateOrder::DayFirst) => true,
             (Shape::YearLast(_), DateOrder::MonthFirst) => false,
             // With points, the day comes first everywhere.
@@ -122,6 +137,14 @@ impl DateSample {
             },
         };
         Ok(Decision::Dates(form, text.clone()))
+    }
+}
+
+/// Returns a value in words.
+fn in_words(text: &str) -> String {
+    match text {
+        "" => "an empty text".to_owned(),
+        text => format!("`{}`", first_characters(text.as_bytes())),
     }
 }
 

@@ -39,13 +39,16 @@ pub(super) struct Dated {
     info: SourceInfo,
     dates: Dates,
     columns: Vec<Decision>,
+    /// Why columns with dates stay as they are.
+    doubts: Vec<String>,
     /// Batches that were read to choose the forms; none before that.
     sample: Option<VecDeque<Batch>>,
 }
 
 impl Dated {
     pub(super) fn new(source: Box<dyn Source>, dates: Dates) -> Dated {
-        Dated { info: source.info().clone(), columns: Vec::new(), sample: None, source, dates }
+        let info = source.info().clone();
+        Dated { info, columns: Vec::new(), doubts: Vec::new(), sample: None, source, dates }
     }
 
     /// Reads the first rows and chooses the form of each column.
@@ -59,7 +62,9 @@ impl Dated {
         }
         self.decide(&sample)?;
         if self.info.dates.is_empty() && rows > 0 {
-            self.info.notes.warn("--dates found no column of dates in the first rows");
+            let doubts: String = self.doubts.iter().map(|doubt| format!("; {doubt}")).collect();
+            let notes = &self.info.notes;
+            notes.warn(format!("--dates found no column of dates in the first rows{doubts}"));
         }
         Ok(sample)
     }
@@ -94,6 +99,9 @@ impl Dated {
             let name = &self.info.columns[number].name;
             *decision = (column_sample.decide(self.dates.order))
                 .map_err(|value| LoadError::AmbiguousDates(name.clone(), value))?;
+            if let Some((date, other)) = column_sample.contradiction() {
+                self.doubts.push(format!("column {name} has {other} beside {date}"));
+            }
             if let Decision::Dates(form, first) = decision {
                 let stored = form.written(first).unwrap_or_default();
                 let (name, first) = (name.clone(), first.clone());

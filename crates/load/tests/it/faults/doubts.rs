@@ -47,6 +47,14 @@ fn every_doubt_names_the_option_that_reads_the_file_otherwise() {
 }
 
 #[test]
+fn telephone_numbers_are_no_doubt() {
+    for (last, has_doubt) in [("+4979542916", false), ("1.234.567", true)] {
+        let notes = notes("a.csv", &format!("id,t\n1,+4930123456\n2,{last}\n"));
+        assert_eq!(has(&notes, "--number"), has_doubt, "{notes:?}");
+    }
+}
+
+#[test]
 fn empty_texts_in_quotes_and_infinities_are_read_as_they_are_said_to_be() {
     let csv = CsvOptions {
         null: vec!["\"\"".to_owned(), "NaN".to_owned()],
@@ -194,6 +202,20 @@ fn dates_that_are_not_there_are_missed() {
     let dated = Opening { dates: Some(Default::default()), ..opening() };
     let (_, notes) = loaded("a.csv", "id,d\n1,x\n2,y\n", &dated);
     assert!(has(&notes, "found no column of dates"), "{notes:?}");
+    let csv = CsvOptions { null: vec!["NULL".to_owned()], ..CsvOptions::default() };
+    let named = Opening { csv, ..dated.clone() };
+    let empty = "first rows; column d has an empty text beside `31.12.2023`";
+    for (values, expected) in [
+        ("31.12.2023\n2,01.02.2024\n3,\n", empty),
+        ("\n2,31.12.2023\n", empty),
+        ("01/02/2024\n2,25/06/2024\n3,06/25/2024\n", "`06/25/2024` beside `25/06/2024`"),
+        ("2024-01-01\n2,2024-01-01 10:00\n3,x\n", "`2024-01-01 10:00` beside `2024-01-01`"),
+    ] {
+        let (_, notes) = loaded("a.csv", format!("id,d\n1,{values}"), &named);
+        assert!(has(&notes, expected), "{notes:?}");
+        let is_empty = expected == empty;
+        assert_eq!(has(&notes, "--null '' reads them as NULL too"), is_empty, "{notes:?}");
+    }
     let (_, notes) = loaded("a.csv", "id,d\n1,31.12.2024\n", &dated);
     assert!(!has(&notes, "found no"), "{notes:?}");
 }

@@ -212,6 +212,7 @@ fn a_table_is_named_after_its_input_unless_it_gets_another_name() {
     for name in ["2024-sales.csv", "my \"own\".list.tsv.gz", "no_ending"] {
         laboratory.write(name, csv);
     }
+    laboratory.write("response.json", "{\"response\": {\"docs\": [{\"a\": 1}]}}");
     laboratory.write("nested.json", "{\"x\": [{\"a\": 1}], \"y\": [{\"a\": 1}]}");
     let load = |arguments: &[&str]| laboratory.pragmark(&[&["load"], arguments].concat());
     load(&["towns.csv", "towns.db"]).exits(0).says(&["3 rows into towns of towns.db"]);
@@ -222,13 +223,14 @@ fn a_table_is_named_after_its_input_unless_it_gets_another_name() {
         ("my \"own\".list.tsv.gz", &["--index", "b"]),
         ("no_ending", &[]),
         ("nested.json", &["--rows", "x"]),
+        ("response.json", &["--rows", "response.docs"]),
         ("towns.db", &[]),
     ] {
         load(&[&[input, "all.db"], more].concat()).exits(0);
     }
     assert_eq!(
         dump(&laboratory, "all.db", "SELECT name FROM sqlite_schema WHERE type = 'table'"),
-        "2024-sales\nmy \"own\".list\nno_ending\nx\ntowns"
+        "2024-sales\nmy \"own\".list\nno_ending\nx\ndocs\ntowns"
     );
     std::fs::create_dir(laboratory.path().join("folder")).unwrap();
     laboratory.write("folder/a.csv", csv);
