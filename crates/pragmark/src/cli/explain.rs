@@ -24,7 +24,9 @@ Examples:
   pragmark explain --db app.db queries.sql --vary engine=default,system
                                                       plans of two engines side by side
   pragmark explain --db app.db queries.sql --vary analyze=false,true
-                                                      plans without and with new statistics")]
+                                                      plans without and with new statistics
+  pragmark explain app.trace 3 --stand-in unicase=nocase
+                                                      another collation for one of the application's")]
 pub struct ExplainArgs {
     /// SQL, files of SQL, or a trace that `pragmark record` has written; after a trace the number of one of its
     /// statements in the table of `pragmark trace`.
