@@ -343,7 +343,11 @@ impl<'s> Planner<'s> {
         let covering = orders.iter().filter_map(|parts| self.covering(table, question, parts));
         let covering: Vec<(Vec<Part>, usize)> = covering.collect();
         let single = equal.into_iter().map(|part| vec![part]);
-        orders.into_iter().chain(single).map(|parts| (parts, 0)).chain(covering).collect()
+        // SQLite may walk an index for its order, and look up each row.
+        let whole = table.indexes.iter().filter(|index| !index.is_partial);
+        let extended = whole.filter_map(|index| self.covering(table, question, &index.parts));
+        let plain = orders.into_iter().chain(single).map(|parts| (parts, 0));
+        plain.chain(covering).chain(extended).collect()
     }
 
     /// Returns the terms of the wanted order. SQLite reads an index backwards, so all descending ones need none that descends.

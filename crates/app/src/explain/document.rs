@@ -560,8 +560,13 @@ fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
         let few = format!(", for at most {FEW_ROWS} of its rows");
         let few = if it.is_for_few_rows() { &few } else { "" };
         let (before_pages, after_pages) = (pages(before), pages(after));
-        let effect = effect(before, after);
-        format!("{effect}, {before_pages} → {after_pages} pages{temporary}{mean}{few}.")
+        let pages = format!("{before_pages} → {after_pages} pages");
+        // What falls comes first.
+        let both = match effect(before, after) {
+            steps if after.steps > before.steps => format!("{pages}, {steps}"),
+            steps => format!("{steps}, {pages}"),
+        };
+        format!("{both}{temporary}{mean}{few}.")
     };
     match remedy {
         Remedy::Indexes(step) => {

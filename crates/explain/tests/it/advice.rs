@@ -413,6 +413,25 @@ fn the_cost_before_an_index_is_that_without_statistics() {
 }
 
 #[test]
+fn an_index_that_is_walked_for_its_order_is_extended_by_what_is_looked_up() {
+    let schema =
+        "CREATE TABLE readings(id INTEGER PRIMARY KEY, device INT, at INT, value REAL, note TEXT);
+        CREATE INDEX readings_by_device ON readings(device);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+        INSERT INTO readings SELECT i, i * 7919 % 400, i * 30, i * .5, 'note ' || i FROM n;";
+    for (sql, wanted) in [
+        ("SELECT count(DISTINCT device) FROM readings WHERE at > 590000", "readings(device, at)"),
+        (
+            "SELECT device, value, max(at) FROM readings GROUP BY device",
+            "readings(device, at, value)",
+        ),
+    ] {
+        let (made, dropped) = made(schema, &[(sql, 1.0)]);
+        assert_eq!((&*made[0], &*dropped[0]), (wanted, "readings_by_device"), "{sql}");
+    }
+}
+
+#[test]
 fn pages_that_the_usual_cache_does_not_hold_cost_more() {
     let folder = tempfile::tempdir().unwrap();
     let schema = "CREATE TABLE events(id INTEGER PRIMARY KEY, kind INT, data TEXT); CREATE INDEX by_kind ON events(kind);

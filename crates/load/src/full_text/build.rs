@@ -48,7 +48,7 @@ pub(super) struct Source<'s> {
     pub(super) columns: usize,
     /// Returns the rowids, ascending, and the columns as texts or NULL.
     pub(super) rows: &'s str,
-    /// Bytes of words and the lists of their rows that become one segment.
+    /// Bytes of text that become one segment.
     pub(super) segment: usize,
 }
 
@@ -138,9 +138,11 @@ fn read(
         drop((blocks, to_results));
         let sender = sender;
         let (mut found, mut is_last, mut number) = (InOrder::default(), false, 0);
-        while !is_last && found.bytes < source.segment {
+        let mut bytes = 0;
+        while !is_last && bytes < source.segment {
             let block;
             (block, is_last) = next_block(rows, source, number)?;
+            bytes += block.text.len();
             number += 1;
             if sender.send(block).is_err() {
                 break;
@@ -159,7 +161,6 @@ struct InOrder {
     /// Blocks that came before an earlier one.
     waiting: BTreeMap<usize, BlockWords>,
     words: Vec<Parts>,
-    bytes: usize,
 }
 
 impl InOrder {
@@ -171,7 +172,6 @@ impl InOrder {
         self.waiting.insert(found.number, found);
         while let Some(found) = self.waiting.remove(&self.words.len()) {
             each(&found)?;
-            self.bytes += found.words.iter().map(Vec::len).sum::<usize>();
             self.words.push(found.words);
         }
         Ok(())

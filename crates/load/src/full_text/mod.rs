@@ -18,7 +18,7 @@ use crate::schema::{ROWID, object, rowid_name, texts};
 use crate::sql::{list, quoted, same};
 use crate::table::FullText;
 
-/// Bytes of words and the lists of their rows that are kept in memory before they become a segment.
+/// Bytes of text that become a segment. Until then, their words and the lists of rows are in memory, up to about twice as many bytes.
 const SEGMENT: usize = 256 << 20;
 
 impl FullText {
