@@ -418,7 +418,7 @@ fn an_index_that_is_walked_for_its_order_is_extended_by_what_is_looked_up() {
         "CREATE TABLE readings(id INTEGER PRIMARY KEY, device INT, at INT, value REAL, note TEXT);
         CREATE INDEX readings_by_device ON readings(device);
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
-        INSERT INTO readings SELECT i, i * 7919 % 400, i * 30, i * .5, 'note ' || i FROM n;";
+        INSERT INTO readings SELECT i, i * 7919 % 400, i * 30, i * .5, hex(zeroblob(80)) FROM n;";
     for (sql, wanted) in [
         ("SELECT count(DISTINCT device) FROM readings WHERE at > 590000", "readings(device, at)"),
         (
