@@ -19,7 +19,7 @@ use crate::sql::{list, quoted, same};
 use crate::table::FullText;
 
 /// Bytes of text that become a segment. Until then, their words and the lists of rows are in memory, up to about twice as many bytes.
-const SEGMENT: usize = 256 << 20;
+const SEGMENT: usize = 192 << 20;
 
 impl FullText {
     /// Returns the statement that brings it up to date with the table.
