@@ -512,6 +512,9 @@ fn hint(error: &SqliteError) -> Option<&'static str> {
         ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => {
             Some("`pragmark inspect FILE --quick-check` lists the damage of a database")
         }
+        _ if error.message().starts_with("near \"%\"") => {
+            Some("SQLite's own parameters are ? and :name; write them in place of %s")
+        }
         _ if lacks.iter().any(|lack| error.message().starts_with(lack)) => Some(
             "if an extension has it, name the extension with --load-extension; a stand-in is another way: --stand-in unicase=nocase, or --stand-in 'slugify=lower(?1)'",
         ),

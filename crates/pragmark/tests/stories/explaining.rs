@@ -317,6 +317,8 @@ fn a_mistake_names_what_is_wrong_and_what_to_do() {
     shop(&laboratory);
     let explain = |sql: &str| laboratory.pragmark(&["explain", "--db", "app.db", sql]);
     explain("SELECT * FROM order").exits(2).complains(&["syntax error"]);
+    let django = explain("SELECT * FROM orders WHERE id = %s").exits(2);
+    django.complains(&["near \"%\": syntax error", "? and :name"]);
     explain("SELECT * FROM odrers").exits(2).complains(&["no such table: odrers"]);
     explain("SELECT mean(total) FROM orders")
         .exits(2)
