@@ -585,7 +585,7 @@ fn with_columns(sql: &str, expressions: &[(String, String)]) -> String {
 }
 
 /// Returns a statement without its ON CONFLICT and RETURNING clauses, which SQLite refuses for virtual tables.
-fn without_clauses(sql: &str) -> &str {
+pub(crate) fn without_clauses(sql: &str) -> &str {
     let all = significant(sql);
     let clause = (0..all.len()).find(|place| {
         let is =

@@ -56,7 +56,7 @@ pub(crate) fn never(connection: &Connection, sql: &str) -> Option<Never> {
             let (literal, meant) = (literal.text.to_owned(), Some(format!("'{}'", literal.text)));
             return Some(Never { call, start, literal, meant });
         }
-        // With parts of seconds, results are other texts; a collation of an argument is that of the comparison.
+        // Parts of seconds change the text, and an argument's collation applies to the comparison.
         let is_open = |token: &Token<'_>| {
             let text = token.text.to_lowercase();
             token.kind == Kind::Parameter || text == "collate" || text.starts_with("'subsec")

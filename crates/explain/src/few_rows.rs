@@ -1,11 +1,18 @@
 //! Writes that take too long to be tried, for a few of their rows.
 
-use script::{Token, significant};
+use script::{Kind, Token, significant};
 
-/// Returns texts that write a few rows only: the first ones that meet the statement's condition, and, in case these are hard to find, those
-/// of the first rows of the table that meet it. None where the text has another form.
+use crate::candidates::without_clauses;
+
+/// Returns texts that write a few rows only: the first rows that meet the statement's condition; then, in case they are hard to find, the
+/// first rows of the table if they meet it. Returns nothing for statements of other forms.
 pub fn few_rows(sql: &str, rows: u32) -> Vec<String> {
-    let all = significant(sql);
+    let main = without_clauses(sql);
+    let all: Vec<Token<'_>> =
+        significant(main).into_iter().filter(|token| token.kind != Kind::Semicolon).collect();
+    // A comment behind it would hide what is appended.
+    let end = all.last().map_or(0, |last| last.start + last.text.len());
+    let (sql, clauses) = (&main[..end], &sql[main.len()..]);
     let mut depth = 0;
     let outer: Vec<&Token<'_>> = all
         .iter()
@@ -16,19 +23,13 @@ pub fn few_rows(sql: &str, rows: u32) -> Vec<String> {
         .collect();
     let place = |word: &str| outer.iter().position(|token| token.is(word));
     let start = |place: usize| outer[place].start;
-    let ends = (0..outer.len()).find(|at| {
-        let is_upsert =
-            outer[*at].is("on") && outer.get(at + 1).is_some_and(|next| next.is("conflict"));
-        is_upsert || outer[*at].is("returning") || outer[*at].text == ";"
-    });
-    let end = ends.map_or(sql.len(), start);
     if place("limit").is_some() {
         return Vec::new();
     }
     let condition = place("where").map_or(end, start);
     let target = match (place("into"), place("update"), place("delete")) {
         (Some(_), ..) if place("select").is_some() => {
-            return vec![format!("{} LIMIT {rows} {}", sql[..end].trim_end(), &sql[end..])];
+            return vec![format!("{sql} LIMIT {rows} {clauses}")];
         }
         (None, Some(update), _) if place("from").is_none() => {
             let is_or = outer.get(update + 1).is_some_and(|token| token.is("or"));
@@ -41,7 +42,7 @@ pub fn few_rows(sql: &str, rows: u32) -> Vec<String> {
         _ => None,
     };
     let Some(target) = target.map(str::trim) else { return Vec::new() };
-    let (head, own) = (&sql[..condition], sql[condition..end].trim_end());
+    let (head, own) = sql.split_at(condition);
     let first = format!("{head} WHERE rowid IN (SELECT rowid FROM {target} {own} LIMIT {rows})");
     let and = own.get("where".len()..).map(|own| format!(" AND ({own})")).unwrap_or_default();
     vec![first, format!("{head} WHERE rowid IN (SELECT rowid FROM {target} LIMIT {rows}){and}")]
@@ -60,9 +61,10 @@ mod tests {
                  WHERE rowid IN (SELECT rowid FROM p AS q WHERE b > ? LIMIT 20)",
             ),
             (
-                "DELETE FROM main.p RETURNING id;",
-                "DELETE FROM main.p  WHERE rowid IN (SELECT rowid FROM main.p  LIMIT 20)",
+                "DELETE FROM main.p -- all\n RETURNING id;",
+                "DELETE FROM main.p WHERE rowid IN (SELECT rowid FROM main.p  LIMIT 20)",
             ),
+            ("INSERT INTO p SELECT * FROM v; -- all", "INSERT INTO p SELECT * FROM v LIMIT 20 "),
             (
                 "WITH a AS (SELECT 1) INSERT INTO p SELECT * FROM a ON CONFLICT DO NOTHING",
                 "WITH a AS (SELECT 1) INSERT INTO p SELECT * FROM a LIMIT 20 ON CONFLICT DO NOTHING",

@@ -82,7 +82,7 @@ pub fn load(
     Ok(summary)
 }
 
-/// Returns a warning for each column that all rows make one of texts, and its first rows did not; not for that of the error.
+/// Returns a warning for each column that becomes a text column because of a later row. The column that the error names needs none.
 fn made_texts(
     first: &SourceInfo,
     all: &SourceInfo,

@@ -7,7 +7,7 @@ use crate::text::c_string;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
 
-/// Is given a token: the context, flags, the token's bytes and their number, and where it is in the text.
+/// Receives a token: the context, flags, the token's bytes and their number, and where it begins and ends in the text.
 type OnToken =
     unsafe extern "C" fn(*mut c_void, c_int, *const c_char, c_int, c_int, c_int) -> c_int;
 

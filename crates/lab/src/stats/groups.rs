@@ -48,7 +48,7 @@ impl RankedVariant {
     }
 }
 
-/// Natural logarithms by variant and round, none where a variant was not measured.
+/// Natural logarithms by variant and round; `None` if the variant was not measured in that round.
 type Logarithms = [Vec<Option<f64>>];
 
 /// A test of differences against a value, which returns its p-value.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use engine::{Connection, EngineError, OpenFlags, Statement, Step, Tokenizer, Value};
+use engine::{Connection, EngineError, OpenFlags, Statement, Step, Tokenizer};
 
 use super::segment::{Leaves, Record};
 use super::words::{Occurrence, Words, leaves};
@@ -348,18 +348,19 @@ fn finish(
     sizes: &Sizes<'_>,
 ) -> Result<()> {
     let data = quoted(&format!("{index}_data"));
-    let structure = format!("SELECT block FROM {data} WHERE id = {STRUCTURE}");
-    let Value::Blob(mut structure) = connection.query_value(&structure)? else { return Ok(()) };
+    let mut query =
+        connection.prepare(&format!("SELECT block FROM {data} WHERE id = {STRUCTURE}"))?;
+    query.step()?;
     // The cookie of the configuration stays.
-    structure.truncate(4);
+    let mut structure: Vec<u8> = query.column_blob(0)?.iter().copied().take(4).collect();
+    drop(query);
     let leaves: usize = segments.iter().sum();
     let level = (leaves / LEAVES).checked_ilog(4).unwrap_or(0) as usize;
     for number in [level + 1, segments.len(), leaves] {
         varint::push(&mut structure, number as u64);
     }
     // Of each level, how many segments are being merged and how many there are.
-    structure.resize(structure.len() + 2 * level, 0);
-    structure.extend_from_slice(&[0]);
+    structure.resize(structure.len() + 2 * level + 1, 0);
     varint::push(&mut structure, segments.len() as u64);
     for (number, leaves) in segments.iter().enumerate() {
         for number in [number + 1, 1, *leaves] {

@@ -200,14 +200,14 @@ pub(super) fn only_table_of(library: &Arc<Library>, path: &Path) -> Result<Strin
         .map_err(|error: LoadError| error.in_database(path))
 }
 
-/// Tables other than those of a virtual table, and the virtual ones that keep their own texts (`_content`); or are alone.
+/// Selects ordinary tables, and virtual tables that keep their own texts (`_content`) or are alone, without the tables that store them.
 const OWN_TABLES: &str = "type = 'table' AND name NOT IN (
      WITH listed AS (SELECT * FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\')
      SELECT name FROM listed WHERE type = 'shadow' OR type = 'virtual'
      AND name || '_content' NOT IN (SELECT name FROM listed) AND 'table' IN (SELECT type FROM listed))";
 
 pub(crate) fn only_table(connection: &Connection, input: &str) -> Result<String> {
-    // Engines before 3.37 do not know which tables are those of virtual ones.
+    // Engines before 3.37 cannot tell which tables belong to a virtual table.
     let mut tables =
         names(connection, OWN_TABLES).or_else(|_| names(connection, "type = 'table'"))?;
     match (tables.pop(), tables.is_empty()) {

@@ -41,7 +41,7 @@ pub(super) struct Loaded {
 pub(super) const BATCH: usize = 1_000;
 
 impl TextTable<'_> {
-    /// Makes the table and fills it with every document, in transactions of so many rows; 0: in one.
+    /// Makes the table and fills it with every document. Commits after every `commit_every` rows; 0 commits once, at the end.
     pub(super) fn make_and_fill(self, trial: &Trial<'_>, commit_every: usize) -> Result<Loaded> {
         self.options.create(self.connection, &self.source.columns)?;
         self.load(trial, Grouping { batch: BATCH, commit_every })

@@ -192,7 +192,7 @@ fn associated_creation(connection: &Connection, count: usize) -> Operation<'_> {
     }
 }
 
-/// Parties, the people of each, and the columns that tie so many people to it.
+/// The number of parties, the number of people for each column, and the columns that name a person's party.
 type People = (usize, usize, &'static [&'static str]);
 
 /// Makes parties, each with the same number of people in each of these columns. Returns the number of people.
