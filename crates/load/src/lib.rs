@@ -56,6 +56,7 @@ mod sql;
 mod staging;
 mod table;
 mod target;
+mod threads;
 mod unload;
 
 pub use affinity::Affinity;

@@ -1,19 +1,17 @@
 //! Fills an index of FTS5 by what it is made of. FTS5's tokenizer divides blocks of rows on several threads, the words of each block are
 //! sorted, and all blocks are merged to a segment. FTS5 itself would insert row by row.
 
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
-use engine::{Connection, EngineError, OpenFlags, Statement, Step, Tokenizer};
+use engine::{Connection, EngineError, OpenFlags, Statement, Step};
 
-use super::segment::{Leaves, Record};
+use super::segment::Record;
 use super::words::{Occurrence, Words, leaves};
 use crate::error::Result;
 use crate::pages::varint;
 use crate::sql::quoted;
+use crate::threads::in_order;
 
 /// The tokenizer of an index that names none.
 const TOKENIZER: &str = "unicode61";
@@ -55,7 +53,6 @@ pub(super) struct Source<'s> {
 /// Some rows.
 #[derive(Default)]
 struct Block {
-    number: usize,
     rowids: Vec<i64>,
     /// Their values, one after another, and where each ends.
     text: Vec<u8>,
@@ -67,7 +64,6 @@ type Parts = Vec<Vec<u8>>;
 
 /// The words that are found in a block.
 struct BlockWords {
-    number: usize,
     rowids: Vec<i64>,
     /// How many words each value has.
     sizes: Vec<u32>,
@@ -86,13 +82,29 @@ pub(super) fn fill(
     let mut sizes = Sizes::new(connection, source)?;
     let (mut segments, mut is_last) = (Vec::new(), false);
     while !is_last {
-        let found;
-        (found, is_last) = read(&mut rows, source, &mut tokenizing, |found| {
-            sizes.write(found)?;
-            report()
-        })?;
+        let (mut blocks, mut bytes, bounds) = (Vec::new(), 0, OnceLock::new());
+        let next = || {
+            let is_full = is_last || bytes >= source.segment;
+            let block = (!is_full).then(|| next_block(&mut rows, source))?;
+            Some(block.map(|(block, is_end)| {
+                (bytes, is_last) = (bytes + block.text.len(), is_end);
+                block
+            }))
+        };
+        in_order(
+            tokenizing.iter_mut().map(|connection| (connection, Words::default())),
+            std::iter::from_fn(next),
+            |(connection, words), block, give| {
+                give(divided(connection, source.columns, block, words, &bounds)?)
+            },
+            |found| {
+                sizes.write(&found)?;
+                blocks.push(found.words);
+                report()
+            },
+        )?;
         let number = segments.len() as i64 + 1;
-        segments.push(write(connection, source.index, number, &found, tokenizing.len())?);
+        segments.push(write(connection, source.index, number, &blocks, tokenizing.len())?);
         report()?;
     }
     segments.retain(|leaves| *leaves > 0);
@@ -118,73 +130,9 @@ fn connections(connection: &Connection, index: &str) -> Result<Option<Vec<Connec
     Ok((0..threads).map(|_| open()).collect::<Result<Vec<_>, _>>().ok())
 }
 
-/// Reads rows for a segment, while other threads divide their texts. Returns the words of all blocks, and whether all rows are read.
-/// `each` gets the blocks in order.
-fn read(
-    rows: &mut Statement<'_, '_>,
-    source: &Source<'_>,
-    tokenizing: &mut [Connection],
-    mut each: impl FnMut(&BlockWords) -> Result<()>,
-) -> Result<(Vec<Parts>, bool)> {
-    let (sender, blocks) = sync_channel(tokenizing.len());
-    let (to_results, results) = channel();
-    let (blocks, bounds) = (Arc::new(Mutex::new(blocks)), OnceLock::new());
-    std::thread::scope(|scope| {
-        for connection in tokenizing {
-            let (blocks, results, bounds) = (Arc::clone(&blocks), to_results.clone(), &bounds);
-            scope.spawn(move || divided(connection, source.columns, &blocks, bounds, &results));
-        }
-        // Without the threads, there is nobody to wait for.
-        drop((blocks, to_results));
-        let sender = sender;
-        let (mut found, mut is_last, mut number) = (InOrder::default(), false, 0);
-        let mut bytes = 0;
-        while !is_last && bytes < source.segment {
-            let block;
-            (block, is_last) = next_block(rows, source, number)?;
-            bytes += block.text.len();
-            number += 1;
-            if sender.send(block).is_err() {
-                break;
-            }
-            results.try_iter().try_for_each(|words| found.add(words?, &mut each))?;
-        }
-        drop(sender);
-        results.into_iter().try_for_each(|words| found.add(words?, &mut each))?;
-        Ok((found.words, is_last))
-    })
-}
-
-/// The words of blocks in the order of the blocks.
-#[derive(Default)]
-struct InOrder {
-    /// Blocks that came before an earlier one.
-    waiting: BTreeMap<usize, BlockWords>,
-    words: Vec<Parts>,
-}
-
-impl InOrder {
-    fn add(
-        &mut self,
-        found: BlockWords,
-        each: &mut impl FnMut(&BlockWords) -> Result<()>,
-    ) -> Result<()> {
-        self.waiting.insert(found.number, found);
-        while let Some(found) = self.waiting.remove(&self.words.len()) {
-            each(&found)?;
-            self.words.push(found.words);
-        }
-        Ok(())
-    }
-}
-
 /// Reads rows; returns whether the last one is among them.
-fn next_block(
-    rows: &mut Statement<'_, '_>,
-    source: &Source<'_>,
-    number: usize,
-) -> Result<(Block, bool)> {
-    let mut block = Block { number, ..Block::default() };
+fn next_block(rows: &mut Statement<'_, '_>, source: &Source<'_>) -> Result<(Block, bool)> {
+    let mut block = Block::default();
     while block.text.len() < BLOCK.min(source.segment) {
         if rows.step()? == Step::Done {
             return Ok((block, true));
@@ -200,40 +148,15 @@ fn next_block(
     Ok((block, false))
 }
 
-/// Divides the texts of blocks until there are none.
+/// Divides the texts of a block. The words are in the parts of the block that is divided first, which are good enough for the others.
 fn divided(
     connection: &Connection,
     columns: usize,
-    blocks: &Mutex<Receiver<Block>>,
-    bounds: &OnceLock<Vec<Vec<u8>>>,
-    results: &Sender<Result<BlockWords, EngineError>>,
-) {
-    let next = || blocks.lock().unwrap_or_else(PoisonError::into_inner).recv();
-    let mut words = Words::default();
-    let mut tokenizer = match connection.tokenizer(TOKENIZER) {
-        Ok(tokenizer) => tokenizer,
-        Err(error) => return drop(results.send(Err(error))),
-    };
-    while let Ok(block) = next() {
-        let sizes = divide(&mut tokenizer, columns, &block, &mut words);
-        let found = sizes.map(|sizes| {
-            // The first block divides the others well enough.
-            let bounds = |own| &bounds.get_or_init(|| own)[..];
-            let words = words.take(&block.rowids, PARTS, bounds);
-            BlockWords { number: block.number, rowids: block.rowids, sizes, words }
-        });
-        // Nobody waits for it after an error.
-        let _ = results.send(found);
-    }
-}
-
-/// Adds the words of a block; returns how many each value has.
-fn divide(
-    tokenizer: &mut Tokenizer<'_>,
-    columns: usize,
-    block: &Block,
+    block: Block,
     words: &mut Words,
-) -> Result<Vec<u32>, EngineError> {
+    bounds: &OnceLock<Vec<Vec<u8>>>,
+) -> Result<BlockWords> {
+    let mut tokenizer = connection.tokenizer(TOKENIZER)?;
     let (mut start, mut sizes) = (0, Vec::with_capacity(block.ends.len()));
     for (number, end) in block.ends.iter().enumerate() {
         let (row, column) = ((number / columns) as u32, (number % columns) as u32);
@@ -246,7 +169,8 @@ fn divide(
         sizes.push(count);
         start = *end;
     }
-    Ok(sizes)
+    let words = words.take(&block.rowids, PARTS, |own| bounds.get_or_init(|| own));
+    Ok(BlockWords { rowids: block.rowids, sizes, words })
 }
 
 /// How many words rows have: of each row, and in all.
@@ -296,36 +220,17 @@ fn write(
         record.bind_blob(2, &block)?;
         record.run()
     };
+    start.bind_i64(1, segment)?;
+    let (mut first, mut indexes) = (1, Vec::new());
     let parts = blocks.first().map_or(0, Vec::len);
-    let next = AtomicUsize::new(0);
-    let merge = |results: &Sender<(usize, Leaves)>| {
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= parts {
-                return;
-            }
-            let words: Vec<&[u8]> = blocks.iter().map(|block| &block[number][..]).collect();
-            // Nobody waits for it after an error.
-            let _ = results.send((number, leaves(&words)));
-        }
-    };
-    std::thread::scope(|scope| {
-        let (sender, results) = channel();
-        for _ in 0..threads {
-            let (sender, merge) = (sender.clone(), &merge);
-            scope.spawn(move || merge(&sender));
-        }
-        drop(sender);
-        let (mut waiting, mut first, mut indexes) = (BTreeMap::new(), 1, Vec::new());
-        start.bind_i64(1, segment)?;
-        for part in 0..parts {
-            let leaves = loop {
-                if let Some(leaves) = waiting.remove(&part) {
-                    break leaves;
-                }
-                let result = results.recv();
-                waiting.extend([result.expect("the threads go on to the last part")]);
-            };
+    in_order(
+        (0..threads).map(|_| ()),
+        (0..parts).map(Ok),
+        |(), part, give| {
+            let words: Vec<&[u8]> = blocks.iter().map(|block| &block[part][..]).collect();
+            give(leaves(&words))
+        },
+        |leaves| {
             leaves.records(segment, first).try_for_each(&mut insert)?;
             indexes.extend(leaves.indexes(segment, first));
             for (term, leaf) in leaves.starts(first) {
@@ -334,10 +239,11 @@ fn write(
                 start.run()?;
             }
             first += leaves.count();
-        }
-        indexes.into_iter().try_for_each(insert)?;
-        Ok(first - 1)
-    })
+            Ok(())
+        },
+    )?;
+    indexes.into_iter().try_for_each(insert)?;
+    Ok(first - 1)
 }
 
 /// Writes which segments there are, and the totals of rows and words; then FTS5 makes one segment of several.

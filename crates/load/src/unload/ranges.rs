@@ -1,17 +1,17 @@
 //! A table in ranges of rowids, which several connections read at the same time, all in the same state of the database.
 
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Connection, EngineError, Library, OpenFlags, Statement};
 
 use super::rows::Refusal;
-use crate::error::{LoadError, Result};
+use crate::error::Result;
 use crate::schema::rowid_name;
 use crate::sql::quoted;
+use crate::threads::{Give, in_order};
 
 /// Bytes of the database for a range, at least.
 const RANGE_BYTES: u64 = 1 << 20;
@@ -19,8 +19,6 @@ const RANGE_BYTES: u64 = 1 << 20;
 const FEW: usize = 4;
 /// The most ranges.
 const MOST_RANGES: u64 = 16_384;
-/// Parts of a range that wait until those before are written.
-const WAITING: usize = 8;
 /// How often all connections begin anew because a commit came between them.
 const ATTEMPTS: u32 = 5;
 /// How long a connection that is not the first waits for a lock: another one that wants to write may wait for the first.
@@ -168,9 +166,6 @@ enum Part<T> {
     End(Result<u64, Refusal>),
 }
 
-/// Passes on a part of a range.
-type Give<'g, T> = &'g mut dyn FnMut(T) -> Result<()>;
-
 impl Rows<'_> {
     /// Returns the connection for queries that are not divided.
     pub(super) fn first(&self) -> &Connection {
@@ -197,62 +192,32 @@ impl Rows<'_> {
             let read = read(&mut self.first().prepare(&self.sql)?, &mut take);
             return read.map(drop).map_err(|refusal| refusal.error(self.input, 0));
         }
-        let (jobs, waiting) = channel();
-        let waiting = Mutex::new(waiting);
-        let ahead = 2 * self.connections.len();
-        std::thread::scope(|scope| {
-            let jobs = jobs;
-            for connection in &mut self.connections {
-                let (sql, waiting, read) = (&self.sql, &waiting, &read);
-                scope.spawn(move || work(connection, sql, waiting, read));
-            }
-            let step = match which {
-                Which::All => 1,
-                Which::Few => self.ranges.len().div_ceil(FEW).max(2),
-            };
-            let mut ranges = self.ranges.iter().step_by(step).map(|range| {
-                let (sender, parts) = sync_channel(WAITING);
-                // The threads end after this.
-                let _ = jobs.send((*range, sender));
-                parts
-            });
-            let mut begun = VecDeque::from_iter(ranges.by_ref().take(ahead));
-            let mut before = 0;
-            while let Some(parts) = begun.pop_front() {
-                for part in parts {
-                    match part {
-                        Part::Some(part) => take(part)?,
-                        Part::End(Ok(rows)) => before += rows,
-                        Part::End(Err(refusal)) => return Err(refusal.error(self.input, before)),
-                    }
+        let step = match which {
+            Which::All => 1,
+            Which::Few => self.ranges.len().div_ceil(FEW).max(2),
+        };
+        let sql = &self.sql;
+        let mut before = 0;
+        in_order(
+            self.connections.iter_mut(),
+            self.ranges.iter().step_by(step).copied().map(Ok),
+            |connection, (low, high), give| {
+                let end = (|| {
+                    let mut statement = connection.prepare(sql)?;
+                    statement.bind_i64(1, low)?;
+                    statement.bind_i64(2, high)?;
+                    read(&mut statement, &mut |part| give(Part::Some(part)))
+                })();
+                give(Part::End(end))
+            },
+            |part| match part {
+                Part::Some(part) => take(part),
+                Part::End(Ok(rows)) => {
+                    before += rows;
+                    Ok(())
                 }
-                begun.extend(ranges.next());
-            }
-            Ok(())
-        })
-    }
-}
-
-/// A range to read, and where its parts go.
-type Job<T> = ((i64, i64), SyncSender<Part<T>>);
-
-/// Reads ranges until there are no more.
-fn work<T>(
-    connection: &Connection,
-    sql: &str,
-    waiting: &Mutex<Receiver<Job<T>>>,
-    read: impl Fn(&mut Statement<'_, '_>, Give<'_, T>) -> Result<u64, Refusal>,
-) {
-    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
-    while let Ok(((low, high), parts)) = next() {
-        let mut give = |part| parts.send(Part::Some(part)).map_err(|_| LoadError::Interrupted);
-        let end = (|| {
-            let mut statement = connection.prepare(sql)?;
-            statement.bind_i64(1, low)?;
-            statement.bind_i64(2, high)?;
-            read(&mut statement, &mut give)
-        })();
-        // The receiver is gone after an error.
-        let _ = parts.send(Part::End(end));
+                Part::End(Err(refusal)) => Err(refusal.error(self.input, before)),
+            },
+        )
     }
 }
