@@ -69,9 +69,10 @@ impl Leaves {
         varint::push(&mut self.offsets, (self.leaf.len() - self.last_offset) as u64);
         self.last_offset = self.leaf.len();
         let common = self.term.iter().zip(term).take_while(|(a, b)| a == b).count();
-        let is_inside = self.has_term;
-        if is_inside {
+        let mut rest = term;
+        if self.has_term {
             varint::push(&mut self.leaf, common as u64);
+            rest = &term[common..];
         } else {
             // Leaves of another part may be before the first one.
             let length = if self.term.is_empty() { term.len() } else { common + 1 };
@@ -79,7 +80,6 @@ impl Leaves {
             let leaf = self.ends.len();
             self.starts.push(Start { leaf, term, empty: 0, first: 0, rows: Vec::new() });
         }
-        let rest = if is_inside { &term[common..] } else { term };
         varint::push(&mut self.leaf, rest.len() as u64);
         self.leaf.extend_from_slice(rest);
         self.term.clear();
@@ -116,8 +116,8 @@ impl Leaves {
         while self.leaf.len() + self.offsets.len() + positions.len() >= LEAF {
             let space = LEAF.saturating_sub(self.leaf.len() + self.offsets.len());
             // To the end of a number, whose last byte has no highest bit.
-            let end = positions.iter().skip(space.max(1) - 1).position(|byte| byte & 0x80 == 0);
-            let length = end.filter(|_| space > 0).map_or(0, |end| space + end);
+            let ends_number = |at: &usize| *at == 0 || positions[at - 1] & 0x80 == 0;
+            let length = (space..=positions.len()).find(ends_number).unwrap_or(0);
             let (now, later) = positions.split_at(length);
             self.leaf.extend_from_slice(now);
             positions = later;
