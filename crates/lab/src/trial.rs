@@ -23,7 +23,7 @@ pub const CONFINED_TO: &str = "PRAGMARK_CONFINED_TO";
 /// A subdirectory of the trial's directory. The runner hands it with its files, copies of databases, to the next trial of the run.
 pub const COPIES: &str = "copies";
 
-/// The file in a trial's directory with the values drawn for parameters, which sides of a comparison may share.
+/// The file in a trial's directory with the values drawn for its parameters. Both sides of a comparison get the same file.
 pub const DRAWN: &str = "drawn.values";
 
 /// A request to a driver.

@@ -25,7 +25,7 @@ pub mod workdir;
 
 pub use error::RunError;
 pub use executor::{End, Execution, Executor, Task, Watch};
-pub use local::Local;
+pub use local::{Draws, Local};
 pub use pilot::{count, run_pilots};
 pub use process::{Bindings, Driver, Prepared};
 pub use record::{RunFolder, TrustedRuns};

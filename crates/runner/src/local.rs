@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,8 +22,9 @@ use crate::record::check_no_link;
 use crate::stamp::now;
 use crate::workdir::WorkDir;
 
-/// A seed, and the values that a trial with it has drawn for parameters: others, which are compared with it, have the same ones.
-pub(crate) type Draws = Arc<Mutex<(u64, Vec<u8>)>>;
+/// The seed of the last trial and the values that it drew, for the other side of a comparison.
+#[derive(Clone, Debug, Default)]
+pub struct Draws(Arc<Mutex<(u64, Vec<u8>)>>);
 
 /// Carries out trials on this machine.
 #[derive(Debug)]
@@ -32,7 +34,7 @@ pub struct Local<'a> {
     engines: Vec<EngineRecord>,
     servers: Servers,
     folder: Option<PathBuf>,
-    pub(crate) draws: Draws,
+    draws: Option<Draws>,
     cancelled: &'a AtomicBool,
     /// The run's directory in each measured one.
     work: HashMap<PathBuf, WorkDir>,
@@ -53,7 +55,7 @@ impl<'a> Local<'a> {
             engines: engines.to_vec(),
             servers: Servers::default(),
             folder: None,
-            draws: Draws::default(),
+            draws: None,
             cancelled,
             work: HashMap::new(),
         }
@@ -63,6 +65,11 @@ impl<'a> Local<'a> {
     pub fn with_postgres(mut self, uri: Option<&str>) -> Local<'a> {
         self.servers.given = uri.map(str::to_owned);
         self
+    }
+
+    /// Returns the same for sides of a comparison, whose trials have the values that the first one with their seed has drawn.
+    pub fn sharing(self, draws: &Draws) -> Local<'a> {
+        Local { draws: Some(draws.clone()), ..self }
     }
 
     /// Returns the same with artifacts kept in the folder of a run.
@@ -98,14 +105,13 @@ impl<'a> Local<'a> {
         let Ok(limit) = Duration::try_from_secs_f64(task.limit_s) else {
             return Ok(Some(Outcome::failed(format!("{} s is no time limit", task.limit_s))));
         };
-        let mut draws = self.draws.lock().unwrap_or_else(PoisonError::into_inner);
-        let drawn = spec.directory.join(DRAWN);
-        if draws.0 == spec.seed && !draws.1.is_empty() {
-            std::fs::write(&drawn, &draws.1).context("write", &drawn)?;
+        if let Some(draws) = &self.draws {
+            draws.give(&spec)?;
         }
         let outcome = run_trial(&self.driver, &spec, limit, self.cancelled, on_phase)?;
-        *draws = (spec.seed, std::fs::read(&drawn).unwrap_or_default());
-        drop(draws);
+        if let Some(draws) = &self.draws {
+            draws.take(&spec)?;
+        }
         let outcome = match (outcome, isolation::left_in(&spec.directory)) {
             (Some(Outcome::Failed { why, .. }), Some(trail)) => {
                 Isolation { driver: &self.driver, limit, cancelled: self.cancelled, on_phase }
@@ -148,6 +154,34 @@ impl<'a> Local<'a> {
             std::fs::remove_dir_all(&place).context("remove", &place)?;
         }
         Ok(Some(place))
+    }
+}
+
+impl Draws {
+    /// Gives a trial the values of another one with its seed.
+    fn give(&self, spec: &TrialSpec) -> Result<()> {
+        let drawn = spec.directory.join(DRAWN);
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            (seed, values) if *seed == spec.seed && !values.is_empty() => {
+                std::fs::write(&drawn, values).context("write", &drawn)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps the values that a trial has drawn.
+    fn take(&self, spec: &TrialSpec) -> Result<()> {
+        let drawn = spec.directory.join(DRAWN);
+        match std::fs::read(&drawn) {
+            Ok(values) => {
+                *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (spec.seed, values);
+                Ok(())
+            }
+            // It draws none.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error).context("read", &drawn),
+        }
     }
 }
 

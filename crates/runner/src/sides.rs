@@ -1,6 +1,5 @@
 //! The sides of a comparison under one executor. Each side may have drivers of its own.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use lab::guard::role_of;
@@ -30,9 +29,7 @@ impl<'a> Sides<'a> {
         let draws = Draws::default();
         let executors = [0, 1].map(|side: usize| {
             let name = format!("{}-{side}", plan.id);
-            let mut local = Local::new(&drivers[side], &name, engines, cancelled);
-            local.draws = Arc::clone(&draws);
-            local
+            Local::new(&drivers[side], &name, engines, cancelled).sharing(&draws)
         });
         Sides { plan, executors }
     }

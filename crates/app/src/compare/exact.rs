@@ -8,7 +8,7 @@ use lab::engine_name::ENGINE;
 use lab::experiment::{Experiment, Labels};
 use lab::plan::{Request, plan};
 use lab::record::PlannedExperiment;
-use runner::Execution;
+use runner::{Draws, Execution};
 
 use crate::driver::Running;
 use crate::engine;
@@ -70,7 +70,7 @@ pub fn compare_exactly(
     check_needs(&plan)?;
     let engines = engine::prepare(&engine::names(&plan), &running)?;
     engine::all_usable(&engines)?;
-    let mut executor = running.local(&plan.id, &engines);
+    let mut executor = running.local(&plan.id, &engines).sharing(&Draws::default());
     let Some(planned) = plan.experiments.first() else { return Ok(None) };
     let repetitions = request.repetitions as usize;
     let mut begins = shows_progress(planned, repetitions, ui);
@@ -119,9 +119,9 @@ fn shows_progress(
 /// Returns the experiment whose variants are the sides.
 fn experiment(request: &ExactRequest, ui: &dyn Interface) -> Result<Experiment> {
     let Subject { databases, setup, set, .. } = &request.subject;
-    if let Some((name, value)) = set.iter().find(|(name, _)| name == "executions") {
-        let option = format!("--{name} {value}");
-        return Err(Error::mistake(format!("--set {name}={value}: here it is {option}")));
+    if let Some((_, value)) = set.iter().find(|(name, _)| name == "executions") {
+        return Err(Error::mistake(format!("--set executions={value} is an option of compare"))
+            .hint(format!("use --executions {value}")));
     }
     let is_trace = matches!(request.subject.work, Work::Replay(_));
     if is_trace && !(databases.is_empty() && setup.is_none()) {

@@ -24,9 +24,9 @@ pub fn keeping_rows(planned: &PlannedExperiment) -> Option<PlannedExperiment> {
     (planned.experiment.workload == "sql").then_some(planned)
 }
 
-/// Lets a trial keep so few rows of its answers that they can be recorded.
+/// Has a trial keep the first rows of its answers: few enough for the record.
 pub fn keep_few_rows(workload: &str, settings: &mut Settings) {
-    const FEW: i64 = 200;
+    const FEW: i64 = 50;
     let room = settings.get_mut("answer_rows").filter(|room| **room == 0.into());
     if let (Some(room), "sql") = (room, workload) {
         *room = FEW.into();

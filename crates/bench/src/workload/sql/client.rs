@@ -88,7 +88,7 @@ pub(super) struct ScriptClient<'c> {
     prng: Prng,
     /// The seed of each script, which does not depend on the others.
     seeds: Vec<Seed>,
-    /// Executions of each script, where their number is given.
+    /// How often each script was executed, if `executions` is set.
     executed: Vec<usize>,
     retries: Retries,
     /// The end of the last statement, if the next one begins at once.
@@ -133,7 +133,7 @@ impl<'c> ScriptClient<'c> {
         let mut variables = Variables::new(&workload.suite.names);
         predefine(&mut variables, &workload);
         let choices = workload.seed.child("choices");
-        // Two forms of one statement may have two names.
+        // The only script has no name in its seed: the other form of a statement may be named differently.
         let name = |script: &Script| {
             if workload.suite.scripts.len() > 1 { script.name.clone() } else { String::new() }
         };

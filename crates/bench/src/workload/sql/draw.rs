@@ -1,6 +1,6 @@
 //! Values for parameters, drawn from the columns of the database itself.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use engine::{Connection, EngineError, Step, Value};
@@ -15,6 +15,7 @@ use super::parameters::{Drawing, Parameters};
 use super::statement::store;
 use super::suite::Suite;
 use crate::error::TrialError;
+use crate::workload::Trial;
 
 /// Number of values of a column that are kept at most.
 const MOST_VALUES: usize = 10_000;
@@ -28,32 +29,27 @@ const MOST_TRIES: u64 = 1 << 15;
 /// Parameter of Zipf's law, unless a script names another.
 const ZIPF: f64 = 1.1;
 
-/// The values of one column.
+/// The values of one column, the most popular first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Column {
-    values: Vec<Value>,
-    /// The numbers of the values, the most popular first.
-    ranks: Vec<u32>,
-}
+struct Column(Vec<Value>);
 
 impl Column {
-    fn of(values: Vec<Value>, seed: Seed) -> Column {
-        let mut ranks: Vec<u32> = (0..).take(values.len()).collect();
-        seed.generator().shuffle(&mut ranks);
-        Column { values, ranks }
+    fn of(mut values: Vec<Value>, seed: Seed) -> Column {
+        seed.generator().shuffle(&mut values);
+        Column(values)
     }
 
     /// Returns the value that a random number chooses.
     #[inline]
     fn draw(&self, zipf: Option<f64>, random: u64) -> &Value {
-        let most = self.ranks.len() as i64 - 1;
+        let most = self.0.len() as i64 - 1;
         let mut prng = Prng::new(random);
         // The bounds and the parameter are in range.
         let rank = match zipf {
             None => prng.up_to(most as u64) as i64,
             Some(zipf) => prng.zipfian(0, most, zipf).unwrap_or(0),
         };
-        &self.values[self.ranks[rank as usize] as usize]
+        &self.0[rank as usize]
     }
 }
 
@@ -84,7 +80,7 @@ impl Kept {
 struct Pool {
     script: usize,
     slot: usize,
-    /// A number of its name. So its values are the same wherever it stands among others.
+    /// The hash of its name, so that its values do not depend on its position.
     name: u64,
     /// The number of the column.
     column: usize,
@@ -95,16 +91,14 @@ struct Pool {
 /// The values of all variables that are drawn.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Pools {
-    columns: Vec<Column>,
-    /// The number of each column, by its table and name.
-    known: BTreeMap<(String, String), usize>,
+    /// Columns by table and name.
+    columns: Vec<((String, String), Column)>,
     pools: Vec<Pool>,
 }
 
 impl Pools {
-    /// Takes up to 10,000 values of each column that a script draws from, but those that another trial of its block has left in the
-    /// directory.
-    /// `set` lists the variables that get their values otherwise.
+    /// Reads up to 10,000 values of each column that a script draws from. Columns that another side of the comparison has read keep its
+    /// values.
     ///
     /// # Errors
     /// A parameter has no column, or its column no values; with the file and line that use it.
@@ -112,12 +106,13 @@ impl Pools {
         connection: &Connection,
         suite: &Suite,
         parameters: &Parameters,
-        (directory, seed): (&Path, Seed),
+        trial: &Trial<'_>,
     ) -> Result<Pools, TrialError> {
         let (schema, set) = (Schema::read(connection)?, suite.set_by_gset());
-        let left = directory.join(DRAWN).exists().then(|| Pools::read(directory)).transpose()?;
-        let mut drawn = Pools { pools: Vec::new(), ..left.unwrap_or_default() };
-        let columns = Columns { connection, seed: seed.child("draws") };
+        let is_shared = trial.directory.join(DRAWN).exists();
+        let shared = is_shared.then(|| Pools::read(trial.directory)).transpose()?;
+        let mut drawn = Pools { pools: Vec::new(), ..shared.unwrap_or_default() };
+        let columns = Columns { connection, seed: trial.seed.child("draws") };
         for (number, script) in suite.scripts.iter().enumerate() {
             for (draw, line) in draws(script, suite, (&schema, connection), &set)? {
                 let column = drawn.number(&draw.table, &draw.column, &columns).map_err(|why| {
@@ -141,15 +136,14 @@ impl Pools {
     /// Returns the number of a column, whose values are read once.
     fn number(&mut self, table: &str, column: &str, of: &Columns<'_>) -> Result<usize, String> {
         let key = (table.to_owned(), column.to_owned());
-        if let Some(number) = self.known.get(&key) {
-            return Ok(*number);
+        if let Some(number) = self.columns.iter().position(|(known, _)| *known == key) {
+            return Ok(number);
         }
         let values = of.read(table, column).map_err(|error| error.message())?;
         if values.is_empty() {
             return Err(format!("{table}.{column} has no values from which to draw"));
         }
-        self.columns.push(Column::of(values, of.seed));
-        self.known.insert(key, self.columns.len() - 1);
+        self.columns.push((key, Column::of(values, of.seed)));
         Ok(self.columns.len() - 1)
     }
 
@@ -169,14 +163,14 @@ impl Pools {
             .map_err(|error| TrialError::Measuring(format!("{}: {error}", path.display())))
     }
 
-    /// Gives the variables of a script new values. However many they are, they take one number of the
-    /// generator.
+    /// Gives the variables of a script new values. Takes one number from the generator, however many variables there are.
     #[inline]
     pub(super) fn draw(&self, script: usize, variables: &mut Variables, prng: &mut Prng) {
         let mut random = None;
         for pool in self.pools.iter().filter(|pool| pool.script == script) {
             let random = random.get_or_insert_with(|| Seed(prng.next_u64()));
-            let value = self.columns[pool.column].draw(pool.zipf, random.nth(pool.name).0);
+            let (_, column) = &self.columns[pool.column];
+            let value = column.draw(pool.zipf, random.nth(pool.name).0);
             store(value, Slot(pool.slot), variables);
         }
     }
@@ -294,7 +288,9 @@ impl Columns<'_> {
             format!("SELECT (SELECT min(rowid) FROM {table}), (SELECT max(rowid) FROM {table})");
         let bounds = self.connection.query_all(&bounds).unwrap_or_default();
         let from = format!("FROM {table} WHERE {column} IS NOT NULL");
-        let mut statement = self.connection.prepare(&format!("SELECT {column} {from}"))?;
+        // In the order of rowids, which no index changes.
+        let order = if bounds.is_empty() { "" } else { " ORDER BY rowid" };
+        let mut statement = self.connection.prepare(&format!("SELECT {column} {from}{order}"))?;
         let mut kept = Kept::default();
         while statement.step()? == Step::Row {
             if !kept.has_room() {
@@ -333,6 +329,7 @@ impl Columns<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::sync::Arc;
 
     use engine::{Library, OpenFlags, Source};
@@ -365,15 +362,13 @@ mod tests {
     #[test]
     fn every_value_of_a_small_table_is_kept_once() {
         let small = column(&rows(100, "i * 100000, zeroblob(1000) || i", "TRUE"));
-        assert_eq!((small.values.len(), small.ranks.len()), (100, 100));
-        let mut ranks = small.ranks.clone();
-        ranks.sort_unstable();
-        assert_eq!(ranks, (0..100).collect::<Vec<_>>());
+        let different: BTreeSet<String> = small.0.iter().map(Value::to_string).collect();
+        assert_eq!((small.0.len(), different.len()), (100, 100));
         // The last row is far away, and so follows most rowids.
         let all = rows(9_999, "i, i", "TRUE") + "INSERT INTO t VALUES (1000000000, 0);";
-        assert_eq!(column(&all).values.len(), 10_000);
+        assert_eq!(column(&all).0.len(), 10_000);
         let large = column(&rows(100, "i, zeroblob(1000000)", "TRUE"));
-        assert_eq!(large.values.len(), 68, "after 64 MiB, no more are kept");
+        assert_eq!(large.0.len(), 68, "after 64 MiB, no more are kept");
     }
 
     #[test]
@@ -396,9 +391,16 @@ mod tests {
     }
 
     #[test]
+    fn an_index_changes_no_values() {
+        let plain = rows(500, "i, i * 7919 % 41", "TRUE");
+        let indexed = format!("{plain} CREATE INDEX of_a ON t(a);");
+        assert_eq!(draws(&column(&plain), None), draws(&column(&indexed), None));
+    }
+
+    #[test]
     fn a_large_table_may_have_few_values() {
         let few = column(&rows(200_000, "i, iif(i IN (7, 90000, 90001), i, NULL)", "TRUE"));
-        let mut values: Vec<String> = few.values.iter().map(Value::to_string).collect();
+        let mut values: Vec<String> = few.0.iter().map(Value::to_string).collect();
         values.sort_unstable();
         assert_eq!(values, ["7", "90000", "90001"]);
     }
@@ -407,10 +409,10 @@ mod tests {
     fn rowids_may_be_negative_far_from_zero_or_the_largest_ones() {
         for first in ["-15000", "1700000000000", "-9223372036854775808", "9223372036854755000"] {
             let column = column(&rows(20_000, &format!("{first} + i, i"), "TRUE"));
-            assert!(column.values.len() > 9_000, "{first}: {}", column.values.len());
+            assert!(column.0.len() > 9_000, "{first}: {}", column.0.len());
         }
         let ends = "INSERT INTO t VALUES (-9223372036854775808, 1), (9223372036854775807, 2);";
         let ends = ends.to_owned() + &rows(10_000, "i * 900000000000000, i", "TRUE");
-        assert!(column(&ends).values.len() > 7_500);
+        assert!(column(&ends).0.len() > 7_500);
     }
 }

@@ -121,8 +121,7 @@ fn first_client<'c>(
     suite: &mut Suite,
 ) -> Result<ScriptClient<'c>> {
     suite.resolve(connection)?;
-    let place = (trial.directory, trial.seed);
-    Pools::of(connection, suite, parameters, place)?.write(trial.directory)?;
+    Pools::of(connection, suite, parameters, trial)?.write(trial.directory)?;
     let workload = Workload::read(connection, trial.settings, trial.directory, trial.seed, 0)?;
     ScriptClient::prepare(connection, workload)
 }

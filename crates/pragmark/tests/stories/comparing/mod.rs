@@ -195,7 +195,7 @@ fn one_side_or_databases_alone_are_refused_with_what_to_do() {
     unknown.exits(2).complains(&["9.9.9"]);
     let set =
         ["queries.sql", "--db", "app.db", "--vary", "cache_size=1,2", "--set", "executions=1"];
-    laboratory.pragmark(&compare(&set)).exits(2).complains(&["here it is --executions 1"]);
+    laboratory.pragmark(&compare(&set)).exits(2).complains(&["use --executions 1"]);
     laboratory
         .pragmark(&compare(&["app.db", "migrated.db"]))
         .exits(2)

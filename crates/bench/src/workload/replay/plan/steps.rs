@@ -138,7 +138,8 @@ impl StepBuilder<'_> {
     /// Returns how many commits a call saw, without commits that come later in the thread.
     fn commits_before(&mut self, call: &ThreadCall<CallHeader>) -> u64 {
         let is_past = |turn: &&Turn| turn.transaction < self.transaction || turn.ticket == 0;
-        self.committed = &self.committed[self.committed.iter().take_while(is_past).count()..];
+        let past = self.committed.iter().take_while(is_past).count();
+        self.committed = &self.committed[past..];
         let own = self.committed.first();
         let waits = self.commits.waiting.contains(&call.connection);
         let commits = self.ends.until(if waits { call.call.end } else { call.call.start });
@@ -146,7 +147,8 @@ impl StepBuilder<'_> {
     }
 
     fn give_turn(&mut self, step: &mut Step) {
-        self.own = &self.own[self.own.iter().take_while(|turn| turn.last < self.step).count()..];
+        let past = self.own.iter().take_while(|turn| turn.last < self.step).count();
+        self.own = &self.own[past..];
         let Some(turn) = self.own.first() else { return };
         if turn.first == self.step {
             step.after = turn.number() - 1;
