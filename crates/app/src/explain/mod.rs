@@ -86,7 +86,7 @@ pub(crate) struct Explained {
     faults: Vec<Fault>,
 }
 
-/// The most rows that are written to try indexes for a write that takes too long.
+/// Rows to which a slow write is limited while indexes are tried.
 const FEW_ROWS: u32 = 20;
 
 impl Explained {

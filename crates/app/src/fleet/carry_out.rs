@@ -270,8 +270,8 @@ impl Work<'_> {
         }
         for agent in self.rosters[group].take_strangers() {
             board.line_once(format!(
-            "{group}: outcomes under the name {agent} do not count: no member of this group has signed them"
-        ));
+                "{group}: outcomes under the name {agent} do not count: no member of this group has signed them"
+            ));
         }
     }
 

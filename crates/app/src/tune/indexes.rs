@@ -65,8 +65,12 @@ fn counted(indexes: &Indexes) -> String {
     let words = changed.map(|change| {
         let of = |cost: &Cost| [(cost.steps, "steps"), (cost.pages, "pages")];
         let both = of(&change.before).into_iter().zip(of(&change.after));
-        let mut differing = both.filter(|((before, _), (after, _))| before != after);
-        let ((before, noun), (after, _)) = differing.next().unwrap_or_default();
+        let factor = |((before, _), (after, _)): &((i64, _), (i64, _))| {
+            ((after + 1) as f64 / (before + 1) as f64).ln().abs()
+        };
+        // The figure that changes most.
+        let largest = both.max_by(|a, b| factor(a).total_cmp(&factor(b)));
+        let ((before, noun), (after, _)) = largest.unwrap_or_default();
         format!("{} {} → {} {noun}", change.name, grouped(before as u64), grouped(after as u64))
     });
     words.collect::<Vec<String>>().join(", ")

@@ -93,7 +93,6 @@ pub fn tune(request: &TuneRequest, ui: &dyn Interface) -> Result<Ended, Error> {
         }
     }
     subject.experiment.base.extend(settings_of(&request.set));
-    check_goal(request, &subject.experiment)?;
     let tuning = tuning(request, &subject, ui)?;
     let experiment = checked(&text_of(subject.experiment, &tuning)?, &catalogue)?;
     let run = RunRequest {

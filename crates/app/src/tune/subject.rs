@@ -84,7 +84,7 @@ impl Subject {
             Some(_) => ad_hoc("tune", "", name, &catalogue.metric_of(name)),
             None => of_experiment(name, catalogue)?,
         };
-        Ok(Subject::new(with_goal(request, experiment, None)))
+        Ok(Subject::new(with_goal(request, experiment, None)?))
     }
 
     /// Makes a subject whose trials make their own databases.
@@ -168,9 +168,7 @@ fn of_script(request: &TuneRequest, path: Option<&Path>) -> Result<Subject, Erro
     if let Some(db) = &request.database {
         base.insert("database".to_owned(), absolute_level(db, "--db")?);
     }
-    // Indexes are tried below, which takes a while.
-    check_goal(request, &experiment)?;
-    let mut subject = Subject::new(with_goal(request, experiment, Some("p50_us")));
+    let mut subject = Subject::new(with_goal(request, experiment, Some("p50_us"))?);
     subject.add_files(request.database.as_slice())?;
     if path.is_none() && request.database.is_none() {
         let statements = bench::statements(&subject.experiment.base)?;
@@ -200,7 +198,7 @@ fn of_trace(request: &TuneRequest, path: &Path, ui: &dyn Interface) -> Result<Su
     experiment.base.extend(stand_in_setting(&request.stand_ins));
     let library = built_in_library()?;
     let trace = Trace::open(&library, path).map_err(Error::unusable)?;
-    let mut subject = Subject::new(with_goal(request, experiment, Some("seconds")));
+    let mut subject = Subject::new(with_goal(request, experiment, Some("seconds"))?);
     let current = trace.most_common_settings_of_files();
     for setting in current.map_err(Error::unusable)? {
         let level = bench::level_of_setting(&setting.name, &setting.value);
@@ -264,8 +262,16 @@ fn of_experiment(name: &str, catalogue: &Catalogue) -> Result<Experiment, Error>
     Ok(experiment)
 }
 
-/// The metric of the goal, which the question names, and another one for the reader.
-fn with_goal(request: &TuneRequest, mut experiment: Experiment, other: Option<&str>) -> Experiment {
+/// Returns the experiment with the metric of the goal, which the question names, and another one for the reader.
+///
+/// # Errors
+/// The work has no such figure.
+fn with_goal(
+    request: &TuneRequest,
+    mut experiment: Experiment,
+    other: Option<&str>,
+) -> Result<Experiment, Error> {
+    check_goal(request, &experiment)?;
     let has_several = experiment.workload == "sql" && bench::has_several_scripts(&experiment.base);
     let usual = if has_several { Goal::Latency } else { Goal::Throughput };
     let metric = match request.goal.unwrap_or(usual) {
@@ -282,7 +288,7 @@ fn with_goal(request: &TuneRequest, mut experiment: Experiment, other: Option<&s
     experiment.secondary_metrics = lab::level::distinct(also.map(str::to_owned));
     experiment.question = question(&metric);
     experiment.metric = metric;
-    experiment
+    Ok(experiment)
 }
 
 /// Returns the question, which names what is compared.

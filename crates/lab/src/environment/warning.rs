@@ -54,7 +54,7 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// Returns whether it means nothing to work that only reads.
+    /// Returns whether it matters only to work that syncs.
     pub fn is_about_syncs(&self) -> bool {
         use VolumeProblem::{RotationalWithCache, SyncTooFast};
         matches!(self, Warning::Volume(_, RotationalWithCache { .. } | SyncTooFast(_)))

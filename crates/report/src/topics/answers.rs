@@ -99,6 +99,9 @@ fn only(subject: &Subject<'_>) -> Sentence {
             "There is nothing to compare with, because the other variant answers differently. "
         }
         1 => "There is nothing to compare with, because the other variant was not measured. ",
+        _ if variants.any(|variant| variant.answers_differ) => {
+            "There is nothing to compare with: the other variants answer differently or were not measured. "
+        }
         _ => "There is nothing to compare with, because no other variant was measured. ",
     };
     let figures = match (statements::medians(subject), whole) {

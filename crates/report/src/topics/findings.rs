@@ -81,12 +81,12 @@ fn item(analysis: &Analysis, finding: &Finding) -> Option<Item> {
     if let Some(directory) = directory {
         link = link.words(" on ").and_code(directory);
     }
-    if finding.confirmation_rounds.is_some() {
-        link = link.and(explained(" (gain of the confirmation run)"));
-    }
     let tuning = subject.tuning();
     let in_application = tuning.and_then(|own| tuning::in_application(own, subject.metric()));
     let leads = tuning.and_then(|tuning| tuning::leads(tuning, finding.gain));
+    if leads.is_none() && finding.confirmation_rounds.is_some() {
+        link = link.and(explained(" (gain of the confirmation run)"));
+    }
     let (gain, interval) =
         leads.map_or((finding.gain, finding.interval), |gain| (gain.ratio, gain.interval));
     let own = sentence(&subject, finding);
@@ -100,7 +100,7 @@ fn item(analysis: &Analysis, finding: &Finding) -> Option<Item> {
             figures::ratio_alone(gain, interval),
             figures::interval_of_ratio(gain, interval),
         )),
-        badge: finding.preliminary.then(|| "preliminary".to_owned()),
+        badge: (leads.is_none() && finding.preliminary).then(|| "preliminary".to_owned()),
         tone: crate::document::Tone::Doubt,
         below: second.into_iter().chain(step).chain([link]).collect(),
         ..Item::new(first)

@@ -139,10 +139,12 @@ fn of_machine(analysis: &Analysis) -> Vec<String> {
         return Vec::new();
     }
     let variants = || analysis.experiments.iter().flat_map(|experiment| &experiment.variants);
-    let only_reads = variants().any(|variant| !variant.counts.is_empty())
-        && variants().all(|variant| variant.counts.get("syncs").is_none_or(|syncs| *syncs == 0.0));
+    // An uncounted variant may sync.
+    let mut measured = variants().filter(|variant| !variant.unmeasured()).peekable();
+    let syncs_nothing = measured.peek().is_some()
+        && measured.all(|variant| variant.counts.get("syncs") == Some(&0.0));
     let warnings = analysis.environment.machine.warnings().into_iter();
-    let shown = warnings.filter(|warning| !(only_reads && warning.is_about_syncs()));
+    let shown = warnings.filter(|warning| !(syncs_nothing && warning.is_about_syncs()));
     shown.map(|warning| warning.to_string()).collect()
 }
 

@@ -159,7 +159,7 @@ fn to_paste(chosen: &Chosen) -> Vec<Block> {
     blocks![once, each, chosen.remarks_on_wal().into_iter().map(Block::small)]
 }
 
-/// The settings that a search was for, in the forms of bindings; none if there is nothing to set.
+/// Returns the recommended settings in the forms of bindings; empty if there is nothing to set.
 pub(super) fn for_programs(subject: &Subject<'_>) -> Vec<Block> {
     let advice = sought_rung(subject).and_then(|rung| rung.advice.as_ref().ok());
     let Some(Ok(chosen)) = advice.map(chosen) else { return Vec::new() };
@@ -167,7 +167,7 @@ pub(super) fn for_programs(subject: &Subject<'_>) -> Vec<Block> {
         return Vec::new();
     }
     let forms = Block::unprinted("Ready to paste into a program", forms_of_bindings(&chosen));
-    // The last line in the terminal says how to print one of them.
+    // Not printed in a terminal, whose last line names the command that prints one form.
     vec![Block::full(vec![forms])]
 }
 

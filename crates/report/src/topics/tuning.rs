@@ -298,7 +298,7 @@ pub(super) fn to_change(tuning: &TuningAnalysis, metric: &str) -> Option<String>
     better_in_words(tuning, metric).or_else(|| counted_in_words(tuning))
 }
 
-/// Returns the gain of SQL, such as an index, that is better and brings more than settings with this gain.
+/// Returns the gain of the best SQL change, such as an index, if it exceeds the gain of the settings.
 pub(super) fn leads(tuning: &TuningAnalysis, gain: f64) -> Option<&Gain> {
     let (first, own) = better(tuning).into_iter().next()?;
     (first.advice.sql.is_some() && own.ratio > gain).then_some(own)

@@ -402,6 +402,9 @@ fn work_that_only_reads_has_no_warnings_about_syncs() {
         variant.counts = [("syncs".to_owned(), 0.0)].into();
     }
     assert!(!says(&run));
+    let mut uncounted = run.clone();
+    uncounted.experiments[0].variants[1].counts.clear();
+    assert!(says(&uncounted), "it may sync");
     run.experiments[0].variants[0].counts.insert("syncs".to_owned(), 1.0);
     assert!(says(&run));
 }
