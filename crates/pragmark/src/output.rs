@@ -35,19 +35,33 @@ pub struct Output {
     pub out: Option<PathBuf>,
 }
 
+/// Endings of files with data, which a text for the terminal must not have.
+const DATA: [&str; 5] = ["csv", "json", "jsonl", "parquet", "sqlite"];
+
 /// Returns the format that was asked for; otherwise the one that the ending of the file names, such as `.html` or `.md`;
 /// otherwise the usual one.
-pub fn format_for<F: ValueEnum>(asked: Option<F>, out: Option<&Path>, usual: F) -> F {
-    let of_file = || {
-        let name = match out?.extension()?.to_str()? {
-            "htm" => "html",
-            "md" => "markdown",
-            "db" => "sqlite",
-            ending => ending,
-        };
-        F::from_str(name, true).ok()
+///
+/// # Errors
+/// The ending names a format of data that the command does not write.
+pub fn format_for<F: ValueEnum>(asked: Option<F>, out: Option<&Path>, usual: F) -> Result<F> {
+    let ending = out.and_then(|path| path.extension()?.to_str());
+    let name = match ending {
+        Some("htm") => "html",
+        Some("md") => "markdown",
+        Some("db") => "sqlite",
+        other => other.unwrap_or_default(),
     };
-    asked.or_else(of_file).unwrap_or(usual)
+    match (asked, F::from_str(name, true)) {
+        (Some(format), _) | (None, Ok(format)) => Ok(format),
+        (None, Err(_)) if DATA.contains(&name) => {
+            let known = F::value_variants().iter().filter_map(F::to_possible_value);
+            let known: Vec<String> = known.map(|value| value.get_name().to_owned()).collect();
+            let path = out.unwrap_or(Path::new("")).display();
+            Err(Error::mistake(format!("--out {path}: the command does not write {name}"))
+                .hint(format!("it writes {}", known.join(", "))))
+        }
+        (None, Err(_)) => Ok(usual),
+    }
 }
 
 /// Writes to the file, or to standard output by default. A reader that closes the pipe early (`| head`) is not an error.
@@ -94,7 +108,7 @@ pub fn write_answer(output: &Output, document: &Document) -> Result<Exit> {
 /// Writes a document, or its data as JSON.
 pub fn write_document(output: &Output, document: &Document, data: &impl Serialize) -> Result<Exit> {
     let out = output.out.as_deref();
-    let text = match format_for(output.format, out, Format::Terminal) {
+    let text = match format_for(output.format, out, Format::Terminal)? {
         Format::Terminal => render::terminal(document, terminal_style()),
         Format::Markdown => render::markdown(document),
         Format::Html => app::report::html(document)?,
@@ -120,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_file_is_written_in_the_format_of_its_ending() {
-        let of = |name| format_for(None, Some(Path::new(name)), Format::Terminal);
+        let of = |name| format_for(None, Some(Path::new(name)), Format::Terminal).unwrap();
         assert_eq!(of("page.html"), Format::Html);
         assert_eq!(of("comment.md"), Format::Markdown);
         assert_eq!(of("figures.json"), Format::Json);
@@ -131,6 +145,13 @@ mod tests {
     #[test]
     fn the_format_that_is_asked_for_goes_before_the_ending() {
         let out = Some(Path::new("page.html"));
-        assert_eq!(format_for(Some(Format::Markdown), out, Format::Terminal), Format::Markdown);
+        let format = format_for(Some(Format::Markdown), out, Format::Terminal);
+        assert_eq!(format.unwrap(), Format::Markdown);
+    }
+
+    #[test]
+    fn data_that_a_command_does_not_write_are_refused() {
+        let error = format_for(None, Some(Path::new("a.csv")), Format::Terminal).unwrap_err();
+        assert_eq!(error.message, "--out a.csv: the command does not write csv");
     }
 }

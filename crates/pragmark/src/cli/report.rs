@@ -90,7 +90,7 @@ impl ReportArgs {
             self.runs.push(command::run_or_latest(None)?);
         }
         let tables = |form| command::tables(&self.runs, form, self.out.as_deref());
-        match format_for(self.format, self.out.as_deref(), ReportFormat::Terminal) {
+        match format_for(self.format, self.out.as_deref(), ReportFormat::Terminal)? {
             ReportFormat::Sqlite => tables(TablesForm::Sqlite),
             ReportFormat::Parquet => tables(TablesForm::Parquet),
             format => self.of_one_run(format),

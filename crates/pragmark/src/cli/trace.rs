@@ -240,7 +240,7 @@ impl CutArgs {
 
 /// Shows a trace, or writes it for other tools.
 fn show(trace: PathBuf, format: Option<TraceFormat>, out: Option<PathBuf>) -> Result<Exit> {
-    let form = match format_for(format, out.as_deref(), TraceFormat::Terminal) {
+    let form = match format_for(format, out.as_deref(), TraceFormat::Terminal)? {
         TraceFormat::Terminal => Err(Format::Terminal),
         TraceFormat::Html => Err(Format::Html),
         TraceFormat::Markdown => Err(Format::Markdown),

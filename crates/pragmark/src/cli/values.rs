@@ -150,8 +150,10 @@ pub(super) fn varied(given: &[String]) -> Result<Vec<Vary>> {
         })?;
         if values.len() < 2 {
             let one = format!("--vary {text} has only one value, so there is nothing to compare");
-            let set = if name.trim() == "engine" { "engine " } else { "set " };
-            let one_for_all = format!("--{set}{}", text.trim_start_matches("engine="));
+            let one_for_all = match (name.trim(), values.as_slice()) {
+                ("engine", [only]) => format!("--engine {only}"),
+                _ => format!("--set {text}"),
+            };
             let hint = format!("name two or more, or set one for all variants with {one_for_all}");
             return Err(Error::mistake(one).hint(hint));
         }
