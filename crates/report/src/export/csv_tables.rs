@@ -1,6 +1,4 @@
-//! CSV tables of an analysis: variants, metrics and claims.
-//!
-//! One row a trial, written as the trials come.
+//! CSV tables of an analysis: variants, metrics and claims; and of trials, a row each, written as they come.
 
 use std::collections::HashMap;
 use std::io::Write;

@@ -49,6 +49,7 @@ pub(super) fn prepare<'s>(
     let corrected = suite.parameters.mode == Mode::Corrected;
     // What the article's figures show to be a single object within a transaction.
     let single = in_transaction && !corrected;
+    let people = |parties, each, columns| People { parties, each, columns };
     match name {
         "creation" => Ok(creation(on, if corrected { 50 * n } else { 1 })),
         "select" => select(on, 100 * n, corrected),
@@ -57,12 +58,12 @@ pub(super) fn prepare<'s>(
         "select-and-save" => select_and_save(on, 50 * n),
         "destruction" => destruction(on, 100 * n, single),
         "associated-creation" => Ok(associated_creation(on, if single { 1 } else { 20 * n })),
-        "eager-each-1-1" => eager_each(on, (20 * n, 1, OWN)),
-        "eager-joined-1-1" => eager_joined(on, (20 * n, 1, OWN)),
-        "eager-each-1-n" => eager_each(on, (n, n, OWN)),
-        "eager-joined-1-n" => eager_joined(on, (n, n, OWN)),
-        "eager-each-1-n-n" => eager_each(on, (n, n, BOTH)),
-        "eager-joined-1-n-n" => eager_joined(on, (n, n, BOTH)),
+        "eager-each-1-1" => eager_each(on, people(20 * n, 1, OWN)),
+        "eager-joined-1-1" => eager_joined(on, people(20 * n, 1, OWN)),
+        "eager-each-1-n" => eager_each(on, people(n, n, OWN)),
+        "eager-joined-1-n" => eager_joined(on, people(n, n, OWN)),
+        "eager-each-1-n-n" => eager_each(on, people(n, n, BOTH)),
+        "eager-joined-1-n-n" => eager_joined(on, people(n, n, BOTH)),
         "lazy-1-1" => lazy(on, 20 * n, 1),
         "lazy-1-n" => lazy(on, n, n),
         "select-json-nested" => select_json(on, 10 * n),
@@ -192,11 +193,17 @@ fn associated_creation(connection: &Connection, count: usize) -> Operation<'_> {
     }
 }
 
-/// The number of parties, the number of people for each column, and the columns that name a person's party.
-type People = (usize, usize, &'static [&'static str]);
+/// People to make: `each` for every party and every column that names a person's party.
+#[derive(Clone, Copy)]
+struct People {
+    parties: usize,
+    each: usize,
+    columns: &'static [&'static str],
+}
 
-/// Makes parties, each with the same number of people in each of these columns. Returns the number of people.
-fn with_people(connection: &Connection, (parties, each, columns): People) -> Result<usize> {
+/// Makes parties with their people. Returns the number of people.
+fn with_people(connection: &Connection, people: People) -> Result<usize> {
+    let People { parties, each, columns } = people;
     make_parties(connection, parties)?;
     for column in columns {
         // Makes this number of people for each party, tied to it by this column.
@@ -212,22 +219,22 @@ fn eager_each(connection: &Connection, people: People) -> Result<Operation<'_>> 
     let count = with_people(connection, people)?;
     Ok(Operation::reading(count, count, move || {
         let ids = load_ids(connection)?;
-        people.2.iter().map(|column| load_in(connection, column, &ids)).sum()
+        people.columns.iter().map(|column| load_in(connection, column, &ids)).sum()
     }))
 }
 
 /// With two columns, each of the one with each of the other: n × n × n rows, which give as many objects as without the
 /// join.
 fn eager_joined(connection: &Connection, people: People) -> Result<Operation<'_>> {
-    let (parties, each, columns) = people;
-    let people = with_people(connection, people)?;
+    let People { parties, each, columns } = people;
+    let count = with_people(connection, people)?;
     let sql = if columns == OWN { JOIN_OWN } else { JOIN_BOTH };
     let rows = parties * each.pow(columns.len() as u32);
-    Ok(Operation::reading(people, rows, move || load(connection, sql)))
+    Ok(Operation::reading(count, rows, move || load(connection, sql)))
 }
 
 fn lazy(connection: &Connection, parties: usize, each: usize) -> Result<Operation<'_>> {
-    let people = with_people(connection, (parties, each, OWN))?;
+    let people = with_people(connection, People { parties, each, columns: OWN })?;
     Ok(Operation::reading(people, people, move || {
         let mut query = connection.prepare(PEOPLE_OF)?;
         let mut found = 0;
