@@ -161,7 +161,7 @@ impl<'a> Right<'a> {
             Some(_) if last_digits => {
                 AnswerChange::Open { what: digits_of_versions(self.versions) }
             }
-            Some(Facet::Rows) => other(&content(&determined)),
+            Some(_) if determined.contains(&Facet::Rows) => other(&content(&determined)),
             Some(facet) => other(&facet.words()),
             None if !open.is_empty() || base != new => {
                 AnswerChange::Open { what: self.advice(&open, sql) }
@@ -289,6 +289,13 @@ mod tests {
         let words = |new| between(of("1", "1", "1"), new, VERSIONS).difference().unwrap();
         assert_eq!(words(of("2", "1", "2")), "3 rows as before, with other values of `b`");
         assert_eq!(words(of("2", "1", "1")), "3 rows as before, with other content");
+        let named = |sum: &str| {
+            let mut named = of(sum, "1", sum);
+            named.facets.insert(Facet::Names, format!("names {sum}"));
+            named
+        };
+        let words = between(named("1"), named("2"), VERSIONS).difference().unwrap();
+        assert_eq!(words, "3 rows as before, with other values of `b`");
     }
 
     #[test]

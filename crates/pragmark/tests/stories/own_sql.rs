@@ -110,6 +110,19 @@ fn a_run_that_was_made_on_the_command_line_is_repeated_from_its_folder() {
 }
 
 #[test]
+fn other_statements_name_the_command_that_compares_their_answers() {
+    let laboratory = shop();
+    laboratory.write("old.sql", "SELECT count(*) FROM users");
+    laboratory.write("new.sql", "SELECT count(*) + 1 FROM users");
+    let answer = laboratory.pragmark(&measure(&["--db", "app.db", "old.sql", "new.sql"])).exits(0);
+    answer.says(&["answers were not compared", "pragmark compare --db"]);
+    let compared = ["compare", "--db", "app.db", "old.sql", "new.sql", "--out", "c.md"];
+    laboratory.pragmark(&compared).exits(0);
+    let words = "with other content";
+    assert!(laboratory.read("c.md").contains(words), "{}", laboratory.read("c.md"));
+}
+
+#[test]
 fn a_setting_that_changes_an_answer_fails_unless_sql_leaves_it_open() {
     let laboratory = shop();
     let sql = "SELECT 'user' LIKE 'USER', name FROM users ORDER BY id LIMIT 1";

@@ -292,15 +292,31 @@ fn scans(subject: &Subject<'_>, statements: &[Executed<'_>]) -> Vec<Block> {
     Block::list(items).map_or_else(Vec::new, |list| vec![heading, list, Block::small(advice)])
 }
 
+/// Returns the path that is this setting of a variant, if it can be pasted.
+fn path_of<'s>(subject: &'s Subject<'_>, variant: usize, setting: &str) -> Option<&'s str> {
+    let is_plain = |path: &&str| path.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c));
+    let settings = &subject.experiment.variants[variant].settings;
+    settings.get(setting).and_then(Level::as_text).filter(is_plain)
+}
+
 /// Returns the command that advises indexes, with the database and the file of the baseline if these can be pasted.
 fn explain_command(subject: &Subject<'_>) -> String {
-    let baseline = &subject.experiment.variants[0].settings;
-    let is_plain = |path: &&str| path.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c));
-    let path = |name: &str| baseline.get(name).and_then(Level::as_text).filter(is_plain);
-    match (path("database"), path("scripts")) {
+    match (path_of(subject, 0, "database"), path_of(subject, 0, "scripts")) {
         (Some(database), Some(scripts)) => format!("pragmark explain --db {database} {scripts}"),
         _ => "pragmark explain".to_owned(),
     }
+}
+
+/// Says that the answers of other statements were not compared, with the command that compares them.
+fn other_statements(subject: &Subject<'_>) -> Block {
+    let files = (0..subject.experiment.variants.len()).map(|one| path_of(subject, one, "scripts"));
+    let files = files.collect::<Option<Vec<&str>>>().map(|files| files.join(" "));
+    let command = match (path_of(subject, 0, "database"), files) {
+        (Some(database), Some(files)) => format!("pragmark compare --db {database} {files}"),
+        _ => "pragmark compare".to_owned(),
+    };
+    let words = "The variants are different statements, so their answers were not compared; ";
+    Block::small(Sentence::from(words).and_code(command).words(" says whether they are the same."))
 }
 
 /// The beginning of a statement, without line breaks.
@@ -317,7 +333,16 @@ fn answers(subject: &Subject<'_>) -> Vec<Block> {
     let compared: usize = equal.iter().map(|variant| variant.answers_compared).sum();
     let open: BTreeSet<&String> = equal.iter().flat_map(|variant| &variant.open_answers).collect();
     if compared == 0 {
-        return rows_of_others(subject);
+        let [baseline, others @ ..] = &subject.experiment.variants[..] else { return Vec::new() };
+        let asks = |name| {
+            move |variant: &VariantAnalysis| {
+                variant.settings.get(name) != baseline.settings.get(name)
+            }
+        };
+        let has_others = others.iter().any(asks("scripts")) || others.iter().any(asks("sql"));
+        let words = (has_others && subject.experiment.is_measured_by_command())
+            .then(|| other_statements(subject));
+        return words.into_iter().chain(rows_of_others(subject)).collect();
     }
     let equal = if open.is_empty() {
         "They are equal."
