@@ -16,6 +16,8 @@ pub struct Advice {
     pub dropped: Vec<DroppedIndex>,
     /// The effect of ANALYZE alone, if the planner then chooses better plans.
     pub analyzed: Option<Vec<Change>>,
+    /// The statements for which the planner chooses a worse plan after ANALYZE alone; none if it was not tried.
+    pub spoiled: Option<Vec<Spoiled>>,
     /// The cost of every statement before and after all of it.
     pub changes: Vec<Change>,
     /// Candidates that were not tried for want of time.
@@ -101,6 +103,17 @@ pub struct DroppedIndex {
     pub instead: String,
     /// The statement that drops it.
     pub sql: String,
+}
+
+/// A statement whose plan statistics alone make worse.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spoiled {
+    /// Its cost without and with them.
+    pub change: Change,
+    /// The node of the new plan that reads most rows: its description, these rows, and those that SQLite expects.
+    pub node: Option<(String, f64, f64)>,
+    /// The index without which statistics make no statement worse.
+    pub index: Option<String>,
 }
 
 /// The cost of a statement before and after a change.

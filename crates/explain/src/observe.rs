@@ -195,7 +195,8 @@ impl Subject {
         execute(&connection, &mut statement)
     }
 
-    fn execute(
+    /// Executes a statement once and observes it. What it writes is undone.
+    pub(crate) fn execute(
         &self,
         connection: &Connection,
         sql: &str,

@@ -1,7 +1,7 @@
 //! Explanations as a document.
 
 use ::explain::Query;
-use ::explain::advisor::{Advice, Change, LEAST, SMALL};
+use ::explain::advisor::{Advice, Change, LEAST, SMALL, Spoiled};
 use ::explain::faults::{Cause, Fault, Remedy};
 use ::explain::observe::{Cost, Node, Observation, WITHOUT_PARENT};
 use engine::Value;
@@ -250,11 +250,31 @@ pub(crate) fn changes(
     Block::table(Table::new("work of each statement", columns, rows))
 }
 
-/// Returns the statements that could not be executed, and the candidates that were not tried.
+/// Returns the statements that statistics alone make slower, those that could not be executed, and the candidates that were not tried.
 pub(crate) fn not_tried(advice: &Advice) -> Vec<Block> {
     let failed = advice.failed.iter();
     let failed = failed.map(|(name, why)| Item::doubt(None, format!("{name} was left out: {why}")));
-    Block::list(failed).into_iter().chain(untried(advice)).collect()
+    let spoiled = advice.spoiled.iter().flatten().map(|it| Item::doubt(None, spoiled(it)));
+    Block::list(spoiled.chain(failed)).into_iter().chain(untried(advice)).collect()
+}
+
+/// Returns how much slower statistics alone make a statement, and why.
+fn spoiled(of: &Spoiled) -> Sentence {
+    let Change { name, before, after } = &of.change;
+    let times = significant(after.total() as f64 / before.total() as f64);
+    let why = of.node.iter().map(|(node, read, expected)| {
+        format!(
+            ": SQLite then reads {} rows in `{node}`, where it expects {}",
+            grouped(*read as u64),
+            grouped(expected.max(1.0).round() as u64)
+        )
+    });
+    let why: String = why.collect();
+    let without = of.index.iter().map(|index| format!(" Without `{index}` it would not."));
+    let (counted, without) = (effect(*before, *after), without.collect::<String>());
+    Sentence::marked(&format!(
+        "`ANALYZE` alone would make {name} {times} times slower ({counted}){why}.{without}"
+    ))
 }
 
 fn untried(advice: &Advice) -> Option<Block> {

@@ -109,6 +109,8 @@ pub struct Explanation {
     pub document: Document,
     /// The advised indexes that have all rows: their tables, and their columns up to the first expression.
     pub indexes: Vec<(String, Vec<String>)>,
+    /// How many statements ANALYZE alone makes slower; none if it was not tried.
+    pub spoiled: Option<usize>,
     /// The first error of a statement, if others were explained. Of a recording, only the application can execute all.
     pub failed: Option<Error>,
 }
@@ -146,7 +148,8 @@ fn explained_on(
     if request.databases.len() > 1 || !request.vary.is_empty() {
         let statements = (statements, &mut left_out);
         let document = sides::compared(request, (copies, &copy), statements, are_several, ui)?;
-        return Ok(Explanation { document, indexes: Vec::new(), failed: failed(left_out) });
+        let failed = failed(left_out);
+        return Ok(Explanation { document, indexes: Vec::new(), spoiled: None, failed });
     }
     let subject = copy.open(&Source::Explaining, request.needs()).map_err(of_engine)?;
     refuse_unknown(&request.values, &subject, &statements)?;
@@ -172,6 +175,7 @@ fn explained_on(
     Ok(Explanation {
         document: document::document(&title(request), &all, &advice),
         indexes: indexes.collect(),
+        spoiled: advice.spoiled.as_ref().map(Vec::len),
         failed: failed(left_out),
     })
 }

@@ -23,6 +23,9 @@ const LARGE: i64 = 100;
 /// SQLite's default, which fits the pages of file systems and of most disks.
 const USUAL_PAGE: i64 = 4_096;
 
+/// The remedy of missing statistics.
+pub const ANALYZE: &str = "ANALYZE;";
+
 /// Statistics that are off by this factor are called stale.
 const STALE: f64 = 2.0;
 
@@ -103,7 +106,7 @@ fn statistics(
     let optimize = |subject: &str, what: String| Finding {
         subject: subject.to_owned(),
         what,
-        remedy: "ANALYZE;".to_owned(),
+        remedy: format!("{ANALYZE} (it can make a plan worse, too: --queries FILE tries it)"),
         ..Finding::default()
     };
     let Some(known) = read_statistics(connection)? else {

@@ -21,6 +21,7 @@ use serde::{Serialize, Serializer};
 use crate::error::{Result, TrialError};
 use crate::workload::sql::snapshot;
 
+pub use findings::ANALYZE;
 pub use library::{LibraryReport, WalReset, of_connection, with_library};
 pub use schema::Space;
 

@@ -396,6 +396,26 @@ fn an_index_that_only_mends_what_statistics_spoil_is_not_advised() {
 }
 
 #[test]
+fn what_statistics_alone_spoil_is_named_with_the_rows_and_the_index_that_mislead() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), DELETED);
+    let spoiled = |sql: &[&str]| {
+        let queries: Vec<_> = sql.iter().map(|sql| (query(&subject, sql, sql), None)).collect();
+        advise(&subject, &queries, &|| 0.0).unwrap().spoiled.unwrap()
+    };
+    let sql = "SELECT count(body) FROM issues WHERE project = 7 AND deleted_at IS NULL";
+    let of_project = spoiled(&[sql]).remove(0);
+    assert!(of_project.change.after.steps > 50 * of_project.change.before.steps, "{of_project:?}");
+    let (node, read, expected) = of_project.node.unwrap();
+    assert_eq!(node, "SEARCH issues USING INDEX issues_by_deleted (deleted_at=?)");
+    assert!(read == 27_000.0 && expected < 100.0, "{read} {expected}");
+    assert_eq!(of_project.index.as_deref(), Some("issues_by_deleted"));
+    let needs_it = "SELECT body FROM issues WHERE deleted_at = '2024-01-01 70'";
+    assert_eq!(spoiled(&[sql, needs_it])[0].index, None, "another statement needs the index");
+    assert_eq!(spoiled(&["SELECT max(body) FROM issues"]), []);
+}
+
+#[test]
 fn the_cost_before_an_index_is_that_without_statistics() {
     let folder = tempfile::tempdir().unwrap();
     let subject = subject(folder.path(), DELETED);

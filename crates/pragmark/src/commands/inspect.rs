@@ -6,7 +6,7 @@ use app::Result;
 use app::explain::{ExplainRequest, Explanation, explain};
 use app::inspect::{Application, InspectRequest, Inspection, inspect};
 use app::words::plural;
-use bench::examination::{Examination, Finding, Integrity, Space, WalReset};
+use bench::examination::{ANALYZE, Examination, Finding, Integrity, Space, WalReset};
 use lab::metric::Unit;
 use lab::text::one_line;
 use report::figures::with_unit;
@@ -23,8 +23,8 @@ const LARGE: u64 = 100 << 20;
 /// Tables and indexes that are listed.
 const LISTED: usize = 10;
 
-/// The title of keys whose index no statement needs.
-const KEYS: &str = "Foreign keys without an index";
+/// The title of findings for which statements count: keys without an index, and statistics.
+const LATE: &str = "More findings";
 
 /// Examines the database and prints the result.
 pub fn execute(
@@ -42,31 +42,30 @@ pub fn execute(
         );
     }
     let Inspection { mut examination, application } = inspect(request, &Terminal::lines())?;
-    // An index for statements may be the one that is missing here, so those wait for it.
-    let (mut missing, others) = std::mem::take(&mut examination.findings)
-        .into_iter()
-        .partition(|finding| explained.is_some() && finding.missing.is_some());
+    // An index for statements may be the one that is missing here, and statistics may spoil their plans, so those wait for them.
+    let (mut late, others) =
+        std::mem::take(&mut examination.findings).into_iter().partition(|finding| {
+            explained.is_some() && (finding.missing.is_some() || is_analyze(finding))
+        });
     examination.findings = others;
     if !is_json {
         let mut text = as_text(&examination, &application);
         text += &finding_lines("Findings", &examination.findings);
-        if examination.findings.is_empty() && missing.is_empty() {
+        if examination.findings.is_empty() && late.is_empty() {
             text += "\nNo findings.\n";
         }
         output::display(&text)?;
     }
     let explained = explained.map(|request| explain(request, &Terminal::lines()));
     if matches!(explained, Some(Err(_))) && !is_json {
-        output::display(&finding_lines(KEYS, &missing))?;
+        output::display(&finding_lines(LATE, &late))?;
     }
     let explained = explained.transpose()?;
-    if let Some(Explanation { indexes, .. }) = &explained {
-        let is_met =
-            |it: &Finding| indexes.iter().any(|(table, columns)| it.is_met_by(table, columns));
-        missing.retain(|finding: &Finding| !is_met(finding));
+    if let Some(explained) = &explained {
+        settle(&mut late, explained);
     }
     if is_json {
-        examination.findings.extend(missing);
+        examination.findings.extend(late);
         let statements = explained.as_ref().map(|explained| render::data(&explained.document));
         output::display_json(&json!({
             "database": examination, "application": application, "statements": statements
@@ -75,7 +74,7 @@ pub fn execute(
         output::display("\n")?;
         let output = Output { format: Some(Format::Terminal), out: None };
         output::write_answer(&output, &explained.document)?;
-        output::display(&finding_lines(KEYS, &missing))?;
+        output::display(&finding_lines(LATE, &late))?;
     }
     if let Some(error) = explained.and_then(|explained| explained.failed) {
         return Err(error);
@@ -83,6 +82,28 @@ pub fn execute(
     let is_sound = |integrity: &Integrity| integrity.problems.is_empty();
     let is_sound = examination.integrity.as_ref().is_none_or(is_sound);
     Ok(if is_sound { Exit::Success } else { Exit::Unusable })
+}
+
+/// Leaves out the keys that indexes for statements serve, and says what ANALYZE does to these statements.
+fn settle(late: &mut Vec<Finding>, explained: &Explanation) {
+    let is_met = |finding: &Finding| {
+        explained.indexes.iter().any(|(table, columns)| finding.is_met_by(table, columns))
+    };
+    late.retain(|finding| !is_met(finding));
+    for finding in late.iter_mut().filter(|finding| is_analyze(finding)) {
+        finding.remedy = match explained.spoiled {
+            Some(0) => format!("{ANALYZE} (it makes none of these statements slower)"),
+            Some(spoiled) => {
+                let statements = plural(spoiled as u64, "statement", "statements");
+                format!("not {ANALYZE} alone, which makes {statements} slower: see above")
+            }
+            None => continue,
+        };
+    }
+}
+
+fn is_analyze(finding: &Finding) -> bool {
+    finding.remedy.starts_with(ANALYZE)
 }
 
 fn as_text(examination: &Examination, application: &Application) -> String {

@@ -127,6 +127,41 @@ fn several_statements_get_indexes_for_all_of_them() {
     assert!(answer["database"].is_object());
 }
 
+#[test]
+fn statistics_that_would_make_a_statement_slower_are_not_recommended_by_themselves() {
+    let laboratory = Laboratory::new();
+    let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+    let path = laboratory.path().join("app.db");
+    let connection = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();
+    connection
+        .execute(
+            "CREATE TABLE issues(id INTEGER PRIMARY KEY, project INT, deleted_at TEXT, body TEXT);
+             CREATE INDEX by_project ON issues(project); CREATE INDEX by_deleted ON issues(deleted_at);
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
+             INSERT INTO issues SELECT i, i % 300, iif(i % 10 = 0, '2024-01-01 ' || i, NULL), 'a body' FROM n;",
+        )
+        .unwrap();
+    connection.close().unwrap();
+    let slower = "SELECT count(body) FROM issues WHERE project = 7 AND deleted_at IS NULL;";
+    let explained = laboratory.pragmark(&["explain", "--db", "app.db", slower]).exits(0);
+    explained.says(&[
+        "ANALYZE alone would make the statement",
+        "times slower",
+        "by_deleted it would not",
+    ]);
+    laboratory.write("slower.sql", slower);
+    laboratory.write("same.sql", "SELECT body FROM issues WHERE body = 'none';");
+    let inspect = ["inspect", "app.db"];
+    laboratory.pragmark(&inspect).exits(0).says(&["ANALYZE; (it can make a plan worse, too"]);
+    for (queries, says) in [
+        ("slower.sql", "not ANALYZE; alone, which makes 1 statement slower: see above"),
+        ("same.sql", "ANALYZE; (it makes none of these statements slower)"),
+    ] {
+        let inspect = [&inspect[..], &["--queries", queries]].concat();
+        laboratory.pragmark(&inspect).exits(0).says(&[says]);
+    }
+}
+
 const CARDS: &str = r#"
 import sqlite3
 c = sqlite3.connect("cards.db", isolation_level=None)

@@ -1,13 +1,14 @@
 //! Indexes for a whole workload, judged by what its statements cost with them on a copy: those that read and those that
 //! write, each as often as it is executed.
 
+mod statistics;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::schema::Table;
 use engine::{Connection, EngineError};
-use script::effect::{literal, quoted};
 
-pub use crate::advice::{Advice, Change, DroppedIndex, MadeIndex};
+pub use crate::advice::{Advice, Change, DroppedIndex, MadeIndex, Spoiled};
 use crate::candidates::{Candidate, Planner};
 use crate::implied::implied;
 use crate::observe::Cost;
@@ -101,7 +102,7 @@ pub fn advise(
     let before = work.costs();
     // Statistics of a large table take long to collect.
     if before.iter().any(|cost| cost.total() as f64 > SMALL) {
-        advice.analyzed = work.analyze(&mut advice.failed)?;
+        work.analyze(&mut advice)?;
         let statements = queries.iter().map(|(query, _)| query.sql.as_str());
         let planner = Planner::new(subject, &connection, statements)?;
         let mut costs = work.costs();
@@ -281,49 +282,6 @@ impl Work<'_> {
             let (now, before) = (measured.cost.total() as f64, before.total() as f64);
             before > SMALL && before - now > LEAST * before
         })
-    }
-
-    /// Returns the tables that the statements use.
-    fn tables(&self) -> Result<BTreeSet<String>, EngineError> {
-        let mut tables = BTreeSet::new();
-        for measured in &self.queries {
-            let rows = self.connection.query_all(&format!(
-                "SELECT tbl_name FROM sqlite_schema WHERE name IN (SELECT name FROM tables_used({}))",
-                literal(&measured.query.sql)
-            ))?;
-            tables.extend(rows.iter().map(|row| row[0].to_string()));
-        }
-        Ok(tables)
-    }
-
-    /// Collects statistics of the tables that are used. Returns what that brings, if it is worth something; plans with statistics are the ones that
-    /// indexes are compared with. A table with a collation that the connection lacks gets none, and is named.
-    fn analyze(
-        &mut self,
-        failed: &mut Vec<(String, String)>,
-    ) -> Result<Option<Vec<Change>>, EngineError> {
-        let before = self.costs();
-        for table in self.tables()? {
-            match self.connection.execute(&format!("ANALYZE {}", quoted(&table))) {
-                Err(error) if error.is_not_understood() => {
-                    failed.push((format!("ANALYZE of {table}"), error.message()));
-                }
-                analyzed => analyzed?,
-            }
-        }
-        let costs = self.costs_where(|_| true, None)?;
-        self.measure_again(costs)?;
-        for measured in &mut self.queries {
-            measured.first = measured.cost.total();
-        }
-        let total = |costs: &[Cost]| costs.iter().map(Cost::total).sum::<i64>();
-        let (old, new) = (total(&before), total(&self.costs()));
-        let changes = self.changes_since(&before);
-        let is_worth = old as f64 > SMALL && (new as f64) < old as f64 * (1.0 - CHANGE);
-        if is_worth {
-            self.queries.iter_mut().for_each(|measured| measured.said = measured.cost);
-        }
-        Ok(is_worth.then(|| changed(changes)))
     }
 
     /// Chooses indexes for all statements, of those that help single ones at these places. Those that cost most come first, as time may run out.
