@@ -1,6 +1,8 @@
 //! Analysis of a recording while programs write it, in memory that does not grow with what they do.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
 
 use recorder::read::{Ended, Record, Seen, Text, Where};
 

@@ -420,7 +420,7 @@ impl Trace {
     }
 
     /// Returns the settings of each connection that explain failures or protect data.
-    fn connection_settings(&self) -> Result<HashMap<i64, ConnectionSettings>> {
+    fn connection_settings(&self) -> Result<hashbrown::HashMap<i64, ConnectionSettings>> {
         let value = |name: &str| {
             format!("(SELECT value FROM setting WHERE connection = id AND name = '{name}')")
         };

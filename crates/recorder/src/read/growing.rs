@@ -35,6 +35,8 @@ pub struct Growing {
     processes: HashMap<u32, Watched>,
     /// Whether the file system gives back parts of files.
     releases: bool,
+    /// What was read last: its memory is used again.
+    buffer: Vec<u8>,
 }
 
 /// A chunk that may still grow.
@@ -87,6 +89,7 @@ impl Growing {
             chunks: Vec::new(),
             processes: HashMap::new(),
             releases: true,
+            buffer: Vec::new(),
         };
         growing.move_limit()?;
         Ok(growing)
@@ -99,10 +102,11 @@ impl Growing {
     /// When the file cannot be read.
     pub fn poll(&mut self, mut take: impl FnMut(Seen<'_>) -> bool) -> Result<(), ReadError> {
         self.find_chunks()?;
-        let mut buffer = Vec::new();
+        let mut buffer = std::mem::take(&mut self.buffer);
         for index in 0..self.chunks.len() {
             self.read_chunk(index, &mut buffer, &mut take)?;
         }
+        self.buffer = buffer;
         self.release();
         for process in self.gone() {
             self.processes.remove(&process);

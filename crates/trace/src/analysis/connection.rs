@@ -1,6 +1,6 @@
 //! Analysis of the order of a connection's statements: transactions, pauses within them, and runs.
 
-use std::collections::HashSet;
+use hashbrown::HashSet;
 
 use super::runs::{Inserts, Reads, Repeated};
 use super::{Event, PAUSE_US, TransactionUse};

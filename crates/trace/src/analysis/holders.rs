@@ -64,7 +64,7 @@ impl Hold {
 #[derive(Debug)]
 pub struct Holders<'a> {
     texts: &'a Normalised,
-    settings: &'a HashMap<i64, ConnectionSettings>,
+    settings: &'a hashbrown::HashMap<i64, ConnectionSettings>,
     /// By database, each in the order of their ends, with what was in their way.
     blocked: HashMap<&'a str, Vec<(Blocked, Option<Hold>)>>,
     /// The longest time between the beginning and the end of one of them, in microseconds.
@@ -75,7 +75,7 @@ pub struct Holders<'a> {
 impl<'a> Holders<'a> {
     pub(super) fn new(
         texts: &'a Normalised,
-        settings: &'a HashMap<i64, ConnectionSettings>,
+        settings: &'a hashbrown::HashMap<i64, ConnectionSettings>,
         mut all: Vec<Blocked>,
     ) -> Holders<'a> {
         all.sort_by_key(|blocked| blocked.until_us);

@@ -20,7 +20,7 @@ mod latencies;
 mod locks;
 mod runs;
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use self::connection::{Connection, Finished};
 use self::locks::Refusals;
@@ -425,7 +425,7 @@ impl Analyser {
     }
 
     /// Adds the transactions that held locks.
-    pub fn add_holders(&mut self, holders: HashMap<RefusalKey, Vec<HolderUse>>) {
+    pub fn add_holders(&mut self, holders: std::collections::HashMap<RefusalKey, Vec<HolderUse>>) {
         self.refusals.holders = holders;
     }
 
