@@ -287,7 +287,15 @@ static void write_late_changes(struct connection *it) {
   it->changes = changes;
 }
 
+/* Whether the beginning is that of an action of a foreign key, which SQLite announces with the text of the statement that runs.
+** What a statement has run counts as its steps when it returns, so a statement that began and has no more steps still runs. */
+static bool is_action(struct connection *it, sqlite3_stmt *statement) {
+  const struct open_statement *open = open_of(it, statement);
+  return open && !open->again && counter(it, statement, SQLITE_STMTSTATUS_VM_STEP) == open->steps;
+}
+
 static void on_begin(struct connection *it, sqlite3_stmt *statement, const char *sql) {
+  if (is_action(it, statement)) return;
   chain_commit(it);
   if (it->late) write_late_changes(it);
   struct open_statement *stale = open_of(it, statement);

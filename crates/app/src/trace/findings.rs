@@ -82,12 +82,14 @@ fn commits(usage: &StatementUse) -> bool {
     commits_by_itself(usage) || ["COMMIT", "END"].iter().any(|word| sql.starts_with(word))
 }
 
-/// Adds what commits wait for, where the mode of all is known.
+/// Adds what commits wait for, where nearly all are known to be in one mode.
 fn commit_waits(sentence: Sentence, analysis: &Analysis) -> Sentence {
     let [in_wal, with_journal] = analysis.commits_by_mode;
-    let (why, varied) = if in_wal.max(with_journal) < analysis.commits {
+    let most = in_wal.max(with_journal);
+    if most * 10 < analysis.commits * 9 {
         return sentence;
-    } else if in_wal > 0 {
+    }
+    let (why, varied) = if in_wal == most {
         (
             " In WAL mode a commit waits for no lock: it writes the log, syncs it unless synchronous is NORMAL or OFF, and now and then copies it into the database. What the sync costs: ",
             "synchronous=full,normal",
@@ -98,10 +100,13 @@ fn commit_waits(sentence: Sentence, analysis: &Analysis) -> Sentence {
             "journal_mode=delete,wal",
         )
     };
+    let all = grouped(analysis.commits);
+    let known = format!(" Of {all} commits, {} are known to be in this mode.", grouped(most));
+    let known = if most < analysis.commits { known } else { String::new() };
     sentence
         .words(why)
         .and_code(format!("pragmark measure --trace TRACE --vary {varied}"))
-        .words(".")
+        .words(format!(".{known}"))
 }
 
 fn full_scans(usage: &StatementUse) -> Sentence {
@@ -467,8 +472,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_statement_that_commits_says_what_it_waits_for_where_the_mode_of_all_is_known() {
-        let said = |sql: &str, autocommit_writes, commits_by_mode: [u64; 2]| {
+    fn the_first_statement_that_commits_says_what_it_waits_for_where_the_mode_of_nearly_all_is_known()
+     {
+        let said = |sql: &str, autocommit_writes, commits_by_mode: [u64; 2]| -> Vec<String> {
             let of = |sql: &str, autocommit_writes| StatementUse {
                 sql: sql.to_owned(),
                 count: 20,
@@ -480,14 +486,19 @@ mod tests {
             let analysis = Analysis {
                 statements,
                 total_ns: 20,
-                commits: 4,
+                commits: if commits_by_mode[0] > 4 { 40 } else { 4 },
                 commits_by_mode,
                 ..Analysis::default()
             };
             items(&analysis, &Plans::default()).iter().map(|item| item.text.plain()).collect()
         };
-        let both: Vec<String> = said("COMMIT", 0, [4, 0]);
+        let both = said("COMMIT", 0, [4, 0]);
         assert!(both[0].contains("a commit waits for no lock"), "{both:?}");
+        assert!(
+            said("COMMIT", 0, [36, 2])[0]
+                .ends_with("Of 40 commits, 36 are known to be in this mode.")
+        );
+        assert!(!said("COMMIT", 0, [35, 2])[0].contains("waits"));
         assert!(both[1].ends_with("took 25 % of the time in statements."), "{both:?}");
         let both = said("UPDATE t SET a = ?", 20, [0, 4]);
         assert!(both[0].contains("commits by itself, and its time includes that. Outside"));

@@ -213,3 +213,29 @@ fn a_process_made_while_a_module_is_loaded_can_load_modules() {
     };
     assert_eq!(it.values_of("SELECT ? AS ended"), ["Integer(200)"]);
 }
+
+/// SQLite announces each action of a foreign key with the text of the statement that it belongs to.
+const ACTIONS: &str = r#"
+import sqlite3
+a = sqlite3.connect("a.db", isolation_level=None)
+a.executescript("""PRAGMA foreign_keys = ON;
+CREATE TABLE p(id INTEGER PRIMARY KEY);
+CREATE TABLE c(id INTEGER PRIMARY KEY, p INT REFERENCES p ON DELETE CASCADE ON UPDATE SET NULL);
+INSERT INTO p VALUES (1), (2), (3), (4);
+INSERT INTO c VALUES (1, 1), (2, 1), (3, 2), (4, 3);""")
+a.execute("DELETE FROM p WHERE id < 3")
+a.execute("UPDATE p SET id = id + 10")
+"#;
+
+#[test]
+fn a_statement_with_actions_of_foreign_keys_is_executed_once() {
+    let workspace = Workspace::new(&Options::default());
+    let Some(it) = workspace.python(ACTIONS) else {
+        return;
+    };
+    let texts: Vec<&str> = it.statements.iter().map(|one| one.sql.as_str()).collect();
+    assert_eq!(texts.len(), 7, "{texts:?}");
+    let changes =
+        |index: usize| it.statements[index].ended.map(|ended| (ended.changes, ended.early));
+    assert_eq!([changes(5), changes(6)], [Some((5, false)), Some((3, false))]);
+}
