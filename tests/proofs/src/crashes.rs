@@ -23,7 +23,8 @@ const SECOND_CRASH_EVERY: u64 = 3;
 pub const MODELS: [Model; 5] =
     [Model::Kill, Model::Ordered, Model::Ext4Ordered, Model::Reorder, Model::Torn];
 
-/// The settings named such as `wal/full` or `persist/full/exclusive` names.
+/// The settings named such as `wal/full` or `persist/full/exclusive` names. After `/psow-off`, a write may damage what lies next to it
+/// in the sector.
 pub fn settings(name: &str) -> Option<CrashSettings> {
     let mut parts = name.split('/');
     let journal_mode: JournalMode = parts.next()?.parse().ok()?;
@@ -32,12 +33,17 @@ pub fn settings(name: &str) -> Option<CrashSettings> {
         None => LockingMode::Normal,
         Some(mode) => mode.parse().ok()?,
     };
+    let is_psow_off = match parts.next() {
+        None => false,
+        Some("psow-off") => true,
+        Some(_) => return None,
+    };
     parts.next().is_none().then_some(CrashSettings {
         journal_mode,
         synchronous,
         locking_mode,
         page_size: PAGE_SIZE,
-        powersafe_overwrite: true,
+        powersafe_overwrite: !is_psow_off,
     })
 }
 
@@ -129,7 +135,11 @@ impl Crashes {
         Ok(self.known.get(&key).map_or(&[], Vec::as_slice))
     }
 
-    fn measure(
+    /// The cells of an engine under settings, one for each model.
+    ///
+    /// # Errors
+    /// Those of measuring.
+    pub fn measure(
         &self,
         engine: &Source,
         variant: CrashSettings,
@@ -156,6 +166,7 @@ mod tests {
         let exclusive = settings("persist/full/exclusive").unwrap();
         assert_eq!(exclusive.locking_mode, LockingMode::Exclusive);
         assert_eq!(settings("wal/normal").unwrap().locking_mode, LockingMode::Normal);
+        assert!(!settings("wal/full/normal/psow-off").unwrap().powersafe_overwrite);
         assert_eq!(settings("wal"), None);
         assert_eq!(settings("wal/normal/normal/more"), None);
         assert_eq!(settings("wall/normal"), None);

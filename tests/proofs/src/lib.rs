@@ -9,6 +9,7 @@
 #[cfg(target_os = "linux")]
 pub mod blocks;
 mod crashes;
+mod generated;
 mod mutant;
 pub mod patch;
 mod schedules;
@@ -16,6 +17,9 @@ mod sound;
 mod workload;
 
 pub use crashes::{Crashes, MODELS, Worse, settings};
+pub use generated::{
+    Amalgamation, COVERAGE, Generated, Kind, Unnoticed, Verdict, selected, unnoticed,
+};
 pub use mutant::{MutantError, Mutants};
 pub use patch::{Instrument, Mutation};
 pub use schedules::noticed_by;

@@ -15,6 +15,9 @@ mod real {
     }
 }
 
+mod sweep;
+mod trial;
+
 use clap::{Parser, Subcommand};
 use crash::CrashError;
 use crash::schedule::Extent;
@@ -30,6 +33,8 @@ use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
+use sweep::Sweep;
+use trial::Trial;
 
 /// Proves that the crash laboratory notices broken engines, and raises no false alarm.
 #[derive(Debug, Parser)]
@@ -66,6 +71,26 @@ enum Do {
         /// Threads.
         #[arg(long, default_value_t = threads())]
         threads: usize,
+    },
+    /// Test mutants that are computed from the text of SQLite, one after another; continues where it was ended.
+    Generated {
+        /// Their names [default: all].
+        mutants: Vec<String>,
+        /// The folder of engines, controls and results.
+        #[arg(long, default_value = "generated-mutants")]
+        folder: PathBuf,
+        /// Test the first N in the random order of the seed [default: all].
+        #[arg(long, value_name = "N")]
+        sample: Option<usize>,
+        /// Crash images of each cell of the matrix.
+        #[arg(long, default_value_t = 300)]
+        images: usize,
+        /// Schedules of each scenario.
+        #[arg(long, default_value_t = 300)]
+        schedules: u64,
+        /// Seed of the order and of all other random choices.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
     },
     /// Judge crash images of the settings that lose nothing; fails if one is reported as damaged.
     NoFalseAlarm {
@@ -106,6 +131,18 @@ enum Do {
         /// Its library.
         engine: String,
     },
+    /// Try an engine in one way.
+    #[command(hide = true)]
+    Try {
+        trial: Trial,
+        engine: Source,
+        #[arg(long)]
+        images: usize,
+        #[arg(long)]
+        schedules: u64,
+        #[arg(long)]
+        seed: u64,
+    },
     /// Commit with an engine while the parent counts the system calls.
     #[command(name = syncs::COMMAND, hide = true)]
     MakeSyncedCommits {
@@ -135,6 +172,13 @@ fn main() -> ExitCode {
             let extent = Extent { all_up_to: schedules, sample: schedules, seed, threads };
             judge_mutants(&mutations, images, extent)
         }
+        Do::Generated { mutants: names, folder, sample, images, schedules, seed } => {
+            Sweep { folder, images, schedules, seed, sample, names }.run()
+        }
+        Do::Try { trial, engine, images, schedules, seed } => {
+            let extent = Extent { all_up_to: schedules, sample: schedules, seed, threads: 1 };
+            try_engine(&trial, &engine, images, extent)
+        }
         Do::NoFalseAlarm { images, engine, seed, threads } => {
             no_false_alarm(images, &engine, seed, threads)
         }
@@ -150,6 +194,22 @@ fn main() -> ExitCode {
             ExitCode::from(3)
         }
     }
+}
+
+fn try_engine(
+    trial: &Trial,
+    engine: &Source,
+    images: usize,
+    extent: Extent,
+) -> Result<bool, Box<dyn Error>> {
+    match trial.run(engine, images, extent) {
+        Ok(line) => println!("{line}"),
+        Err(error) => {
+            println!("fails: {}", error.to_string().replace('\n', " "));
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn make_synced_commits(engine: &str) -> Result<bool, Box<dyn Error>> {

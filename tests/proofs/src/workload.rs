@@ -17,17 +17,24 @@ pub enum Workload {
     Reuse,
     /// A file that grows and shrinks over the same pages, is copied by VACUUM INTO, and whose values are written by handles.
     Sizes,
+    /// Pages that were changed before a savepoint and spill after it, a file that grows by free pages, limits of journals, pages that are
+    /// overwritten when they are freed, and those that an incremental vacuum moves.
+    Corners,
+    /// Transactions between changes of the journal mode.
+    Modes,
 }
 
 impl Workload {
     /// All of them.
-    pub const ALL: [Workload; 6] = [
+    pub const ALL: [Workload; 8] = [
         Workload::BuiltIn,
         Workload::Passes,
         Workload::Turns,
         Workload::Nested,
         Workload::Reuse,
         Workload::Sizes,
+        Workload::Corners,
+        Workload::Modes,
     ];
 
     /// What is done; none for the built-in one, which depends on the settings.
@@ -39,6 +46,8 @@ impl Workload {
             Workload::Nested => Some(nested()),
             Workload::Reuse => Some(reuse()),
             Workload::Sizes => Some(sizes()),
+            Workload::Corners => Some(corners()),
+            Workload::Modes => Some(modes()),
         }
     }
 }
@@ -107,6 +116,60 @@ fn reuse() -> Script {
     }
     actions.push(Action::Reopen);
     actions.push(action("BEGIN; DELETE FROM t WHERE id > 2000; COMMIT"));
+    Script { path: None, actions }
+}
+
+/// A workload of what the others leave out, found by mutants that they did not run through or did not notice.
+fn corners() -> Script {
+    let mut actions = vec![action("PRAGMA auto_vacuum = INCREMENTAL")];
+    actions.extend(filled(70));
+    actions.push(action("CREATE TABLE x(v)"));
+    actions.push(action("PRAGMA journal_size_limit = 3000"));
+    // Free pages are not written, so the file has to be extended for the last of them.
+    actions.push(action("BEGIN; INSERT INTO x VALUES (zeroblob(12000)); DELETE FROM x; UPDATE t SET v = 'e' WHERE id = 1; COMMIT"));
+    actions.push(action("PRAGMA cache_size = 6"));
+    for turn in 1..4 {
+        actions.push(action(format!(
+            "BEGIN; UPDATE t SET v = 'a{turn}' || v WHERE id = {turn}; SAVEPOINT s; UPDATE t SET v = v || 'back' WHERE id > 30; \
+             ROLLBACK TO s; UPDATE t SET v = 'b{turn}' || v WHERE id = 60 + {turn}; COMMIT"
+        )));
+        actions.push(action(format!(
+            "BEGIN EXCLUSIVE; CREATE TABLE w(v); INSERT INTO w VALUES (zeroblob(30000)); DROP TABLE w; \
+             UPDATE t SET v = 'c' || v WHERE id = {turn}; COMMIT"
+        )));
+        actions.push(action("PRAGMA secure_delete = ON"));
+        actions.push(action(format!(
+            "DELETE FROM t WHERE id BETWEEN 15 * {turn} AND 15 * {turn} + 11"
+        )));
+        actions.push(action("PRAGMA secure_delete = OFF"));
+        actions.push(action(format!("INSERT INTO t VALUES (1000 + {turn}, hex(zeroblob(6000)))")));
+        actions.push(action(format!("CREATE TABLE u{turn}(v TEXT)")));
+        actions.push(action(format!(
+            "BEGIN; UPDATE t SET v = 'f{turn}' || v WHERE id > 40; PRAGMA incremental_vacuum(2); COMMIT"
+        )));
+        actions.push(action("PRAGMA incremental_vacuum(1)"));
+        actions.push(action("PRAGMA wal_checkpoint(PASSIVE)"));
+        actions.push(action(format!("UPDATE t SET v = 'd{turn}' WHERE id = 2")));
+    }
+    actions.push(Action::Reopen);
+    actions.push(action("UPDATE t SET v = v || 'end' WHERE id % 2 = 0"));
+    Script { path: None, actions }
+}
+
+/// A workload of changes of the journal mode between transactions, all of them with the only sync level at which each of the modes
+/// loses nothing.
+fn modes() -> Script {
+    let mut actions = vec![action("PRAGMA synchronous = EXTRA")];
+    actions.extend(filled(24));
+    for (number, mode) in
+        ["persist", "delete", "truncate", "delete", "wal", "delete", "persist", "wal"]
+            .iter()
+            .enumerate()
+    {
+        actions.push(action(format!("PRAGMA journal_mode = {mode}")));
+        actions.push(action(format!("UPDATE t SET v = '{number}' || v WHERE id % 3 = 0")));
+        actions.push(action(format!("UPDATE t SET v = 'alone {number}' WHERE id = {number}")));
+    }
     Script { path: None, actions }
 }
 

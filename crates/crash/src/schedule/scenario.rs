@@ -192,6 +192,10 @@ pub const RARE: &[Scenario] = scenarios! {
         before: First Open, First Read, Second Open, Second Read;
         first: BeginRead, Read, EndRead, Read, Write;
         second: Rebuild, Write;
+    "checkpoint-beside-older-reader", WAL, Sound: "a writer that begins after others wrote, its checkpoint, and a reader of an older state";
+        before: First Open, Second Open, First Touch, Second BeginRead, First Write;
+        first: Touch, Checkpoint(Passive), Write;
+        second: Read, EndRead;
     "backup-and-writer", ALL, Sound: "a backup page by page, and a connection that writes while it is under way";
         before: First Open, First Read, Second Open, Second Read;
         first: Backup, Read;

@@ -1,5 +1,6 @@
 //! Tests of the proofs, in one program so that its dependencies are linked once.
 
+mod generated;
 mod lies;
 mod mutants;
 mod noticed;
