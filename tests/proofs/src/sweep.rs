@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// What is run, and how thoroughly.
+/// A run: its mutants, its trials and its folder.
 #[derive(Debug, Clone)]
 pub struct Sweep {
     /// The folder of engines, controls and results.

@@ -12,7 +12,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What an engine is tried with. Its text is an argument of the process, and the name of a file.
+/// A way to try an engine. Its text is an argument of the process, and the name of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Trial {
     /// Whether a database can be made, written, closed, opened and read.
@@ -93,7 +93,7 @@ impl Trial {
         }
     }
 
-    /// What an engine shows that the sound one does not.
+    /// Returns the sign that an engine is worse than the sound one, if there is any.
     pub fn difference(&self, sound: &str, seen: &str) -> Option<String> {
         if seen == sound {
             return None;

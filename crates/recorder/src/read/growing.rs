@@ -35,7 +35,7 @@ pub struct Growing {
     processes: HashMap<u32, Watched>,
     /// Whether the file system gives back parts of files.
     releases: bool,
-    /// What was read last: its memory is used again.
+    /// The bytes read last, whose memory is used again.
     buffer: Vec<u8>,
 }
 

@@ -43,7 +43,7 @@ const LOOKS: [&str; 8] = [
     "osFstat",
 ];
 
-/// What a mutant changes.
+/// The change that makes a mutant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// A condition means its opposite.
@@ -114,7 +114,7 @@ impl Place {
         }
     }
 
-    /// What is inserted at the place for mutants from this number on.
+    /// Returns the insertions at the place for mutants from this number on.
     fn insertions(&self, source: &str, number: usize) -> Vec<(Position, String)> {
         match self {
             Place::Condition(range) => vec![

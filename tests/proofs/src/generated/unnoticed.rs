@@ -6,7 +6,7 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Unnoticed {
-    /// What they count as.
+    /// Their verdict.
     pub verdict: Verdict,
     /// The reason.
     pub why: String,
@@ -14,7 +14,7 @@ pub struct Unnoticed {
     pub mutants: Vec<String>,
 }
 
-/// What an unnoticed mutant counts as.
+/// The verdict on a mutant that went unnoticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
