@@ -100,6 +100,11 @@ pub fn vacuums_into(sql: &str) -> bool {
     all.first().is_some_and(|token| token.is("vacuum")) && all.iter().any(|token| token.is("into"))
 }
 
+/// Returns whether a statement makes a virtual table.
+pub fn makes_virtual(sql: &str) -> bool {
+    names(sql).get(1).is_some_and(|word| word == "virtual")
+}
+
 /// Returns the line of the first statement that opens or makes a file, by `ATTACH` or `VACUUM INTO`. Databases in
 /// memory and temporary ones without a name do not count.
 pub fn line_that_reaches_files(text: &str) -> Option<usize> {

@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use engine::{Connection, EngineError, OpenFlags, StandIn, Value};
-use script::effect::{attached, first_word, names, written};
+use script::effect::{Attached, attached, first_word, names, written};
 use trace::{Bound, Call, Text, Values};
 
-use super::source::{Fate, LeftOut, Recording};
+use super::source::{Database, Fate, LeftOut, Recording};
 use crate::error::{Result, TrialError};
 use crate::target::sqlite;
 use crate::trial::Trial;
@@ -24,6 +24,8 @@ pub(super) struct Survey {
     pub(super) statements: BTreeMap<i64, Executions>,
     /// Whether a process was killed while it committed, so that it is not known whether the commit is in the database.
     pub(super) has_open_commit: bool,
+    /// Connections with commits.
+    writers: BTreeSet<i64>,
     /// Start of the first call and end of the last one, in microseconds.
     span_us: Option<(i64, i64)>,
 }
@@ -62,6 +64,7 @@ impl Survey {
         let span = self.span_us.get_or_insert((call.start_us, end));
         *span = (span.0.min(call.start_us), span.1.max(end));
         self.has_open_commit |= call.ticket.is_some() && call.duration_ns.is_none();
+        self.writers.extend(call.ticket.map(|_| call.connection));
         let fate = recording.fate_by_itself(call);
         if fate == Fate::Apart {
             return;
@@ -75,6 +78,20 @@ impl Survey {
             Fate::Missing(what) => executions.lacking.entry(what).or_default().add(amount),
             _ => executions.whole.add(amount),
         }
+    }
+
+    /// Returns whether a statement may have written to a database: a connection to it committed, or one attached a file.
+    pub(super) fn may_write(&self, recording: &Recording, database: &Database) -> bool {
+        let is_own = |writer: &i64| {
+            let own = recording.database_of(*writer);
+            own.is_some_and(|own| own.recorded == database.recorded)
+        };
+        let attaches = |text: &Text| match attached(&text.sql) {
+            // The literal is the path of the trial by now.
+            Some(Attached::Literal { file, .. }) => Path::new(&file) == database.path,
+            other => other.is_some(),
+        };
+        self.writers.iter().any(is_own) || recording.texts.values().any(attaches)
     }
 
     /// Returns the time from the first to the last statement, in seconds.

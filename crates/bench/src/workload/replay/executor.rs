@@ -46,6 +46,8 @@ pub(super) struct Shared<'a> {
     /// Whether a turn may end with the commit in a log, before the automatic checkpoint: not if the application decides
     /// when checkpoints are made.
     ends_early: bool,
+    /// Whether numbers of changed rows are compared: versions of SQLite write the internal tables of a virtual one in other rows.
+    compares_changes: bool,
     /// The counts of a counting trial.
     pub(super) counts: Mutex<Option<Counts>>,
     pub(super) times: Mutex<Times>,
@@ -67,6 +69,8 @@ impl<'a> Shared<'a> {
             plan,
             opening: Opening::of(trial)?,
             ends_early: !recording.sets("wal_autocheckpoint"),
+            compares_changes: recording.is_of_version(&trial.library.identity().version)
+                || !recording.has_virtual_tables(&trial.library)?,
             counts: Mutex::new(Counts::of(trial.counter.as_ref(), &[])?),
             times: Mutex::new(Times::new(&options.timed)),
             options,
@@ -228,6 +232,7 @@ impl ThreadExecutor<'_> {
             connection: &opened.connection,
             ending: &opened.ending,
             recording: shared.recording,
+            compares_changes: shared.compares_changes,
             statements: HashMap::new(),
             timings: &mut self.timings,
             summary: &mut self.summary,
@@ -296,6 +301,7 @@ struct ConnectionExecutor<'c, 'r, 't> {
     connection: &'c Connection,
     ending: &'c AtomicU64,
     recording: &'r Recording,
+    compares_changes: bool,
     statements: HashMap<i64, Statement<'c, 'static>>,
     timings: &'r mut TimingBuffer<'t>,
     summary: &'r mut Summary,
@@ -325,7 +331,8 @@ impl<'c> ConnectionExecutor<'c, '_, '_> {
         self.summary.busy += u64::from(done.is_busy());
         if call.duration_ns.is_some() {
             self.summary.compared += 1;
-            if let Some(difference) = Difference::between(call, done) {
+            let difference = Difference::between(call, done, self.compares_changes);
+            if let Some(difference) = difference {
                 self.summary.differences.note(self.normalised(call.statement), difference);
             }
         }

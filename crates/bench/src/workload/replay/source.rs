@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engine::{Library, Source, Value};
+use engine::{Library, OpenFlags, Source, Value};
 use lab::level::Settings;
 use script::effect::{self, Attached};
 use serde::{Deserialize, Serialize};
@@ -231,6 +231,28 @@ impl Recording {
         let sizes = self.databases.iter().map(|database| sqlite::size(&database.path));
         // The sum of nothing is −0.
         Ok(sizes.sum::<Result<f64>>()? + 0.0)
+    }
+
+    /// Returns whether the application used this version of SQLite only.
+    pub(super) fn is_of_version(&self, version: &str) -> bool {
+        self.versions.iter().all(|recorded| recorded == version)
+    }
+
+    /// Returns whether a database has virtual tables, or a statement makes one.
+    pub(super) fn has_virtual_tables(&self, library: &Arc<Library>) -> Result<bool> {
+        if self.texts.values().any(|text| effect::makes_virtual(&text.sql)) {
+            return Ok(true);
+        }
+        for database in &self.databases {
+            let connection =
+                engine::Connection::open(library, &database.path, OpenFlags::default(), None)?;
+            let schema = connection.query_all("SELECT ifnull(sql, '') FROM sqlite_schema")?;
+            connection.close()?;
+            if schema.iter().flatten().any(|sql| effect::makes_virtual(&sql.to_string())) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns whether statements are missing in the recording.

@@ -356,6 +356,34 @@ fn another_end_or_other_rows_fail_and_name_table_and_event() {
 }
 
 #[test]
+fn writes_that_are_no_statements_are_named() {
+    let backup = "c.backup(sqlite3.connect('b.db'))";
+    let Some(recorded) = Recorded::python(&program(backup)) else { return };
+    let end = rows(&recorded.replay(&[]).unwrap(), "end state");
+    assert!(
+        end.iter().any(|row| row.contains("b.db not compared: no recorded statement")),
+        "{end:?}"
+    );
+    recorded
+        .change("UPDATE end_state SET checksum = '0' WHERE name = 't' AND database LIKE '%a.db'");
+    let problem = recorded.problem(&[]);
+    assert!(problem.contains("every statement did the same as in the recording"), "{problem}");
+    assert!(problem.contains("--set accept_divergence=true"), "{problem}");
+}
+
+#[test]
+fn rows_that_another_version_changes_within_virtual_tables_are_no_divergence() {
+    let more = "c.execute('CREATE VIRTUAL TABLE f USING fts5(x)')\nc.execute(\"INSERT INTO f VALUES ('a')\")";
+    for (more, diverges) in [(more, false), ("", true)] {
+        let Some(recorded) = Recorded::python(&program(more)) else { return };
+        recorded.change("UPDATE counters SET changes = 9 WHERE id = (SELECT counters FROM execution JOIN counters ON counters.id = counters WHERE changes = 1 ORDER BY execution.id LIMIT 1)");
+        recorded.change("UPDATE library SET version = '3.9.1'");
+        let measured = recorded.replay(&[("accept_divergence", true.into())]).unwrap();
+        assert_eq!(measured.metrics["divergences"] > 0.0, diverges, "{measured:?}");
+    }
+}
+
+#[test]
 fn statistics_of_another_version_are_compared_apart() {
     let more =
         "c.execute('CREATE INDEX tb ON t(b)')\nc.execute('ANALYZE')\nc.execute('PRAGMA optimize')";
