@@ -1,5 +1,7 @@
 //! Whether variants answer the user's own statements as the baseline does: a setting that changes an answer fails.
 
+use std::collections::BTreeSet;
+
 use super::gathered::{Answered, GatheredVariant, WRITTEN};
 use crate::comparison::{AnswerChange, DifferingRows};
 use crate::trial::StatementRecord;
@@ -22,6 +24,7 @@ pub(super) fn compare(variants: &mut [GatheredVariant]) {
                 continue;
             }
             variant.analysis.answers_compared += 1;
+            problem = problem.or(written_by_one(&right, answered));
             for found in &answered.statements {
                 match change(&right, found, [&base_version, &own_version]) {
                     AnswerChange::Open { what } => {
@@ -45,6 +48,18 @@ pub(super) fn compare(variants: &mut [GatheredVariant]) {
             fail(variant, &difference);
         }
     }
+}
+
+/// Returns the difference if one side alone wrote a table.
+fn written_by_one(right: &[&Answered], found: &Answered) -> Option<String> {
+    let tables = |side: &[&Answered]| -> BTreeSet<String> {
+        let names = side.iter().flat_map(|answered| &answered.statements).map(|one| &one.name);
+        names.filter(|name| name.starts_with(WRITTEN)).cloned().collect()
+    };
+    let (base, own) = (tables(right), tables(&[found]));
+    let name = base.symmetric_difference(&own).next()?;
+    let writer = if base.contains(name) { "the baseline" } else { "this variant" };
+    Some(format!("{name} was written by {writer} only"))
 }
 
 fn change(right: &[&Answered], found: &StatementRecord, versions: [&str; 2]) -> AnswerChange {
@@ -144,6 +159,19 @@ mod tests {
                 "failed: the answer to `a` differs from the baseline's: 3 rows of 20 executions as before, with other content"
             )
         );
+    }
+
+    #[test]
+    fn a_table_that_one_side_alone_wrote_is_a_difference() {
+        let table: &[(&str, u64, &str)] = &[("a", 3, "f0"), ("the table t", 3, "0")];
+        for (base, own, writer) in
+            [(table, &table[..1], "the baseline"), (&table[..1], table, "this variant")]
+        {
+            let mut variants = [base, own].map(|answers| variant(vec![answered("x", answers)]));
+            compare(&mut variants);
+            let problem = variants[1].analysis.problem.clone().unwrap();
+            assert_eq!(problem, format!("failed: the table t was written by {writer} only"));
+        }
     }
 
     #[test]
