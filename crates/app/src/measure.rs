@@ -232,7 +232,7 @@ pub(crate) fn experiment(
         experiment.secondary_metrics.push("over_limit_percent".to_owned());
     }
     add_factors(subject, combine, &mut experiment)?;
-    convert_truths(&mut experiment, catalogue);
+    convert_values(&mut experiment, catalogue);
     name_journal_mode(subject, &mut experiment, catalogue)?;
     if experiment.factors.is_empty() {
         experiment.variants.push(VariantName {
@@ -244,10 +244,14 @@ pub(crate) fn experiment(
     Ok(experiment)
 }
 
-/// Turns `on` and `off` into booleans for settings that take them.
-fn convert_truths(experiment: &mut Experiment, catalogue: &Catalogue) {
+/// Turns values as PRAGMAs take them, such as `on`, or 1 for `synchronous`, into those that settings take.
+pub(crate) fn convert_values(experiment: &mut Experiment, catalogue: &Catalogue) {
     let Some(workload) = catalogue.workload(&experiment.workload) else { return };
     let take = |name: &str, level: &mut Level| {
+        let pragma = ::engine::pragma::find(name);
+        if let Some(Ok(normal)) = pragma.map(|pragma| pragma.normalise(&level.to_string())) {
+            *level = level_of(&normal);
+        }
         if let Some(setting) = catalogue.setting(workload, name) {
             *level = setting.accepts.taken(level.clone());
         }

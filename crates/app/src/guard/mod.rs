@@ -221,7 +221,11 @@ fn sides(
     guard.check().map_err(wrong)?;
     let (base_directory, base_name) = match (&request.base, &request.base_directory) {
         (Some(revision), _) => checked_out(revision, "base")?,
-        (None, Some(other)) => (other.clone(), other.display().to_string()),
+        (None, Some(other)) if other.is_dir() => (other.clone(), other.display().to_string()),
+        (None, Some(other)) => {
+            let why = format!("--base {} is no directory", other.display());
+            return Err(Error::mistake(why));
+        }
         (None, None)
             if request.no_base || request.engines.len() == 2 || request.databases.len() == 2 =>
         {

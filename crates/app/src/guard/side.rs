@@ -16,7 +16,7 @@ use crate::driver;
 use crate::error::{Error, Result};
 use crate::files::level_of_path;
 use crate::library;
-use crate::measure::checked;
+use crate::measure::{checked, convert_values};
 
 /// A side.
 pub(super) struct Side {
@@ -108,6 +108,7 @@ impl Side {
             label: Some(self.role.to_owned()),
             answer: None,
         });
+        convert_values(&mut experiment, catalogue);
         let text = experiment.to_toml().map_err(Error::mistake)?;
         checked(&text, catalogue)
             .map_err(|failure| self.failed("cannot be measured", failure.words()))
@@ -237,7 +238,9 @@ fn pragmas(text: &str) -> Result<Vec<(String, Level)>, String> {
             rest.split_once('=').or_else(|| rest.trim().strip_suffix(')')?.split_once('('))?;
         let value = value.trim().trim_matches(['\'', '"']);
         let is_pragma = word.eq_ignore_ascii_case("pragma");
-        is_pragma.then(|| (name.trim().to_ascii_lowercase(), level_of(&value.to_ascii_lowercase())))
+        let name = name.trim().to_ascii_lowercase();
+        let name = name.strip_prefix("main.").unwrap_or(&name).to_owned();
+        is_pragma.then(|| (name, level_of(&value.to_ascii_lowercase())))
     };
     statements.map(|statement| setting(statement).ok_or_else(|| statement.to_owned())).collect()
 }
@@ -248,7 +251,7 @@ mod tests {
 
     #[test]
     fn pragma_statements_are_settings() {
-        let text = "-- of every connection\nPRAGMA journal_mode = WAL; pragma synchronous=FULL;\nPRAGMA cache_size(-64000);";
+        let text = "-- of every connection\nPRAGMA journal_mode = WAL; pragma main.synchronous=FULL;\nPRAGMA cache_size(-64000);";
         let all = pragmas(text).unwrap();
         let names: Vec<String> =
             all.iter().map(|(name, level)| format!("{name}={level}")).collect();

@@ -47,6 +47,20 @@ fn a_journal_mode_that_the_build_leaves_in_the_file_is_seen() {
 }
 
 #[test]
+fn pragmas_are_taken_as_sqlite_takes_them() {
+    let Some(project) = Project::shop() else {
+        return;
+    };
+    let pragmas =
+        "PRAGMA foreign_keys = ON;\nPRAGMA main.synchronous = 0;\nPRAGMA temp_store(2);\n";
+    project.write("pragmas.sql", pragmas);
+    let answer = project.guard(&["--base", "HEAD", "--counters-only"]);
+    answer.exits(4).says(&["is OFF in the new side"]);
+    let answer = project.guard(&["--base", "../nowhere", "--counters-only"]);
+    answer.exits(2).complains(&["--base ../nowhere is no directory"]);
+}
+
+#[test]
 fn settings_that_the_base_leaves_to_sqlite_have_a_tier_as_well() {
     let Some(project) = Project::shop() else {
         return;
