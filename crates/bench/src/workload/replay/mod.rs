@@ -482,6 +482,13 @@ impl Parameters {
     /// Applies the settings of the variant to the databases. Changes that a variant makes once are made to databases that existed
     /// when recording began. Returns the size of all databases.
     fn prepare_databases(&self, trial: &Trial<'_>, recording: &Recording) -> Result<f64> {
+        let had_tables = recording.databases.iter().any(|database| database.path.exists());
+        let change = self.preparation.schema_change.as_deref().unwrap_or_default();
+        if !change.is_empty() && !had_tables {
+            return Err(TrialError::cannot_run(
+                "schema_change comes too early: the recording begins before the application makes its tables",
+            ));
+        }
         for database in &recording.databases {
             if database.path.exists() {
                 apply_file_settings(&trial.library, trial.settings, &database.path)?;

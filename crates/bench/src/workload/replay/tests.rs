@@ -519,6 +519,9 @@ fn what_a_variant_does_once_to_the_database_is_no_divergence() {
     assert!(!ends.contains(&"sqlite_schema equal".to_owned()), "{ends:?}");
     let plans: Vec<String> = measured.statements.iter().map(|it| it.plan.join(" ")).collect();
     assert!(plans.iter().any(|plan| plan.contains("by_v")), "{plans:?}");
+    let Some(empty) = Recorded::python(&program("")) else { return };
+    let problem = empty.problem(&[("schema_change", "CREATE INDEX by_b ON t(b)".into())]);
+    assert!(problem.contains("before the application makes its tables"), "{problem}");
 }
 
 #[test]
