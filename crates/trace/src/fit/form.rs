@@ -45,6 +45,21 @@ impl Form {
         form
     }
 
+    /// Has an insertion skip rows with a key that exists, as drawn values may be, unless it says what happens then.
+    pub fn ignore_collisions(&mut self) {
+        let first = &self.parts[0];
+        let mut words = first.split_whitespace().map(str::to_ascii_lowercase);
+        let is_plain =
+            words.next().as_deref() == Some("insert") && words.next().as_deref() == Some("into");
+        let decides =
+            self.parts.iter().any(|part| part.to_ascii_lowercase().contains("on conflict"));
+        if let Some(place) =
+            first.to_ascii_lowercase().find("into").filter(|_| is_plain && !decides)
+        {
+            self.parts[0].insert_str(place, "OR IGNORE ");
+        }
+    }
+
     /// Returns the text with this for each slot.
     pub fn with(&self, slots: &[String]) -> String {
         let mut text = String::new();
@@ -170,5 +185,23 @@ mod tests {
         assert_eq!(one.key(), "SELECT ?, -?");
         assert_eq!(Form::of("SELECT 0xff, t1").slots, []);
         assert_eq!(Form::of("SELECT t$1, .5").slots, [Origin::Written(0.5.into())]);
+    }
+
+    #[test]
+    fn only_insertions_that_leave_it_open_skip_rows_with_a_key_that_exists() {
+        let skipping = |sql: &str| {
+            let mut form = Form::of(sql);
+            form.ignore_collisions();
+            form.key()
+        };
+        let skips = "insert OR IGNORE into t(a) VALUES (?)";
+        assert_eq!(skipping("insert into t(a) VALUES (1)"), skips);
+        for sql in [
+            "INSERT OR REPLACE INTO t VALUES (?)",
+            "UPDATE into_t SET a = ?",
+            "INSERT INTO t VALUES (?) ON CONFLICT DO NOTHING",
+        ] {
+            assert_eq!(skipping(sql), sql);
+        }
     }
 }

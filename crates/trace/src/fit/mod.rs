@@ -58,7 +58,7 @@ struct Forms {
 /// When the trace cannot be read, has no such database or no statements, has no snapshot of it, or `snapshot` exists
 /// or cannot be written.
 pub fn to_script(trace: &Trace, database: Option<&str>, snapshot: &Path) -> Result<Fitted> {
-    let forms = Forms::read(trace)?;
+    let mut forms = Forms::read(trace)?;
     let (database, others) = databases(trace, database)?;
     let connections: HashSet<i64> = trace
         .connections()?
@@ -82,6 +82,13 @@ pub fn to_script(trace: &Trace, database: Option<&str>, snapshot: &Path) -> Resu
         .iter()
         .map(|number| (*number, fits_of(&forms.forms[*number], values.get(number), &copy)))
         .collect();
+    for number in &chosen {
+        let form = &mut forms.forms[*number];
+        let varies = fits[number].iter().any(|fit| !matches!(fit, Fit::Constant(_)));
+        if varies && copy.has_unique_keys(&form.key()) {
+            form.ignore_collisions();
+        }
+    }
     copy.close()?;
     unfinished.name(snapshot)?;
     Ok(Fitted {

@@ -69,6 +69,18 @@ impl SnapshotCopy {
         self.connection.query_plan(sql.trim_start()).is_ok()
     }
 
+    /// Returns whether a statement writes a table with keys that must be unique, apart from the keys of rows.
+    pub fn has_unique_keys(&self, sql: &str) -> bool {
+        let has = |table: &String| {
+            let sql = format!(
+                "SELECT EXISTS (SELECT 1 FROM pragma_index_list('{}') WHERE \"unique\")",
+                table.replace('\'', "''")
+            );
+            self.connection.query_i64(&sql).is_ok_and(|exists| exists == 1)
+        };
+        script::effect::written(sql).iter().any(has)
+    }
+
     /// Closes the database, so that its file is whole.
     pub fn close(self) -> Result<()> {
         let closed = self.connection.close();

@@ -23,6 +23,8 @@ pub struct Values {
     reals: Range,
     texts: Counts<String>,
     text_lengths: Range,
+    /// Texts that are objects or lists of JSON.
+    documents: u64,
     blob_lengths: Range,
     nulls: u64,
 }
@@ -68,6 +70,8 @@ pub enum Fit {
     Choice(Vec<(String, u64)>),
     /// Random texts of these lengths.
     Text(u64, u64),
+    /// Objects of JSON with random texts of these lengths.
+    Document(u64, u64),
     /// Random bytes of these lengths.
     Blob(u64, u64),
 }
@@ -101,6 +105,8 @@ impl Values {
 
     fn add_text(&mut self, text: &str) {
         self.text_lengths.add(text.chars().count() as f64);
+        let is_document = text.trim_start().starts_with(['{', '[']);
+        self.documents += u64::from(is_document && serde_json::from_str::<Json>(text).is_ok());
         if text.len() <= COUNTED {
             self.texts.add(text.to_owned());
         }
@@ -176,7 +182,12 @@ impl Values {
                 _ => Fit::Choice(all),
             };
         }
-        Fit::Text(self.text_lengths.min as u64, self.text_lengths.max as u64)
+        let (min, max) = (self.text_lengths.min as u64, self.text_lengths.max as u64);
+        if self.documents < self.text_lengths.count {
+            return Fit::Text(min, max);
+        }
+        // What surrounds the text has eight characters.
+        Fit::Document(min.saturating_sub(8), max.saturating_sub(8))
     }
 }
 
@@ -229,7 +240,9 @@ impl Fit {
                 let total: u64 = all.iter().map(|(_, count)| count).sum();
                 set(format!("random(1, {total})"))
             }
-            Fit::Text(min, max) | Fit::Blob(min, max) => set(format!("random({min}, {max})")),
+            Fit::Text(min, max) | Fit::Document(min, max) | Fit::Blob(min, max) => {
+                set(format!("random({min}, {max})"))
+            }
         }
     }
 
@@ -247,6 +260,9 @@ impl Fit {
             }
             // A byte has two digits.
             Fit::Text(..) => format!("substr(hex(randomblob(:{name} / 2 + 1)), 1, :{name})"),
+            Fit::Document(min, max) => {
+                format!("json_object('v', {})", Fit::Text(*min, *max).sql(name))
+            }
             Fit::Blob(..) => format!("randomblob(:{name})"),
             _ => format!(":{name}"),
         }
@@ -371,6 +387,9 @@ mod tests {
         );
         let many: Vec<Json> = (0..20).map(|it| json!("x".repeat(it))).collect();
         assert_eq!(fit(&many, false), Fit::Text(0, 19));
+        let documents: Vec<Json> = (0..20).map(|it| json!(format!("{{\"n\":{it}}}"))).collect();
+        assert_eq!(fit(&documents, false), Fit::Document(0, 0));
+        assert!(fit(&documents, false).sql("x").starts_with("json_object('v', substr("));
         assert_eq!(fit(&[json!({"hex": "00ff"})], false), Fit::Blob(2, 2));
         let hashed = json!({"text_hash": "0", "length": 12});
         assert_eq!(fit(&[hashed], false), Fit::Text(12, 12));
