@@ -25,18 +25,16 @@ pub enum Trial {
     Schedules { scenario: &'static str, journal_mode: &'static str },
 }
 
-/// Settings that together reach every promise of the journal and of the log.
-const SETTINGS: [&str; 12] = [
+/// Settings that together reach every promise of the journal and of the log. Those that promise less are left out: the sound engine
+/// corrupts, too, in images that a sample may or may not have.
+const SETTINGS: [&str; 9] = [
     "wal/full",
     "delete/extra",
     "persist/full",
     "truncate/full",
     "wal/normal",
-    "delete/normal",
     "wal/full/exclusive",
     "persist/full/exclusive",
-    "delete/full",
-    "persist/normal",
     "wal/full/normal/psow-off",
     "delete/extra/normal/psow-off",
 ];
@@ -73,7 +71,9 @@ impl Trial {
                 let workload = *Workload::ALL.get(*workload).ok_or("unknown workload")?;
                 let crashes = Crashes::new(engine.clone(), images, extent.seed, extent.threads);
                 let cells = match crashes.measure(engine, variant, workload) {
-                    Err(damage @ CrashError::Damaged(_)) => return Ok(damage.to_string()),
+                    Err(damage @ CrashError::Damaged(_)) => {
+                        return Ok(damage.to_string().replace('\n', " "));
+                    }
                     cells => cells?,
                 };
                 let worst = cells.iter().map(|cell| cell.safety.worst());
@@ -169,8 +169,30 @@ fn check_syncs(engine: &Source) -> Result<String, Box<dyn Error>> {
         SyncCheck::Counted { requested, reached } if reached < requested => {
             format!("{reached} of {requested} syncs reach the system")
         }
-        SyncCheck::Counted { requested, .. } => format!("{requested} syncs"),
+        // Fewer requests are no sign by themselves.
+        SyncCheck::Counted { .. } => "all syncs reach the system".to_owned(),
         SyncCheck::Faulty { fault } => format!("it {fault}"),
         SyncCheck::NotChecked { why } => return Err(why.into()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_more_losses_of_a_measured_model_or_other_words_are_a_difference() {
+        let trial = &Trial::all()[2];
+        let differs = |sound: &str, seen: &str| trial.difference(sound, seen).is_some();
+        assert!(differs("losses 0 2", "losses 0 3") && differs("losses 0 2", "damage"));
+        assert!(!differs("losses 0 2", "losses 0 1") && !differs("losses 0 -", "losses 0 3"));
+        assert!(!differs("losses 0 2", "losses 0 2") && !differs("losses 0 2", "losses 0 -"));
+    }
+
+    #[test]
+    fn trials_are_found_by_their_names() {
+        for trial in Trial::all() {
+            assert_eq!(trial.to_string().parse(), Ok(trial));
+        }
+    }
 }
