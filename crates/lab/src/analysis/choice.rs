@@ -7,7 +7,7 @@
 //!
 //! The best variants of each class of safety, and whether a weaker class buys speed.
 
-use super::{ExperimentAnalysis, VariantAnalysis};
+use super::{ExperimentAnalysis, UNTESTED, VariantAnalysis};
 use crate::level::Level;
 use crate::metric::{self, Better};
 use crate::stats::{Estimate, Interval};
@@ -65,6 +65,11 @@ impl ExperimentAnalysis {
         let first = tied.into_iter().min_by_key(|index| self.rule(*index))?;
         let is_near = self.size(best) <= NEAR * self.size(first);
         Some(if is_near { Choice::Variant(first) } else { Choice::Unresolved(count) })
+    }
+
+    /// Returns whether too few rounds compare two variants to say that they are not distinguishable.
+    pub fn has_too_few_rounds(&self, one: usize, other: usize) -> bool {
+        self.preliminary || [one, other].iter().any(|it| self.variants[*it].groups == UNTESTED)
     }
 
     /// Returns whether a variant is distinguishable from the baseline, and better.
@@ -156,9 +161,9 @@ pub(super) fn rank_by_class<C: Copy + PartialEq>(
     ranked
 }
 
-/// Returns whether two variants are not distinguishable.
+/// Returns whether two variants are not distinguishable, or too few rounds compare them.
 pub(super) fn shares_a_group(one: &VariantAnalysis, other: &VariantAnalysis) -> bool {
-    shares_a_label(&one.groups, &other.groups)
+    shares_a_label(&one.loose_groups, &other.loose_groups)
 }
 
 /// Returns whether two lists of groups have one in common.

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::gathered::{Figure, Gathered, GatheredVariant, memory_growth};
 use super::{
-    Bindings, Curve, Effect, Effects, ExperimentAnalysis, Summary, UpperBoundAnalysis,
+    Bindings, Curve, Effect, Effects, ExperimentAnalysis, Summary, UNTESTED, UpperBoundAnalysis,
     VariantAnalysis, bindings,
 };
 use crate::claims::{Claim, DeviceKind, DeviceLevels, Evidence, Judged, judge};
@@ -344,7 +344,12 @@ fn variants(
 ) -> Vec<VariantAnalysis> {
     let letters = |ranked: &[RankedVariant], index: usize| {
         let ranked = ranked.iter().find(|ranked| ranked.variant == index);
-        ranked.map(RankedVariant::letters).unwrap_or_default()
+        ranked.map(|ranked| stats::letters(&ranked.groups)).unwrap_or_default()
+    };
+    let tested = |index: usize| {
+        let ranked = ranks.ranking.iter().find(|ranked| ranked.variant == index);
+        let tested = ranked.map(|ranked| ranked.tested.as_deref().map(stats::letters));
+        tested.map_or(String::new(), |letters| letters.unwrap_or(UNTESTED.to_owned()))
     };
     let mut effects = effects(own, gathered.len()).into_iter();
     let mut statement_effects = statement_effects(&gathered, dropped).into_iter();
@@ -365,7 +370,8 @@ fn variants(
             effect: effects.next().flatten(),
             statement_effects: statement_effects.next().unwrap_or_default(),
             recall_losses: recall_losses.next().unwrap_or_default(),
-            groups: letters(&ranks.ranking, index),
+            groups: tested(index),
+            loose_groups: letters(&ranks.ranking, index),
             firm_groups: letters(&ranks.firmly, index),
             durability: if keeps_through_power_cuts { durability } else { durability.map(most) },
             safety: safety_of_trials(planned, gathered.safety, gathered.schedules),

@@ -303,8 +303,12 @@ pub struct VariantAnalysis {
     pub statement_effects: BTreeMap<String, Effect>,
     /// Whether a figure of 0, its own or the baseline's, leaves a round without a ratio.
     pub has_zero: bool,
-    /// The groups of ranks it belongs to, as letters; variants that share one are not distinguishable.
+    /// The groups of ranks it belongs to, as letters; variants that share one are not distinguishable. [`UNTESTED`] where too few
+    /// rounds compare it with others.
     pub groups: String,
+    /// As `groups`, but pairs that too few rounds compare share one, too.
+    #[serde(skip)]
+    pub(crate) loose_groups: String,
     /// As `groups`, at the lower error rate at which variants are chosen.
     #[serde(skip)]
     pub(crate) firm_groups: String,
@@ -472,6 +476,9 @@ pub struct Effect {
     /// false discovery rate (Benjamini–Hochberg).
     pub q_value: f64,
 }
+
+/// Stands for the groups of a variant that too few rounds compare with others.
+pub const UNTESTED: &str = "?";
 
 /// False discovery rate at which a difference to the baseline counts as found.
 const FOUND: f64 = 0.05;

@@ -479,7 +479,7 @@ mod tests {
             VariantAnalysis {
                 summaries: BTreeMap::from([("busy_errors".to_owned(), summary.unwrap())]),
                 durability: Some(Durability::Every),
-                groups: ["a", "b"][number as usize].to_owned(),
+                loose_groups: ["a", "b"][number as usize].to_owned(),
                 ..VariantAnalysis::made_up(Settings::from([("columns".to_owned(), number.into())]))
             }
         };

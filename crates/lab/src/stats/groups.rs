@@ -4,7 +4,8 @@
 //! faster. So each pair of variants is tested on the rounds that both were measured in, and variants that
 //! were not distinguished share a letter. Pairs with the baseline are corrected together (Benjamini–Hochberg),
 //! as they are where effects are reported: a variant that is better than the baseline shares no letter with
-//! it. All other pairs are corrected together as well.
+//! it. All other pairs are corrected together as well. A pair that too few rounds compare shares no letter: one of the two has
+//! none, so that a letter says only what was tested.
 //!
 //! Groups of variants that are not distinguishable, as a compact letter display.
 //!
@@ -37,15 +38,16 @@ pub struct RankedVariant {
     pub level: Option<f64>,
     /// The number of rounds in which it was measured.
     pub rounds: usize,
-    /// Its groups, counted from zero in order of merit, ascending.
+    /// Its groups, counted from zero in order of merit, ascending; pairs that too few rounds compare share one, because either
+    /// may be as good.
     pub groups: Vec<usize>,
+    /// The same of pairs that were tested alone; `None` where too few rounds compare it with others.
+    pub tested: Option<Vec<usize>>,
 }
 
-impl RankedVariant {
-    /// Returns the labels of its groups, one after another: a to z, A to Z, then `(53)` and so on.
-    pub fn letters(&self) -> String {
-        self.groups.iter().map(|&group| letters_of(group)).collect()
-    }
+/// Returns the labels of groups, one after another: a to z, A to Z, then `(53)` and so on.
+pub fn letters(groups: &[usize]) -> String {
+    groups.iter().map(|&group| letters_of(group)).collect()
 }
 
 /// Natural logarithms by variant and round; `None` if the variant was not measured in that round.
@@ -100,22 +102,27 @@ fn rank_by(table: &Logarithms, better: Better, alpha: f64, test: Test) -> Rankin
     order.sort_by(|&a, &b| key(a).total_cmp(&key(b)));
     let measured: Vec<usize> =
         order.iter().copied().filter(|&variant| levels[variant].is_some()).collect();
-    let groups = cover(&undistinguished(table, &measured, alpha, test));
+    let (same, untested) = undistinguished(table, &measured, alpha, test);
+    let too_few = too_few(measured.len(), &untested);
+    let of_told = same.iter().copied().filter(|(a, b)| !too_few[*a] && !too_few[*b]);
+    let mut tested = cover(&Undistinguished::of(measured.len(), of_told));
+    tested.retain(|group| !too_few[group[0]]);
+    let groups = cover(&Undistinguished::of(measured.len(), same.into_iter().chain(untested)));
+    let of_rank = |groups: &[Vec<usize>], rank: usize| -> Vec<usize> {
+        (0..groups.len()).filter(|group| groups[*group].contains(&rank)).collect()
+    };
 
-    let mut variants: Vec<RankedVariant> = order
+    let variants: Vec<RankedVariant> = order
         .iter()
-        .map(|&variant| RankedVariant {
+        .enumerate()
+        .map(|(rank, &variant)| RankedVariant {
             variant,
             level: levels[variant],
             rounds: table[variant].iter().flatten().count(),
-            groups: Vec::new(),
+            groups: of_rank(&groups, rank),
+            tested: (too_few.get(rank) != Some(&true)).then(|| of_rank(&tested, rank)),
         })
         .collect();
-    for (number, group) in groups.iter().enumerate() {
-        for &rank in group {
-            variants[rank].groups.push(number);
-        }
-    }
     Ranking { variants, groups: groups.len() }
 }
 
@@ -129,34 +136,56 @@ fn is_well_formed(table: &Logarithms) -> bool {
 /// The table row of the baseline.
 const BASELINE: usize = 0;
 
-/// Which of the measured variants, numbered by rank, are not distinguished.
+/// Pairs of variants, numbered by rank.
+type Pairs = Vec<(usize, usize)>;
+
+/// Which of the measured variants are not distinguished by a test, and which are not tested because of too few rounds.
 fn undistinguished(
     table: &Logarithms,
     measured: &[usize],
     alpha: f64,
     test: Test,
-) -> Undistinguished {
+) -> (Pairs, Pairs) {
     let ranks = 0..measured.len();
     let pairs = ranks.flat_map(|a| (a + 1..measured.len()).map(move |b| (a, b)));
     let has_baseline = |&(a, b): &(usize, usize)| [measured[a], measured[b]].contains(&BASELINE);
-    let (with_baseline, others): (Vec<_>, Vec<_>) = pairs.partition(has_baseline);
-    let mut relation = Undistinguished::new(measured.len());
-    for family in [with_baseline, others] {
-        for (a, b) in undistinguished_pairs(table, measured, &family, alpha, test) {
-            relation.relate(a, b);
-        }
-    }
-    relation
+    let (with_baseline, others): (Pairs, Pairs) = pairs.partition(has_baseline);
+    let of_family = |family: &Pairs| undistinguished_pairs(table, measured, family, alpha, test);
+    let ((mut same, mut untested), other) = (of_family(&with_baseline), of_family(&others));
+    same.extend(other.0);
+    untested.extend(other.1);
+    (same, untested)
 }
 
-/// Returns the pairs of a family, by rank, that are not distinguished after correction over the family.
+/// Returns which of `size` variants too few rounds compare with others: those compared with none, and of each other untested
+/// pair the variant with more of them.
+fn too_few(size: usize, untested: &Pairs) -> Vec<bool> {
+    let counts = |pairs: &Pairs| {
+        let mut counts = vec![0; size];
+        pairs.iter().flat_map(|(a, b)| [*a, *b]).for_each(|rank| counts[rank] += 1);
+        counts
+    };
+    let mut marked: Vec<bool> =
+        counts(untested).iter().map(|count| size > 1 && count + 1 == size).collect();
+    let mut left = untested.clone();
+    loop {
+        left.retain(|(a, b)| !marked[*a] && !marked[*b]);
+        let counts = counts(&left);
+        match (0..size).max_by_key(|rank| counts[*rank]) {
+            Some(most) if !left.is_empty() => marked[most] = true,
+            _ => return marked,
+        }
+    }
+}
+
+/// Returns the pairs of a family, by rank, that are not distinguished after correction over the family, and those not tested.
 fn undistinguished_pairs(
     table: &Logarithms,
     measured: &[usize],
-    family: &[(usize, usize)],
+    family: &Pairs,
     alpha: f64,
     test: Test,
-) -> Vec<(usize, usize)> {
+) -> (Pairs, Pairs) {
     let of_pair = |&(a, b): &(usize, usize)| {
         let (to, of) = (measured[a].min(measured[b]), measured[a].max(measured[b]));
         ((a, b), pair_p_value(&table[of], &table[to], test))
@@ -166,7 +195,8 @@ fn undistinguished_pairs(
     let p_values: Vec<f64> = tested.iter().filter_map(|(_, p)| *p).collect();
     let adjusted = benjamini_hochberg(&p_values);
     let same = tested.iter().zip(adjusted).filter(|(_, it)| *it > alpha);
-    same.map(|((pair, _), _)| *pair).chain(untested.iter().map(|(pair, _)| *pair)).collect()
+    let untested = untested.into_iter().map(|(pair, _)| pair).collect();
+    (same.map(|((pair, _), _)| *pair).collect(), untested)
 }
 
 /// Returns the p-value of no difference between two variants on their common rounds; `None` if these are too few
@@ -178,21 +208,20 @@ fn pair_p_value(of: &[Option<f64>], to: &[Option<f64>], test: Test) -> Option<f6
 
 /// A symmetric relation between variants: which pairs are not distinguished.
 #[derive(Clone, Debug)]
-pub(super) struct Undistinguished {
+struct Undistinguished {
     size: usize,
     related: Vec<bool>,
 }
 
 impl Undistinguished {
-    /// No pair of `size` variants is related yet.
-    pub(super) fn new(size: usize) -> Undistinguished {
-        Undistinguished { size, related: vec![false; size * size] }
-    }
-
-    /// Marks two variants as not distinguished.
-    pub(super) fn relate(&mut self, a: usize, b: usize) {
-        self.related[a * self.size + b] = true;
-        self.related[b * self.size + a] = true;
+    /// These pairs of `size` variants are not distinguished.
+    fn of(size: usize, pairs: impl IntoIterator<Item = (usize, usize)>) -> Undistinguished {
+        let mut related = vec![false; size * size];
+        for (a, b) in pairs {
+            related[a * size + b] = true;
+            related[b * size + a] = true;
+        }
+        Undistinguished { size, related }
     }
 
     fn holds(&self, a: usize, b: usize) -> bool {
@@ -352,7 +381,9 @@ mod tests {
     }
 
     fn letters(ranking: &Ranking) -> Vec<String> {
-        ranking.variants.iter().map(RankedVariant::letters).collect()
+        let of =
+            |variant: &RankedVariant| variant.tested.as_deref().map_or("?".into(), super::letters);
+        ranking.variants.iter().map(of).collect()
     }
 
     #[test]
@@ -407,8 +438,27 @@ mod tests {
         table[2][4..].fill(None);
         let ranking = rank_variants(&table, Better::Lower, 0.05);
         assert_eq!(order(&ranking), [1, 2, 0]);
-        assert_eq!(letters(&ranking), ["a", "a", ""]);
+        assert_eq!(letters(&ranking), ["?", "?", ""]);
+        assert_eq!([0, 1].map(|rank| &ranking.variants[rank].groups), [&[0], &[0]]);
         assert_eq!(ranking.variants[2].level, None);
+    }
+
+    #[test]
+    fn a_letter_says_only_what_was_tested() {
+        // One variant of four is too noisy to be compared with any: 43 and 3,310 operations a second.
+        let mut table = table(&[0.0, 1.0, 1.0, 5.0], 8);
+        for (round, value) in table[3].iter_mut().enumerate() {
+            *value = Some(if round % 2 == 0 { 9.0 } else { -7.0 });
+        }
+        let ranking = rank_variants(&table, Better::Higher, 0.05);
+        let noisy = |it: &&RankedVariant| it.variant == 3;
+        assert_eq!(ranking.variants.iter().find(noisy).unwrap().tested, None);
+        let told = ranking.variants.iter().filter_map(|it| Some((it.variant, it.tested.clone()?)));
+        assert_eq!(told.collect::<Vec<_>>(), [(1, vec![0]), (2, vec![0]), (0, vec![1])]);
+        // With two rounds nothing is compared.
+        let two: Vec<Vec<Option<f64>>> = table.iter().map(|row| row[..2].to_vec()).collect();
+        assert_eq!(letters(&rank_variants(&two, Better::Higher, 0.05)), ["?"; 4]);
+        assert_eq!(letters(&rank_variants(&table[..1], Better::Higher, 0.05)), ["a"]);
     }
 
     #[test]
@@ -441,11 +491,7 @@ mod tests {
     }
 
     fn relation(size: usize, pairs: &[(usize, usize)]) -> Undistinguished {
-        let mut relation = Undistinguished::new(size);
-        for &(a, b) in pairs {
-            relation.relate(a, b);
-        }
-        relation
+        Undistinguished::of(size, pairs.iter().copied())
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub use changes::change_points;
 pub use descriptive::{mean, median, quantile, range, standard_deviation};
 pub(crate) use estimate::LARGEST_DETECTABLE;
 pub use estimate::{Estimate, p_value};
-pub use groups::{RankedVariant, Ranking, rank_variants, rank_variants_by_means};
+pub use groups::{RankedVariant, Ranking, letters, rank_variants, rank_variants_by_means};
 pub use interval::{
     Interval, MIN_BLOCKS_FOR_ESTIMATE, MIN_BLOCKS_FOR_WILCOXON, Method, SampleError,
 };

@@ -247,15 +247,19 @@ fn details(subject: &Subject<'_>, finding: &Finding) -> Vec<Sentence> {
 fn tied(subject: &Subject<'_>, finding: &Finding) -> Option<Sentence> {
     let variants = subject.experiment.variants.iter().enumerate();
     let tied = variants.filter(|(_, it)| finding.tied.contains(&it.label));
-    let tied: Vec<usize> = tied.map(|(index, _)| index).collect();
-    let names = subject.names.list(&tied, NAMED);
-    let lead = if subject.experiment.preliminary {
-        "Too few rounds to tell from it: "
-    } else {
-        "Not distinguishable from it: "
+    let is_untested =
+        |index: &usize| subject.experiment.has_too_few_rounds(finding.variant, *index);
+    let (untested, tied): (Vec<usize>, Vec<usize>) =
+        tied.map(|(index, _)| index).partition(is_untested);
+    let sentence = |lead: &str, variants: &[usize]| {
+        let names = subject.names.list(variants, NAMED);
+        (!variants.is_empty()).then(|| Sentence::from(lead).and(names).words("."))
     };
-    let sentence = Sentence::from(lead).and(names);
-    (!tied.is_empty()).then(|| sentence.words("."))
+    let both = [
+        sentence("Not distinguishable from it: ", &tied),
+        sentence("Too few rounds to tell from it: ", &untested),
+    ];
+    (!(tied.is_empty() && untested.is_empty())).then(|| joined(both.into_iter().flatten(), " "))
 }
 
 /// The variants that looked better, and why none of them was chosen.

@@ -60,17 +60,17 @@ fn row(subject: &Subject<'_>, class: &AtDurability) -> Row {
         Cell::new(
             class
                 .against_stronger
-                .map_or_else(Sentence::default, |stronger| against(subject, stronger)),
+                .map_or_else(Sentence::default, |stronger| against(subject, best[0], stronger)),
         ),
     ])
 }
 
 /// Whether giving up durability brings anything, and with what it was compared.
-fn against(subject: &Subject<'_>, against: AgainstStronger) -> Sentence {
+fn against(subject: &Subject<'_>, own: usize, against: AgainstStronger) -> Sentence {
     let to = |words: &str, other: usize| Sentence::from(words).and(subject.names.sentence(other));
     match against {
         AgainstStronger::Better => "better".into(),
-        AgainstStronger::Same(other) if subject.experiment.preliminary => {
+        AgainstStronger::Same(other) if subject.experiment.has_too_few_rounds(own, other) => {
             to("too few rounds to tell from ", other)
         }
         AgainstStronger::Same(other) => to("not distinguishable from ", other),

@@ -132,10 +132,10 @@ fn table(subject: &Subject<'_>) -> Table {
 
 /// Returns a remark on the best variant at a tier.
 fn remark(experiment: &ExperimentAnalysis, best: &BestAtTier) -> Option<String> {
-    let too_few = experiment.preliminary;
+    let too_few = |other: usize| experiment.has_too_few_rounds(best.variant, other);
     let beaten = match best.against_safer {
         None | Some(AgainstStronger::Better) => None,
-        Some(AgainstStronger::Same(_)) if too_few => {
+        Some(AgainstStronger::Same(safer)) if too_few(safer) => {
             Some("too few rounds to say whether it is faster than a safer one".to_owned())
         }
         Some(AgainstStronger::Same(_)) => Some("a safer variant is not distinguishable".to_owned()),
@@ -144,7 +144,7 @@ fn remark(experiment: &ExperimentAnalysis, best: &BestAtTier) -> Option<String> 
     let tied = best.tied.len();
     let tied = (tied > 0).then(|| {
         let others = plural(tied, "other variant", "other variants");
-        match too_few {
+        match best.tied.iter().any(|other| too_few(*other)) {
             true => format!("too few rounds to tell it from {others} of the tier"),
             false => format!("not distinguishable from {others} of the tier"),
         }

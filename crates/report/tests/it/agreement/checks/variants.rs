@@ -1,6 +1,6 @@
 //! What is said of single variants: their rows, their names, their letters, the notes on them.
 
-use lab::analysis::{AgainstStronger, ComparisonResult, VariantAnalysis};
+use lab::analysis::{AgainstStronger, ComparisonResult, UNTESTED, VariantAnalysis};
 use lab::stats::Interval;
 use lab::target;
 use pragmark_report as report;
@@ -130,15 +130,20 @@ fn names(chapter: &Chapter<'_>) -> Vec<String> {
     faults
 }
 
-/// Variants share a letter with the baseline where they do not differ from it, and only there.
+/// Variants share a letter with the baseline where they do not differ from it, and only there; one of two that were not tested has
+/// none.
 fn letters(chapter: &Chapter<'_>) -> Vec<String> {
     let variants = &chapter.experiment.variants;
     let shares = |one: usize, other: usize| {
         let letters = |it: usize| letters_of(&variants[it].groups);
-        letters(one).iter().any(|letter| letters(other).contains(letter))
+        letters(one).iter().any(|letter| letter != UNTESTED && letters(other).contains(letter))
     };
-    let compared = (1..variants.len()).filter(|it| variants[*it].effect.is_some());
-    let wrong = compared.filter(|it| shares(*it, 0) == differs(comparison_result(chapter, *it)));
+    let is_untested = |it: usize| variants[it].groups == UNTESTED || variants[0].groups == UNTESTED;
+    let wrong = (1..variants.len()).filter(|it| match variants[*it].effect {
+        Some(_) if is_untested(*it) => shares(*it, 0),
+        Some(_) => shares(*it, 0) == differs(comparison_result(chapter, *it)),
+        None => !variants[*it].has_zero && !variants[*it].groups.is_empty() && !is_untested(*it),
+    });
     wrong
         .map(|wrong| {
             format!("{} and the letters of {}", variants[wrong].groups, variants[wrong].label)
