@@ -37,7 +37,7 @@ async function checkPrint(browser, url, report) {
   const { page } = await open(browser, url, { width: PRINT_WIDTH });
   await page.emulateMediaType("print");
   const problems = await page.evaluate(problemsOfLayout);
-  problems.filter((problem) => problem.startsWith("overflow")).forEach((problem) => report(`print: ${problem}`));
+  problems.filter((problem) => /^(overflow|label|a label)/.test(problem)).forEach((problem) => report(`print: ${problem}`));
   const pdf = await page.pdf({ format: "A4" });
   if (pdf.length < 2000) report("print: the document is empty");
   await page.close();

@@ -18,21 +18,37 @@ export function problemsOfLayout() {
     if (scrollWidth > clientWidth) problems.push(`overflow: ${scrollWidth} px in ${clientWidth}`);
   };
 
-  const labels = () => {
-    for (const chart of [...document.querySelectorAll("svg")].filter(isVisible)) {
-      const texts = [...chart.querySelectorAll("text")].filter((text) => isVisible(text) && text.textContent.trim());
-      const boxes = texts.map((text) => [text.textContent, text.getBoundingClientRect()]);
-      boxes.forEach(([a, p], index) => {
-        for (const [b, q] of boxes.slice(index + 1)) {
-          const width = Math.min(p.right, q.right) - Math.max(p.left, q.left);
-          const height = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
-          // Boxes of text have some air above and below the letters.
-          if (width > 1 && height > 0.35 * Math.min(p.height, q.height)) {
-            problems.push(`labels overlap: "${shorten(a)}" and "${shorten(b)}"`);
-          }
-        }
-      });
+  // The boxes of the lines of all texts that a reader sees, with the element that holds each.
+  const lines = () => {
+    // Sections that are laid out only when they are looked at would move what was measured before them.
+    document.querySelectorAll(".experiment").forEach((part) => (part.style.contentVisibility = "visible"));
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const range = document.createRange();
+    const lines = [];
+    while (walker.nextNode()) {
+      const element = walker.currentNode.parentElement;
+      if (!walker.currentNode.textContent.trim() || !element.checkVisibility({ visibilityProperty: true }) || element.closest("script, style, title, .skip")) continue;
+      range.selectNodeContents(walker.currentNode);
+      const boxes = [...range.getClientRects()].filter((box) => box.width > 1 && box.height > 1);
+      lines.push(...boxes.map((box) => ({ text: shorten(walker.currentNode.textContent), element, box })));
     }
+    return lines.sort((one, other) => one.box.top - other.box.top);
+  };
+  const labels = () => {
+    const all = lines();
+    all.forEach(({ text, element, box }, index) => {
+      const row = element.closest("li, td, th, summary, figcaption")?.getBoundingClientRect();
+      if (row && (box.top < row.top - 3 || box.bottom > row.bottom + 3)) problems.push(`a label leaves its row: "${text}"`);
+      for (const other of all.slice(index + 1)) {
+        if (other.box.top > box.bottom) break;
+        const width = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
+        const height = Math.min(box.bottom, other.box.bottom) - other.box.top;
+        // Boxes of text have some air above and below the letters.
+        if (width > 1 && height > 0.35 * Math.min(box.height, other.box.height)) {
+          problems.push(`labels overlap: "${text}" and "${other.text}"`);
+        }
+      }
+    });
   };
 
   const numbers = (colour) => (colour.match(/[\d.]+/g) ?? []).map(Number);
@@ -158,5 +174,5 @@ export function problemsOfLayout() {
   };
 
   [overflow, labels, words, sizes, contrast, headings, pictures, head, targets].forEach((check) => check());
-  return problems;
+  return [...new Set(problems)];
 }

@@ -35,8 +35,7 @@ impl Writer {
         let placed: Vec<Vec<Placed<'_>>> =
             all.map(|(index, band)| placed(band, axis, top(index), height)).collect();
         let ticks = axis.ticks(&bands.metric);
-        let class = format!("plot bands-{}", bands.bands.len());
-        html.class("div", &class, |html| {
+        html.class("div", "plot", |html| {
             html.class("ol", "bands", |html| {
                 bands.bands.iter().for_each(|band| self.band(html, band));
             });
