@@ -344,15 +344,23 @@ fn answers(subject: &Subject<'_>) -> Vec<Block> {
             .then(|| other_statements(subject));
         return words.into_iter().chain(rows_of_others(subject)).collect();
     }
-    let equal = if open.is_empty() {
-        "They are equal."
-    } else {
-        "They are equal in all that SQL determines."
-    };
-    let text = format!(
-        "The answers of other variants, and the tables that they wrote, were compared with the baseline's in {}. {equal}",
+    let all = subject.experiment.variants.iter();
+    let compared = all.map(|variant| variant.answers_compared).sum();
+    let variants = subject.experiment.variants.iter().enumerate();
+    let differ = variants.filter(|(_, variant)| variant.answers_differ).map(|(index, _)| index);
+    let differ: Vec<usize> = differ.collect();
+    let text = Sentence::from(format!(
+        "The answers of other variants, and the tables that they wrote, were compared with the baseline's in {}. ",
         plural(compared, "trial", "trials")
-    );
+    ));
+    let text = match &differ[..] {
+        [] => text.words("They are equal"),
+        differ => text
+            .words("Those of ")
+            .and(subject.names.list(differ, NAMED))
+            .words(" differ; the others are equal"),
+    };
+    let text = text.words(if open.is_empty() { "." } else { " in all that SQL determines." });
     let open = open.into_iter().map(|words| Item::new(Sentence::marked(&format!("{words}."))));
     blocks![Block::small(text), Block::list(open), rows_of_others(subject)]
 }
@@ -427,6 +435,31 @@ fn plans_of<'a>(subject: &Subject<'a>, name: &str) -> Vec<(&'a [String], Vec<usi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::names::Names;
+    use lab::analysis::{Analysis, ExperimentAnalysis};
+    use lab::record::PlannedExperiment;
+
+    #[test]
+    fn answers_are_not_called_equal_beside_variants_that_differ() {
+        let mut variants: [VariantAnalysis; 3] = Default::default();
+        (variants[1].answers_compared, variants[1].trials.measured) = (3, 3);
+        (variants[2].answers_compared, variants[2].answers_differ) = (3, true);
+        let experiment = ExperimentAnalysis { variants: variants.into(), ..Default::default() };
+        let analysis = Analysis::default().with_tuning(None);
+        let subject = Subject {
+            analysis: &analysis,
+            experiment: &experiment,
+            planned: &PlannedExperiment::default(),
+            finding: None,
+            names: Names::of(&experiment),
+        };
+        let words = format!("{:?}", answers(&subject));
+        assert!(
+            !words.contains("They are equal") && words.contains("the others are equal"),
+            "{words}"
+        );
+        assert!(words.contains("6 trials"), "{words}");
+    }
 
     #[test]
     fn a_speed_is_the_inverse_of_a_time_with_its_interval() {
