@@ -127,12 +127,12 @@ fn schedules(experiment: &ExperimentAnalysis) -> Vec<Block> {
             repeat = repeat.or(first.as_ref().map(|first| &first.again));
         }
     }
-    let (wrong, all) = (count(wrongs), count(all));
-    let mut summary = Sentence::from(format!("{wrong} of {all} schedules went wrong."));
+    let words = format!("{} of {} schedules went wrong.", count(wrongs), count(all));
+    let mut summary = Sentence::from(words);
     if let Some(again) = repeat {
         summary = summary.words(" To see one call by call: ").and_code(again);
     }
-    blocks![Block::list(rows.filter_map(scenario)), Block::paragraph(summary)]
+    blocks![Block::list(rows.filter_map(scenario)), (all > 0).then(|| Block::paragraph(summary))]
 }
 
 /// The files that show damage, the first by name.

@@ -209,6 +209,9 @@ fn tiers(subject: &Subject<'_>, classes: &[(Class, usize)]) -> Sentence {
 
 /// How many variants two connections corrupted without a crash.
 fn schedules(corrupting: usize, variants: usize) -> Sentence {
+    if variants == 0 {
+        return "No schedule of two connections was played to its end.".into();
+    }
     let variants = plural(variants, "variant", "variants");
     match corrupting {
         0 => format!("No schedule of two connections corrupted any of {variants}."),
@@ -404,6 +407,12 @@ mod tests {
         };
         let words = only(&subject).plain();
         assert!(words.ends_with(". Latency, p99: 7.00 µs."), "{words}");
+    }
+
+    #[test]
+    fn schedules_that_were_not_played_corrupt_nothing_and_prove_nothing() {
+        assert!(!schedules(0, 0).plain().contains("corrupted"));
+        assert!(schedules(0, 2).plain().contains("any of 2 variants"));
     }
 
     #[test]

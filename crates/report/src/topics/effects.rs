@@ -196,8 +196,9 @@ pub(super) fn sentences(subject: &Subject<'_>, effects: &Effects) -> Vec<Sentenc
     let is_condition = |effect: &MainEffect| conditions.contains(&effect.factor);
     // What a condition does is worth a sentence only where there is nothing to choose.
     let no_choice = effects.main.iter().all(is_condition);
-    let chosen = effects.main.iter().filter(|effect| no_choice || !is_condition(effect));
-    let with_pairs = chosen.map(|effect| (effect, effects.interacting(effect)));
+    let chosen: Vec<&MainEffect> =
+        effects.main.iter().filter(|effect| no_choice || !is_condition(effect)).collect();
+    let with_pairs = chosen.iter().map(|effect| (*effect, effects.interacting(effect)));
     let found: Vec<_> =
         with_pairs.filter(|(effect, pair)| effect.contrast.is_found() || pair.is_some()).collect();
     let of = subject.wording();
@@ -210,7 +211,7 @@ pub(super) fn sentences(subject: &Subject<'_>, effects: &Effects) -> Vec<Sentenc
         })
         .collect();
     if found.is_empty() {
-        sentences.push(nothing_found(effects).into());
+        sentences.push(nothing_found(&chosen).into());
     }
     if found.len() > MOST {
         let more = plural(found.len() - MOST, "more effect", "more effects");
@@ -223,11 +224,17 @@ pub(super) fn sentences(subject: &Subject<'_>, effects: &Effects) -> Vec<Sentenc
 }
 
 /// Returns the words for no effect.
-fn nothing_found(effects: &Effects) -> &'static str {
-    if effects.main.iter().any(|main| main.contrast.is_supported()) {
-        "No effect of a single setting was detected: each interval includes ×1."
-    } else {
-        "There are too few rounds to show what a single setting does."
+fn nothing_found(effects: &[&MainEffect]) -> String {
+    let all = effects.len();
+    let untold = effects.iter().filter(|effect| !effect.contrast.is_supported()).count();
+    match untold {
+        0 => "No effect of a single setting was detected: each interval includes ×1.".to_owned(),
+        untold if untold == all => {
+            "There are too few rounds to show what a single setting does.".to_owned()
+        }
+        _ => format!(
+            "No effect of a single setting was detected, but there are too few rounds for {untold} of {all} settings."
+        ),
     }
 }
 
@@ -548,6 +555,16 @@ mod tests {
         let sentence = depends(&effect, &pair, of("rows_per_s", &Labels::default())).plain();
         assert!(sentence.contains("×0.21 [0.04, 1.05] with full"), "{sentence}");
         assert!(!sentence.contains("only") && !sentence.contains("no detectable"));
+    }
+
+    #[test]
+    fn effects_without_an_interval_are_not_said_to_include_none() {
+        let (same, mut wide) =
+            (wal(contrast(1.0, false, (1.0, 1.0), 2)), wal(contrast(1.6, false, (1.0, 2.0), 2)));
+        assert!(nothing_found(&[&same]).contains("each interval includes ×1"));
+        wide.contrast.interval = Interval { low: 1e-9, high: 1e9 };
+        assert!(nothing_found(&[&same, &wide]).contains("too few rounds for 1 of 2 settings"));
+        assert!(nothing_found(&[&wide]).starts_with("There are too few rounds"));
     }
 
     #[test]
