@@ -1,13 +1,13 @@
 //! The map of a factorial design of two factors: one cell for each combination.
 
-use lab::analysis::{ComparisonResult, VariantAnalysis};
+use lab::analysis::{ComparisonResult, Tiered, VariantAnalysis};
 use lab::experiment::{DesignKind, Exclusion};
 use lab::level::{Level, Settings, contains};
 
 use super::subject::Subject;
 use crate::document::{Block, Chart, Map, MapCell, MapRow, Plot, Tone};
 use crate::figures;
-use crate::words::{mark, standing_words};
+use crate::words::{class_mark, mark, standing_words};
 
 /// The map, when the design is a factorial of two factors with several levels each.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
@@ -17,7 +17,12 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     }
     let map = map(subject).map(|map| {
         let chart = Chart::new("Ratio to the baseline, with the median", Plot::Map(map));
-        Block::chart(chart.with_remark("blue is better, orange is worse"))
+        let remark = if subject.experiment.tiered() == Tiered::Each {
+            "blue is better, orange is worse, grey can corrupt (✘); signs: losses when the process dies, and in a power cut"
+        } else {
+            "blue is better, orange is worse"
+        };
+        Block::chart(chart.with_remark(remark))
     });
     map.map(|map| Block::full(vec![map])).into_iter().collect()
 }
@@ -90,7 +95,15 @@ fn of_variant(
             (times, format!("{sign} {ratio}"))
         }
     };
-    MapCell { tone, times, text, below: figures::figure(summary.median, metric), reason: None }
+    let (losses, safety) = class_mark(variant.class());
+    let below = figures::figure(summary.median, metric);
+    let (tone, below) = match (subject.experiment.tiered(), safety) {
+        // Whatever can corrupt is not painted as a gain.
+        (Tiered::Each, Tone::Bad) => (Tone::Same, format!("{below} {losses}")),
+        (Tiered::Each, _) => (tone, format!("{below} {losses}")),
+        _ => (tone, below),
+    };
+    MapCell { tone, times, text, below, reason: None }
 }
 
 /// A word for a cell without a figure.

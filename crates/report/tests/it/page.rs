@@ -143,6 +143,10 @@ fn a_factorial_of_two_factors_has_a_map_and_says_why_cells_are_empty() {
     let map = &map[..map.find("</figure>").unwrap()];
     assert_eq!(map.matches("<td class=\"heat-").count(), 24);
     assert_eq!(map.matches("heat-none\"").count(), 4);
+    let corrupting: Vec<&str> =
+        map.split("<td").skip(1).filter(|cell| cell.contains('✘')).collect();
+    assert!(!corrupting.is_empty());
+    assert!(corrupting.iter().all(|cell| cell.starts_with(" class=\"heat-same")), "{corrupting:?}");
     assert!(page.contains("left out: extra adds nothing where there is no journal to sync"));
     assert!(page.contains("stopped at its time limit of 60 s"));
 }
