@@ -51,6 +51,16 @@ export function problemsOfLayout() {
     });
   };
 
+  // A line of a scale without a label says nothing.
+  const scales = () => {
+    for (const plot of [...document.querySelectorAll(".forest .plot, .tiers .plot")].filter(isVisible)) {
+      const places = (selector, name) => [...plot.querySelectorAll(selector)].filter(isVisible).map((mark) => mark.getAttribute(name));
+      const labelled = places(".ticks text", "x");
+      const bare = new Set(places(".grid", "x1").filter((place) => !labelled.includes(place)));
+      if (bare.size > 0) problems.push(`lines of a scale without labels: ${[...bare].join(" ")}`);
+    }
+  };
+
   const numbers = (colour) => (colour.match(/[\d.]+/g) ?? []).map(Number);
   const luminance = ([r, g, b]) => {
     const [x, y, z] = [r, g, b].map((value) => value / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
@@ -173,6 +183,6 @@ export function problemsOfLayout() {
     }
   };
 
-  [overflow, labels, words, sizes, contrast, headings, pictures, head, targets].forEach((check) => check());
+  [overflow, labels, scales, words, sizes, contrast, headings, pictures, head, targets].forEach((check) => check());
   return [...new Set(problems)];
 }

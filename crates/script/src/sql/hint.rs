@@ -104,7 +104,7 @@ pub struct Parameter<'a> {
     pub role: Option<Role<'a>>,
 }
 
-/// What a parameter is for.
+/// The purpose of a parameter.
 #[derive(Debug)]
 pub enum Role<'a> {
     /// The number of rows to return.

@@ -2,7 +2,7 @@
 //!
 //! Bands, the form of the dots and their names carry everything; colour only repeats it.
 
-use super::{Axis, Percent, dot, line, tick_labels, upright};
+use super::{Axis, Percent, dot, gridline, line, tick_labels};
 use crate::document::{Band, BandDot, Bands};
 use crate::render::html::Writer;
 use crate::render::html::blocks::tone_class;
@@ -41,7 +41,7 @@ impl Writer {
             });
             html.element("svg", &[("class", "area"), ("role", "img")], |html| {
                 html.leaf("title", &[], "Dots in bands");
-                ticks.iter().for_each(|tick| upright(html, "grid", tick.at));
+                ticks.iter().for_each(|tick| gridline(html, tick));
                 for index in 0..bands.bands.len() {
                     let at = Percent(top(index)).text();
                     line(html, "edge", ["0", "100%"], [&at, &at]);

@@ -1,6 +1,6 @@
 //! Rows of dots with intervals on one axis, with their texts.
 
-use super::{Axis, Percent, dot, line, tick_labels, upright};
+use super::{Axis, Percent, dot, gridline, line, tick_labels, upright};
 use crate::document::{Forest, ForestRow, Marks, Scale};
 use crate::render::html::Writer;
 use crate::render::html::blocks::tone_class;
@@ -126,7 +126,7 @@ fn draw_axis(html: &mut Html, forest: &Forest, axis: Axis, grid: &str) {
     html.class("div", "axis", |html| {
         html.drawing("rule", |html| {
             html.element("g", &[("id", grid)], |html| {
-                ticks.iter().for_each(|tick| upright(html, "grid", tick.at));
+                ticks.iter().for_each(|tick| gridline(html, tick));
                 if let Some(at) = baseline {
                     upright(html, "zero", at);
                 }

@@ -141,6 +141,11 @@ fn upright(html: &mut Html, class: &str, at: Percent) {
     line(html, class, [&at, &at], ["0", "100%"]);
 }
 
+/// Draws a line at a mark of a horizontal axis, only where the mark has its label.
+fn gridline(html: &mut Html, tick: &Tick) {
+    upright(html, if tick.minor { "grid minor" } else { "grid" }, tick.at);
+}
+
 /// A dot of a form and a size.
 fn dot(html: &mut Html, (x, y): (&str, &str), mark: Mark, radius: f64, class: &str) {
     let around = |html: &mut Html, path: &str| {
