@@ -17,10 +17,10 @@ pub const PAGE: &str = "report.html";
 /// # Errors
 /// The record cannot be read.
 pub fn analyse(folder: &Path) -> Result<Analysis> {
-    let folder = RunFolder::open(folder)?;
-    let mut collector = Collector::new(folder.plan()?, folder.environment()?);
-    folder.each_trial(|record| collector.add(record))?;
-    Ok(collector.finish())
+    let run = RunFolder::open(folder)?;
+    let mut collector = Collector::new(run.plan()?, run.environment()?);
+    run.each_trial(|record| collector.add(record))?;
+    Ok(Analysis { folder: Some(folder.to_owned()), ..collector.finish() })
 }
 
 /// Renders the page of a run.

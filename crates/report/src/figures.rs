@@ -94,12 +94,18 @@ pub fn ratio(centre: f64, interval: Interval) -> String {
 
 /// The ratio without its interval, to the precision that the interval supports.
 pub fn ratio_alone(centre: f64, interval: Interval) -> String {
-    format!("×{}", times(centre, interval))
+    format!("×{}", digits_of_ratio(centre, decimals(centre, interval)))
 }
 
-/// The ratio as a bare number, for sentences such as "2.1 times as fast".
+/// The ratio as a bare number of two digits, for sentences such as "2.1 times as fast"; of more where two would say another
+/// thing than its interval.
 pub fn times(centre: f64, interval: Interval) -> String {
-    digits_of_ratio(centre, decimals(centre, interval))
+    let (short, two) = (to_two_digits(centre), (1 - magnitude(centre)).max(0));
+    if interval.contains(short) && telling_from_one(centre, interval) <= two {
+        grouped(&format!("{short:.0$}", two as usize))
+    } else {
+        digits_of_ratio(centre, decimals(centre, interval))
+    }
 }
 
 /// Writes a ratio with these decimals; thousands with three significant digits.
@@ -129,6 +135,11 @@ pub fn plain_ratio(value: f64) -> String {
 /// A measured ratio whose interval is not known, to three digits.
 pub(crate) fn ratio_without_interval(value: f64) -> String {
     plain_ratio(rounded(value))
+}
+
+/// The same to two digits, for sentences.
+pub(crate) fn about_ratio(value: f64) -> String {
+    plain_ratio(to_two_digits(value))
 }
 
 /// A fraction in per cent: `3 %`, `0.4 %`.
@@ -340,11 +351,9 @@ fn trimmed(value: f64) -> String {
     }
     let decimals = (DIGITS - magnitude(value)).clamp(0, 6) as usize;
     let text = format!("{value:.decimals$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    grouped(text)
 }
 
 // The figures of a claim are written in one form, so that they can be compared at a glance: as a ratio, for a spread, which is
@@ -485,6 +494,23 @@ mod tests {
     }
 
     #[test]
+    fn sentences_have_two_digits_unless_their_interval_needs_more() {
+        for (centre, low, high, shown) in [
+            (557.0, 540.0, 580.0, "560"),
+            (557.0, 556.0, 558.0, "557"),
+            (12_345.6, 9_876.5, 15_432.0, "12,000"),
+            (1.80, 1.72, 1.89, "1.8"),
+            (1.003, 1.001, 1.005, "1.003"),
+            (1.05, 1.02, 1.2, "1.05"),
+            (0.744, 0.5, 0.9, "0.74"),
+            (2.0, 1.99, 2.01, "2.0"),
+        ] {
+            assert_eq!(times(centre, between(low, high)), shown);
+        }
+        assert_eq!(about_ratio(127.3), "×130");
+    }
+
+    #[test]
     fn durations_percentages_and_counts_read_naturally() {
         assert_eq!(duration(4.24), "4.2 s");
         assert_eq!(duration(133.0), "2 min 13 s");
@@ -506,7 +532,8 @@ mod tests {
         assert_eq!(stated(0.5, "of_no_catalogue"), "0.5");
         assert_eq!(stated_range(12.5, 13.9, "bytes_per_row"), "12.5 to 13.9 B/row");
         assert_eq!(stated_range(5e5, 2e6, "rows_per_s"), "0.5 to 2 M rows/s");
-        assert_eq!(level(4096.0), "4096");
+        assert_eq!(level(4096.0), "4,096");
+        assert_eq!(tick(2000.0, "vm_steps"), "2,000");
         assert_eq!(level(300_000.0), "300 k");
         assert_eq!(level(1e6), "1 M");
         assert_eq!(level(2.5e9), "2.5 G");

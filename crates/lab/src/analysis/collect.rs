@@ -113,6 +113,7 @@ impl Collector {
         let gathered = std::mem::take(&mut self.gathered);
         let experiments = self.experiments(gathered, &devices(&self.plan, &levels), broken);
         Analysis {
+            folder: None,
             trials,
             counting_trials,
             tier_trials: self.tiers.counts(),

@@ -54,6 +54,9 @@ use findings::chosen_from_many;
 pub struct Analysis<Tuning = ()> {
     /// The plan.
     pub plan: RunPlan,
+    /// The folder of the run, where it was read from one.
+    #[serde(skip)]
+    pub folder: Option<PathBuf>,
     /// The machine and the engines.
     pub environment: EnvironmentFile,
     /// The experiments in the order of the plan.
@@ -85,6 +88,7 @@ impl Analysis {
     pub fn with_tuning<Tuning>(self, tuning: Option<Tuning>) -> Analysis<Tuning> {
         Analysis {
             plan: self.plan,
+            folder: self.folder,
             environment: self.environment,
             experiments: self.experiments,
             trials: self.trials,

@@ -3,6 +3,7 @@
 use lab::comparison::ExactComparison;
 use lab::guard::{Check, Gate, Status};
 use lab::metric;
+use lab::text::grouped;
 
 use super::{cells, exact};
 use crate::document::{
@@ -34,7 +35,7 @@ fn blocks(gate: &Gate) -> Vec<Block> {
         &gate.checks,
         &[
             (Column::left("check"), &|check| Cell::new(subject(check))),
-            (Column::left("allowed"), &|check| Cell::new(check.allowed.as_str())),
+            (Column::left("allowed"), &|check| Cell::new(allowed(check))),
             (Column::left("measured"), &|check| Cell::number(measured(check))),
             (Column::left("result"), &|check| {
                 let (sign, word) = mark(check.status);
@@ -52,10 +53,18 @@ fn item(check: &Check) -> Item {
     let is_bounded = metric::find(&check.subject).is_some();
     let happened = happened(check);
     let words = match measured(check).filter(|_| is_bounded) {
-        Some(measured) => format!(": {measured}, allowed is {} ({happened}).", check.allowed),
+        Some(measured) => format!(": {measured}, allowed is {} ({happened}).", allowed(check)),
         None => format!(": {happened}."),
     };
     Item::signed(mark(check.status).0, subject(check).and(Sentence::marked(&words)))
+}
+
+/// Returns the allowed range, with its thousands set apart.
+fn allowed(check: &Check) -> String {
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let words = check.allowed.split(' ');
+    let words = words.map(|word| if is_number(word) { grouped(word) } else { word.to_owned() });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the result of a check, with the difference that an undecided one would have detected.

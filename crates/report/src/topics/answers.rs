@@ -28,7 +28,11 @@ pub(super) fn answer(subject: &Subject<'_>) -> Vec<Block> {
     let note = note.map(|note| Block::full(vec![Block::Paragraph(note, Role::Quote)]));
     // What is lost with the current settings is an answer already.
     let is_open = subject.current().is_none_or(|index| experiment.variants[index].safety.is_none());
-    let words = is_open.then_some(Block::Paragraph(words, Role::Answer));
+    // The findings of a run with one experiment say it already.
+    let is_said = subject.finding.is_some()
+        && subject.analysis.experiments.len() == 1
+        && !experiment.is_measured_by_command();
+    let words = (is_open && !is_said).then_some(Block::Paragraph(words, Role::Answer));
     blocks![words, Block::list(details.map(Item::new)), Block::list(doubts), note]
 }
 

@@ -271,7 +271,7 @@ fn range(contrast: &Contrast, metric: &str) -> String {
         return String::new();
     }
     let range = if higher_is_better(metric) { contrast.range } else { contrast.range.inverse() };
-    match [range.low, range.high].map(figures::ratio_without_interval) {
+    match [range.low, range.high].map(figures::about_ratio) {
         [low, high] if low == high => String::new(),
         [low, high] => format!(" ({low} to {high})"),
     }
@@ -507,8 +507,8 @@ mod tests {
         let effect = wal(contrast(1.8, true, (1.62, 2.0), 4));
         assert_eq!(
             alone(&effect, of("rows_per_s", &Labels::default())).plain(),
-            "journal_mode=wal is 1.80 times as fast as delete, whatever the others are set to \
-             (×1.62 to ×2)."
+            "journal_mode=wal is 1.8 times as fast as delete, whatever the others are set to \
+             (×1.6 to ×2)."
         );
         let effect = wal(contrast(1.8, true, (0.9, 2.4), 4));
         assert!(
@@ -529,7 +529,7 @@ mod tests {
         let effect = wal(contrast(0.5, true, (0.4, 0.5), 2));
         let sentence = alone(&effect, of("seconds", &Labels::default())).plain();
         assert!(
-            sentence.starts_with("journal_mode=wal is 2.00 times as fast as delete"),
+            sentence.starts_with("journal_mode=wal is 2.0 times as fast as delete"),
             "{sentence}"
         );
         assert!(sentence.contains("(×2 to ×2.5)"), "{sentence}");

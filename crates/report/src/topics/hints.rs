@@ -83,18 +83,20 @@ pub(super) fn guide(_: &Analysis) -> Vec<Section> {
 /// has no name by which another command could plan it.
 pub(super) fn repeat(analysis: &Analysis) -> Vec<Section> {
     let plan = &analysis.plan;
-    let planned = Sentence::from("RUN is the folder of this run, by default ")
-        .and_code(format!("pragmark-runs/{}", plan.id))
-        .words(format!(
-            ", planned {} by pragmark {}. The same seed gives the same data and the same order of trials; the plan \
-             with its claims and bounds was written to ",
-            plan.created, plan.pragmark
-        ))
-        .and_code("run.json")
-        .words(" before the first trial.");
+    let planned = Sentence::from(format!(
+        "Planned {} by pragmark {}. The same seed gives the same data and the same order of trials; the plan with its \
+         claims and bounds was written to ",
+        plan.created, plan.pragmark
+    ))
+    .and_code("run.json")
+    .words(" in the folder of the run before the first trial.");
+    let folder = analysis.folder.as_ref().map(|folder| folder.display().to_string());
+    let folder = folder.unwrap_or_else(|| format!("pragmark-runs/{}", plan.id));
+    let is_plain = folder.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c));
+    let folder = if is_plain { folder } else { format!("'{}'", folder.replace('\'', r"'\''")) };
     // The plan does not keep the address of a server, because it may hold a password.
     let postgres = if plan.postgres_given { " --postgres URI" } else { "" };
-    let text = format!("pragmark run --repeat RUN{postgres}");
+    let text = format!("pragmark run --repeat {folder}{postgres}");
     vec![Section::new(
         "repeat",
         Kind::Background,

@@ -40,7 +40,7 @@ fn text_of(analysis: &Analysis, ladder: &Ladder, query: &SettingsQuery) -> Optio
     let mut experiments = analysis.experiments.iter();
     let experiment = experiments.find(|experiment| experiment.key == ladder.experiment)?;
     let names = Names::of(experiment);
-    let line = |rung: &Rung| comment(mark, &sentence(rung, experiment, &names).plain());
+    let line = |rung: &Rung| comment(mark, &sentence(rung, experiment, &names, None).plain());
     let rung = ladder.rung(query.may_lose)?;
     let question = format!("{}: {}", experiment.key, experiment.question);
     let head = comment(mark, &question);
@@ -138,7 +138,8 @@ fn remarks(binding: Binding, chosen: &Chosen) -> Vec<String> {
 /// and what a power cut then takes, to paste as they stand.
 pub(super) fn sought(subject: &Subject<'_>) -> Vec<Block> {
     let Some(rung) = sought_rung(subject) else { return Vec::new() };
-    let sentence = sentence(rung, subject.experiment, &subject.names);
+    let found = subject.finding.map(|finding| finding.variant);
+    let sentence = sentence(rung, subject.experiment, &subject.names, found);
     let sentence = match rung.advice {
         Err(Withheld::TooFewRounds) => sentence.and(longer(subject)),
         _ => sentence,
@@ -192,7 +193,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
 }
 
 fn blocks_of(subject: &Subject<'_>, rung: &Rung) -> Vec<Block> {
-    let sentence = Block::paragraph(sentence(rung, subject.experiment, &subject.names));
+    let sentence = Block::paragraph(sentence(rung, subject.experiment, &subject.names, None));
     let Ok(advice) = &rung.advice else { return vec![sentence] };
     let chosen = match chosen(advice) {
         Ok(chosen) => chosen,
@@ -227,8 +228,13 @@ fn forms_of_bindings(chosen: &Chosen) -> Vec<Block> {
     Binding::ALL[..Binding::SHOWN].iter().copied().map(form).collect()
 }
 
-/// Returns the accepted loss, the variant, its gain and its loss; or why there is none.
-fn sentence(rung: &Rung, experiment: &ExperimentAnalysis, names: &Names) -> Sentence {
+/// Returns the accepted loss, the variant, its gain and its loss; or why there is none. The gain of what was `found` is known.
+fn sentence(
+    rung: &Rung,
+    experiment: &ExperimentAnalysis,
+    names: &Names,
+    found: Option<usize>,
+) -> Sentence {
     let accepted = Sentence::from(accepted_words(rung.may_lose)).words(": ");
     let advice = match &rung.advice {
         Ok(advice) => advice,
@@ -237,6 +243,7 @@ fn sentence(rung: &Rung, experiment: &ExperimentAnalysis, names: &Names) -> Sent
     let name = names.sentence(advice.variant);
     let brings = match &advice.gain {
         None => Sentence::from("keep ").and(name).words(", the baseline; nothing better was found"),
+        Some(_) if found == Some(advice.variant) => name,
         Some(gain) => name.words(", ").and(gain_of(gain, experiment)),
     };
     let preliminary = if advice.preliminary { " (preliminary)" } else { "" };

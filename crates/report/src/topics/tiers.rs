@@ -124,7 +124,7 @@ fn table(subject: &Subject<'_>) -> Table {
         columns().into_iter().chain([
             Column::left("best variant"),
             Column::right(metric_heading(subject.metric()).to_lowercase()),
-            Column::left("to the baseline"),
+            Column::left("to the baseline").full_only(),
         ]),
         subject.experiment.best_at_tiers.iter().map(row),
     )

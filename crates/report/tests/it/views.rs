@@ -408,3 +408,20 @@ fn work_that_only_reads_has_no_warnings_about_syncs() {
     run.experiments[0].variants[0].counts.insert("syncs".to_owned(), 1.0);
     assert!(says(&run));
 }
+
+#[test]
+fn the_answer_of_the_only_experiment_is_said_once() {
+    let mut analysis = made_up::analysis().clone();
+    let key = analysis.findings[0].experiment.clone();
+    analysis.experiments.retain(|experiment| experiment.key == key);
+    analysis.plan.experiments.retain(|planned| planned.key == key);
+    let text = report::terminal(&analysis, report::Style { width: 100, colour: false });
+    assert_eq!(text.matches("times as fast as journal_mode=delete").count(), 1, "{text}");
+}
+
+#[test]
+fn a_run_is_repeated_by_the_folder_that_it_was_read_from() {
+    let analysis = Analysis { folder: Some("my runs/r5".into()), ..made_up::analysis().clone() };
+    let text = report::markdown(&analysis);
+    assert!(text.contains("pragmark run --repeat 'my runs/r5'\n"), "{text}");
+}

@@ -186,7 +186,7 @@ fn a_project_by_itself_fails_on_scans_and_steps() {
         return;
     };
     let answer = project.guard(&["--no-base"]).exits(4);
-    answer.says(&["Full-scan steps of customers_of_city: 1,999", "allowed is <= 1000"]);
+    answer.says(&["Full-scan steps of customers_of_city: 1,999", "allowed is <= 1,000"]);
     let own = "[work]\nbuild = \"python3 shop.py migrate\"\nscripts = \"queries.sql\"\n[limits]\n\"scan_steps.customers_of_city\" = \"<= 5000\"\n";
     project.write("pragmark-guard.toml", own);
     project.guard(&["--no-base", "--out", "kept"]).exits(0).complains(&["record: kept"]);

@@ -114,7 +114,7 @@ fn list(text: &mut Text, list: &List) {
         };
         let line = text.flat(&item.text);
         let lead = item.lead.as_ref();
-        let lead = lead.map_or(String::new(), |(figure, interval)| format!(" {figure} {interval}"));
+        let lead = lead.map_or(String::new(), |(_, interval)| format!(" {interval}"));
         let line = match (&item.badge, item.sign) {
             (None, _) => format!("{line}{lead}"),
             (Some(badge), None) => format!("{line}{lead} ({badge})"),
