@@ -101,8 +101,7 @@ export function problemsOfLayout() {
       const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
       while (walker.nextNode()) {
         const text = walker.currentNode;
-        // Code may be broken anywhere: it has no spaces where one would break it.
-        if (text.parentElement.closest("code, .below, svg")) continue;
+        if (text.parentElement.closest(".below, svg")) continue;
         for (const { 0: word, index } of text.textContent.matchAll(/[\p{L}\p{N}.,×]{2,24}/gu)) {
           range.setStart(text, index);
           range.setEnd(text, index + word.length);

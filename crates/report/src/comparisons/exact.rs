@@ -142,6 +142,10 @@ fn statements_of(comparison: &ExactComparison, severity: Severity) -> Option<Ite
             text = text.words(format!(" and {} others", count(names.len() - NAMED)));
         }
     }
+    let mut same = comparison.statements.iter().filter(|it| it.severity() == Severity::Same);
+    if severity == Severity::Same && same.any(StatementComparison::is_inexact) {
+        text = text.words(", as far as counters repeat");
+    }
     (!names.is_empty()).then(|| Item::signed(sign, text.words(".")))
 }
 

@@ -447,12 +447,14 @@ fn map(experiment: &FleetExperiment, analysis: &FleetAnalysis) -> Map {
         name: format!("{}: {}", class(machine), analysis.machines[machine].agent),
         cells: variants.iter().map(|variant| cell(variant, machine)).collect(),
     };
+    let rows: Vec<MapRow> = machines.into_iter().map(row).collect();
+    let has_gap = rows.iter().flat_map(|row| &row.cells).any(|cell| cell.reason.is_some());
     Map {
         row_factor: Some("machine".to_owned()),
         column_factor: Some("variant".to_owned()),
         columns: variants.iter().map(|variant| variant.name.clone()).collect(),
-        rows: machines.into_iter().map(row).collect(),
-        reasons: vec!["fewer than three blocks".to_owned()],
+        rows,
+        reasons: has_gap.then(|| "fewer than three blocks".to_owned()).into_iter().collect(),
     }
 }
 

@@ -238,7 +238,7 @@ fn course(subject: &Subject<'_>, tuning: &TuningAnalysis) -> Vec<Block> {
     let caption = format!("{}, block by block of the search", metric_axis(metric));
     let chart = (tuning.steps.len() > 1).then(|| {
         let remark =
-            "The best of a block is fast by luck as well; the gain above is measured afresh.";
+            "the best of a block is fast by luck as well; the gain above is measured afresh";
         Block::full(vec![Block::chart(Chart::new(caption, plot).with_remark(remark))])
     });
     blocks![Block::heading("The search"), Block::paragraph(space), chart]

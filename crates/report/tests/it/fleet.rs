@@ -107,6 +107,8 @@ fn the_page_of_a_thousand_machines_is_folded_and_names_each_of_them() {
     ] {
         assert!(page.contains(part), "{part}");
     }
+    // No cell refers to it.
+    assert!(!page.contains("fewer than three blocks"));
     assert!(page.len() < 2 << 20, "{} bytes", page.len());
     let style = report::Style { width: 100, colour: false };
     let terminal = render::terminal(&document, style);
