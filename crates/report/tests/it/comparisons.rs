@@ -125,6 +125,25 @@ fn two_sides_are_compared_by_their_counters() {
 }
 
 #[test]
+fn counters_that_do_not_repeat_are_not_said_to_be_unchanged() {
+    let plan = "SEARCH users USING INDEX email (email=?)";
+    let [mut base, new] = ["base", "new"].map(|name| side(name, plan, 12.0));
+    let Outcome::Measured(measured) = &mut base.trials[1] else { unreachable!() };
+    measured.metrics.insert("vm_steps.find_user".to_owned(), 13.0);
+    let text = render::markdown(&report::exact(&[ExactComparison::of(&base, &new)]));
+    assert!(text.contains("has counters that differ between repetitions"), "{text}");
+    assert!(text.contains("no counter that changed, as far as counters repeat."), "{text}");
+}
+
+#[test]
+fn bounds_have_separators() {
+    let guard = "work = { scripts = \"q.sql\" }\n[limits]\nvm_steps = \"<= 1500\"\n";
+    let gate = Gate::of(counters(&Guard::parse(guard).unwrap(), &comparison()));
+    let text = render::terminal(&report::guarded(&gate, &comparison()), STYLE);
+    assert!(text.contains("allowed is <= 1,500"), "{text}");
+}
+
+#[test]
 fn names_within_what_differs_are_code_on_the_page() {
     let mut comparison = comparison();
     let words = || "10 rows as before, with other values of `email`".to_owned();
