@@ -69,7 +69,8 @@ impl ExperimentAnalysis {
 
     /// Returns whether too few rounds compare two variants to say that they are not distinguishable.
     pub fn has_too_few_rounds(&self, one: usize, other: usize) -> bool {
-        self.preliminary || [one, other].iter().any(|it| self.variants[*it].groups == UNTESTED)
+        self.preliminary
+            || [one, other].iter().any(|index| self.variants[*index].groups == UNTESTED)
     }
 
     /// Returns whether a variant is distinguishable from the baseline, and better.

@@ -347,9 +347,8 @@ fn variants(
         ranked.map(|ranked| stats::letters(&ranked.groups)).unwrap_or_default()
     };
     let tested = |index: usize| {
-        let ranked = ranks.ranking.iter().find(|ranked| ranked.variant == index);
-        let tested = ranked.map(|ranked| ranked.tested.as_deref().map(stats::letters));
-        tested.map_or(String::new(), |letters| letters.unwrap_or(UNTESTED.to_owned()))
+        let ranked = ranks.ranking.iter().find(|ranked| ranked.variant == index)?;
+        Some(ranked.tested.as_deref().map_or(UNTESTED.to_owned(), stats::letters))
     };
     let mut effects = effects(own, gathered.len()).into_iter();
     let mut statement_effects = statement_effects(&gathered, dropped).into_iter();
@@ -370,7 +369,7 @@ fn variants(
             effect: effects.next().flatten(),
             statement_effects: statement_effects.next().unwrap_or_default(),
             recall_losses: recall_losses.next().unwrap_or_default(),
-            groups: tested(index),
+            groups: tested(index).unwrap_or_default(),
             loose_groups: letters(&ranks.ranking, index),
             firm_groups: letters(&ranks.firmly, index),
             durability: if keeps_through_power_cuts { durability } else { durability.map(most) },

@@ -142,7 +142,7 @@ fn statements_of(comparison: &ExactComparison, severity: Severity) -> Option<Ite
             text = text.words(format!(" and {} others", count(names.len() - NAMED)));
         }
     }
-    let mut same = comparison.statements.iter().filter(|it| it.severity() == Severity::Same);
+    let mut same = comparison.statements.iter().filter(|own| own.severity() == Severity::Same);
     if severity == Severity::Same && same.any(StatementComparison::is_inexact) {
         text = text.words(", as far as counters repeat");
     }

@@ -254,19 +254,18 @@ fn details(subject: &Subject<'_>, finding: &Finding) -> Vec<Sentence> {
 fn tied(subject: &Subject<'_>, finding: &Finding) -> Option<Sentence> {
     let variants = subject.experiment.variants.iter().enumerate();
     let tied = variants.filter(|(_, it)| finding.tied.contains(&it.label));
-    let is_untested =
-        |index: &usize| subject.experiment.has_too_few_rounds(finding.variant, *index);
-    let (untested, tied): (Vec<usize>, Vec<usize>) =
-        tied.map(|(index, _)| index).partition(is_untested);
-    let sentence = |lead: &str, variants: &[usize]| {
-        let names = subject.names.list(variants, NAMED);
-        (!variants.is_empty()).then(|| Sentence::from(lead).and(names).words("."))
+    let lead = |(index, _)| {
+        let is_untested = subject.experiment.has_too_few_rounds(finding.variant, index);
+        let lead = if is_untested { "Too few rounds to tell" } else { "Not distinguishable" };
+        (lead, index)
     };
-    let both = [
-        sentence("Not distinguishable from it: ", &tied),
-        sentence("Too few rounds to tell from it: ", &untested),
-    ];
-    (!(tied.is_empty() && untested.is_empty())).then(|| joined(both.into_iter().flatten(), " "))
+    let sentences = grouped(tied.map(lead)).into_iter().map(|(lead, variants)| {
+        Sentence::from(format!("{lead} from it: "))
+            .and(subject.names.list(&variants, NAMED))
+            .words(".")
+    });
+    let sentences = joined(sentences, " ");
+    (!sentences.is_empty()).then_some(sentences)
 }
 
 /// The variants that looked better, and why none of them was chosen.

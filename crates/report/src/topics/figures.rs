@@ -233,7 +233,7 @@ fn row(subject: &Subject<'_>, index: usize, has_tiers: bool) -> Row {
     ];
     let tier = variant.safety.as_ref().map(|safety| &safety.tier);
     let tier = has_tiers.then(|| tiers::cells(tier)).into_iter().flatten();
-    let groups = Cell::new(group_words(&variant.groups, subject.experiment.preliminary));
+    let groups = Cell::new(group_words(&variant.groups));
     Row {
         cells: cells.into_iter().chain(tier).chain([groups]).collect(),
         keep: variant.baseline || is_chosen(subject, index),
@@ -425,14 +425,12 @@ fn unsteady(subject: &Subject<'_>) -> Option<Sentence> {
     (!lines.is_empty()).then(|| Sentence::from("throughput ").and(lines))
 }
 
-/// Returns the letters of a variant's groups. Many letters are the first and the last of them; with few rounds, several say only
-/// that it was distinguished from little.
-fn group_words(letters: &str, too_few_rounds: bool) -> String {
+/// Returns the letters of a variant's groups. Many letters are the first and the last of them.
+fn group_words(letters: &str) -> String {
     /// Letters that a reader compares.
     const MOST: usize = 4;
     let (first, last) = (letters.chars().next(), letters.chars().next_back());
     match (letters.chars().count(), first, last) {
-        (2.., _, _) if too_few_rounds => "too few rounds to tell".to_owned(),
         (count, Some(first), Some(last)) if count > MOST && !letters.contains('(') => {
             format!("{first}…{last}")
         }

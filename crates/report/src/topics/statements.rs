@@ -344,10 +344,9 @@ fn answers(subject: &Subject<'_>) -> Vec<Block> {
             .then(|| other_statements(subject));
         return words.into_iter().chain(rows_of_others(subject)).collect();
     }
-    let all = subject.experiment.variants.iter();
-    let compared = all.map(|variant| variant.answers_compared).sum();
-    let variants = subject.experiment.variants.iter().enumerate();
-    let differ = variants.filter(|(_, variant)| variant.answers_differ).map(|(index, _)| index);
+    let variants = &subject.experiment.variants;
+    let compared = variants.iter().map(|variant| variant.answers_compared).sum();
+    let differ = (0..variants.len()).filter(|index| variants[*index].answers_differ);
     let differ: Vec<usize> = differ.collect();
     let text = Sentence::from(format!(
         "The answers of other variants, and the tables that they wrote, were compared with the baseline's in {}. ",
