@@ -123,6 +123,8 @@ pub struct Planner<'s> {
     expressions: Vec<(String, String)>,
     /// Answers to questions about all rows of a table, each counted once.
     asked: RefCell<BTreeMap<String, bool>>,
+    /// Indexes that are advised already.
+    pub(crate) made: Vec<Candidate>,
 }
 
 /// The beginning of the names of columns that stand for expressions.
@@ -183,6 +185,7 @@ impl<'s> Planner<'s> {
             selectivity: selectivity.collect(),
             expressions,
             asked: RefCell::default(),
+            made: Vec::new(),
         })
     }
 
@@ -345,7 +348,10 @@ impl<'s> Planner<'s> {
         let single = equal.into_iter().map(|part| vec![part]);
         // SQLite may walk an index for its order, and look up each row.
         let whole = table.indexes.iter().filter(|index| !index.is_partial);
-        let extended = whole.filter_map(|index| self.covering(table, question, &index.parts));
+        let is_whole = |made: &&Candidate| made.table == table.name && made.condition.is_none();
+        let made = self.made.iter().filter(is_whole).map(|made| &made.parts);
+        let walked = whole.map(|index| &index.parts).chain(made);
+        let extended = walked.filter_map(|parts| self.covering(table, question, parts));
         let plain = orders.into_iter().chain(single).map(|parts| (parts, 0));
         plain.chain(covering).chain(extended).collect()
     }

@@ -37,8 +37,8 @@ pub(super) fn document(of: &str, all: &[Explained], advice: &Advice) -> Document
             let (faulty, sound): (Vec<&Explained>, Vec<&Explained>) =
                 several.iter().partition(|explained| !explained.faults.is_empty());
             let each = faulty.iter().enumerate().map(|(number, it)| {
-                let blocks =
-                    [vec![summary(&it.observation)], faults(it, advice), work(it)].concat();
+                let found = vec![summary(it), faults(it, advice)];
+                let blocks = [found, rewritten(&it.faults), work(it)].concat();
                 section(&format!("statement-{}", number + 1), &it.query.name, Kind::Chapter, blocks)
             });
             let sound = sound_statements(&sound);
@@ -67,7 +67,7 @@ fn section(anchor: &str, title: &str, kind: Kind, blocks: Vec<Block>) -> Section
 fn sound_statements(all: &[&Explained]) -> Section {
     let full = all.iter().flat_map(|explained| {
         let heading = Block::Heading(explained.query.name.clone());
-        [vec![heading, summary(&explained.observation)], work(explained)].concat()
+        [vec![heading, summary(explained)], work(explained)].concat()
     });
     let full = vec![Block::fold("Their plans", full.collect())];
     let row = |explained: &&Explained| {
@@ -114,16 +114,30 @@ fn accesses(seen: &Observation) -> String {
 
 /// Returns what helps a single statement.
 fn answer(it: &Explained, advice: &Advice) -> Section {
-    let mut blocks = vec![summary(&it.observation)];
-    blocks.extend(faults(it, advice));
-    let is_other_text = |fault: &Fault| matches!(fault.remedy, Remedy::Rewrite { .. });
-    if !advice.sql().is_empty() && it.faults.iter().any(is_other_text) {
-        blocks.push(Block::small("Or for the statement as it is:"));
-    }
+    let mut blocks = vec![summary(it), faults(it, advice)];
     // Other statements may need an index that this one does not.
-    blocks.extend(to_paste(advice, "-- "));
+    let (texts, mut indexes) = (rewritten(&it.faults), to_paste(advice, "-- "));
+    if texts.is_empty() || is_better_as_it_is(it, advice) {
+        blocks.extend(indexes.into_iter().chain(texts));
+    } else {
+        if !indexes.is_empty() {
+            indexes.insert(0, Block::small("Or for the statement as it is:"));
+        }
+        blocks.extend(texts.into_iter().chain(indexes));
+    }
     blocks.extend(not_tried(advice));
     section("helps", "What helps", Kind::Highlights, blocks)
+}
+
+/// Returns whether indexes help a statement much more than another text of it.
+fn is_better_as_it_is(it: &Explained, advice: &Advice) -> bool {
+    let own = advice.changes.iter().find(|change| change.name == it.query.name);
+    let least = it.faults.iter().filter_map(|fault| match &fault.remedy {
+        Remedy::Rewrite { after, .. } => Some(after.total()),
+        _ => None,
+    });
+    own.zip(least.min())
+        .is_some_and(|(own, least)| least as f64 > SMALL && own.after.total() * 2 < least)
 }
 
 /// Returns what helps several statements as a whole.
@@ -145,7 +159,7 @@ fn together(all: &[Explained], advice: &Advice) -> Section {
 }
 
 /// Returns what is wrong with a statement, one item for each remedy.
-fn faults(it: &Explained, advice: &Advice) -> Vec<Block> {
+fn faults(it: &Explained, advice: &Advice) -> Block {
     let mut items: Vec<(&Remedy, Sentence)> = Vec::new();
     for fault in &it.faults {
         let cause = cause(&fault.cause);
@@ -158,8 +172,7 @@ fn faults(it: &Explained, advice: &Advice) -> Vec<Block> {
         tone: Tone::Bad,
         ..Item::new(causes.and(mended(remedy, it, advice)))
     });
-    let list = Block::list(items).unwrap_or_else(|| Block::paragraph(nothing(it)));
-    [vec![list], rewritten(&it.faults)].concat()
+    Block::list(items).unwrap_or_else(|| Block::paragraph(nothing(it)))
 }
 
 /// Returns the text of a statement, its values and its plan.
@@ -196,11 +209,13 @@ pub(crate) fn to_paste(advice: &Advice, before_drops: &str) -> Vec<Block> {
     };
     let lines: Vec<String> = advice.sql().into_iter().map(marked).collect();
     let code = Block::Code(Code { language: "sql", text: lines.join("\n") });
-    let redundant = advice.dropped.iter().map(|dropped| {
-        Block::small(Sentence::marked(&format!(
-            "`{}` serves instead of `{}`, except for statements that need its rows in the order of rowids.",
-            dropped.instead, dropped.name
-        )))
+    let pairs = advice.dropped.iter().map(|dropped| {
+        Sentence::marked(&format!("`{}` serves instead of `{}`", dropped.instead, dropped.name))
+    });
+    let pairs: Vec<Sentence> = pairs.collect();
+    let redundant = (!pairs.is_empty()).then(|| {
+        let except = ", except for statements that need rows in the order of rowids.";
+        Block::small(joined(pairs, ", ").words(except))
     });
     let blocks: Vec<Block> = std::iter::once(code).chain(redundant).collect();
     if lines.is_empty() { Vec::new() } else { blocks }
@@ -300,7 +315,8 @@ fn nothing(it: &Explained) -> String {
 }
 
 /// Returns an execution in one sentence.
-fn summary(seen: &Observation) -> Block {
+fn summary(it: &Explained) -> Block {
+    let seen = &it.observation;
     let rows = match (seen.is_write, seen.changes) {
         (true, changes) => plural(changes.unsigned_abs(), "row changed", "rows changed"),
         (false, _) => plural(seen.rows, "row", "rows"),
@@ -319,7 +335,11 @@ fn summary(seen: &Observation) -> Block {
         format!(" SQLite refused to write ({why}){cause}. The work is counted up to there.")
     });
     let refused: String = refused.collect();
-    let words = format!(" for {rows}: {steps}, {pages}{partial}.{refused}");
+    let drawn = match it.query.values.len() {
+        0 | 1 => String::new(),
+        several => format!(" with the first of {several} sets of values"),
+    };
+    let words = format!(" for {rows}{drawn}: {steps}, {pages}{partial}.{refused}");
     Block::paragraph(Sentence::default().figure(time).words(words))
 }
 
@@ -408,7 +428,14 @@ pub(super) fn remarks(seen: &Observation) -> Vec<String> {
 }
 
 fn cause(cause: &Cause) -> Sentence {
-    Sentence::marked(&match cause {
+    let words =
+        cause_in_plan(cause).or_else(|| cause_in_text(cause)).or_else(|| cause_in_form(cause));
+    Sentence::marked(&words.unwrap_or_default())
+}
+
+/// Returns a cause that an index or statistics remove.
+fn cause_in_plan(cause: &Cause) -> Option<String> {
+    Some(match cause {
         Cause::Statistics { node: Some((node, expected, actual)) } => format!(
             "SQLite expects {} rows and gets {} in `{node}`, because it has no statistics that say so.",
             significant(expected.max(1.0)),
@@ -464,15 +491,15 @@ fn cause(cause: &Cause) -> Sentence {
         Cause::NotCovering { index } => format!(
             "Each row that `{index}` finds is looked up in the table for columns that the index lacks."
         ),
-        _ => return cause_in_text(cause),
+        _ => return None,
     })
 }
 
 /// Returns a cause that another text removes, or that no index does.
-fn cause_in_text(cause: &Cause) -> Sentence {
-    Sentence::marked(&match cause {
+fn cause_in_text(cause: &Cause) -> Option<String> {
+    Some(match cause {
         Cause::Range { call, column, operand } => range(call, column, operand.as_deref()),
-        Cause::Plain { call, column } => plain(call, column),
+        Cause::Plain { call, column, is_always } => plain(call, column, *is_always),
         Cause::MinMax => {
             "SQLite finds min() or max() alone at an end of an index, but reads all rows for both."
                 .to_owned()
@@ -510,22 +537,29 @@ fn cause_in_text(cause: &Cause) -> Sentence {
             "The pattern `{pattern}` begins with a wildcard, so {} rows are read. FTS5 with the trigram tokenizer finds parts of words.",
             count(visited)
         ),
-        Cause::Statistics { .. }
-        | Cause::Filter { .. }
-        | Cause::Function { .. }
-        | Cause::Collation { .. }
-        | Cause::Position { .. }
-        | Cause::Partial { .. }
-        | Cause::Direction { .. }
-        | Cause::Or
-        | Cause::AutomaticIndex { .. }
-        | Cause::Trigger { .. }
-        | Cause::ForeignKey { .. }
-        | Cause::Sort { .. }
-        | Cause::Group { .. }
-        | Cause::Distinct { .. }
-        | Cause::List { .. }
-        | Cause::NotCovering { .. } => return self::cause(cause),
+        _ => return None,
+    })
+}
+
+/// Returns a cause that another form of the statement removes.
+fn cause_in_form(cause: &Cause) -> Option<String> {
+    Some(match cause {
+        Cause::Walked { index, column, rows } => format!(
+            "SQLite reads {} rows by `{index}` and uses few of them. `+{column}` leaves it free to use another index.",
+            count(rows)
+        ),
+        Cause::Sides => {
+            "The OR compares columns of two tables, so no index finds its rows. Each side can use one in a SELECT of its own."
+                .to_owned()
+        }
+        Cause::Pattern { parameter } => format!(
+            "SQLite searches an index for LIKE only if the pattern is one literal or parameter: bind `{parameter}` with its % at the end."
+        ),
+        Cause::Random { rows } => format!(
+            "{} rows are read and sorted by chance. `WHERE rowid >= abs(random() % (SELECT max(rowid) FROM …)) LIMIT 1` reads one; rows behind gaps are more likely.",
+            count(rows)
+        ),
+        _ => return None,
     })
 }
 
@@ -536,13 +570,19 @@ fn never(call: &str, literal: &str, meant: Option<&str>) -> String {
     format!("`{call}` {of}never equals `{literal}`, so the condition is true for no row.{meant}")
 }
 
-/// Returns why `call` reads all rows, though the column has the same values.
-fn plain(call: &str, column: &str) -> String {
+/// Returns why `call` reads all rows, though the column has the same values, or at least those that are wanted.
+fn plain(call: &str, column: &str, is_always: bool) -> String {
     let is_default =
         ["coalesce(", "ifnull("].iter().any(|name| call.to_lowercase().starts_with(name));
-    let until = if is_default { " A row with NULL there would be another case." } else { "" };
+    let same = if is_always {
+        ", and is the same value in every row"
+    } else {
+        "; a row with NULL there is not wanted either"
+    };
+    let is_open = is_always && is_default;
+    let until = if is_open { " A row with NULL there would be another case." } else { "" };
     format!(
-        "`{call}` keeps SQLite from searching an index on `{column}`, and is the same value in every row: compare the column.{until}"
+        "`{call}` keeps SQLite from searching an index on `{column}`{same}: compare the column.{until}"
     )
 }
 
@@ -604,7 +644,9 @@ fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
             } else {
                 ""
             };
-            let words = format!(" ({}): {}{only}", size(bytes), counted.unwrap_or_default());
+            let covered = covered(made.iter().map(|made| made.index.covering).sum());
+            let counted = counted.unwrap_or_default();
+            let words = format!(" ({}): {counted}{covered}{only}", size(bytes));
             Sentence::default().words(noun).and(names).words(words)
         }
         Remedy::Analyze(before, after) => Sentence::default()
@@ -618,6 +660,16 @@ fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
         }
         Remedy::Untried => " Not tried here.".into(),
     }
+}
+
+/// Returns the price of columns that are in indexes only to be read from them.
+fn covered(columns: usize) -> String {
+    let (last, them) = match columns {
+        0 => return String::new(),
+        1 => ("last column only spares".to_owned(), "it"),
+        several => (format!("last {several} columns only spare"), "them"),
+    };
+    format!(" The {last} look-ups; each write of {them} updates the index.")
 }
 
 /// Returns the texts that replace the statement.

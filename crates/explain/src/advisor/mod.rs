@@ -22,10 +22,13 @@ const MOST: usize = 10;
 /// The least part of the cost of a statement that an index has to save.
 pub const LEAST: f64 = 0.3;
 
+/// The largest database whose statistics are always collected, in bytes.
+const QUICK: i64 = 32 << 20;
+
 /// A part of a cost that counts as a change of it.
 const CHANGE: f64 = 0.1;
 
-/// A cost below which a statement needs no index.
+/// A cost below which a statement needs no index: about 12 µs.
 pub const SMALL: f64 = 1000.0;
 
 /// The cost of an execution besides its steps, such as binding its values and committing. So a few instructions more or less do not make a
@@ -35,8 +38,8 @@ const FIXED: f64 = 500.0;
 /// The part of the most that is saved that counts as nearly as much.
 const CLOSE: f64 = 0.9;
 
-/// The least part of the first cost of a statement that an index has to save, and that covered columns have to save besides.
-const COVERING: f64 = 0.05;
+/// The least cost that covered columns have to save besides, about 0.1 ms: writes maintain them, too.
+const COVERING: f64 = 10_000.0;
 
 /// Favourites of the planner that are measured for each statement: among partial indexes, four times among those that only search and sort,
 /// and among all.
@@ -53,7 +56,7 @@ fn searches(candidate: &Candidate) -> bool {
     candidate.covering == 0
 }
 
-/// A favourite that costs this many times what the best one does is none.
+/// A favourite that costs this many times what the best one does is none, unless it covers no columns and the difference is small.
 const NEAR: i64 = 3;
 
 /// More steps than this are not waited for while something is tried.
@@ -101,26 +104,24 @@ pub fn advise(
     }
     let before = work.costs();
     // Statistics of a large table take long to collect.
-    if before.iter().any(|cost| cost.total() as f64 > SMALL) {
+    if subject.size.bytes <= QUICK || before.iter().any(|cost| cost.total() as f64 > SMALL) {
         work.analyze(&mut advice)?;
         let statements = queries.iter().map(|(query, _)| query.sql.as_str());
-        let planner = Planner::new(subject, &connection, statements)?;
-        let mut costs = work.costs();
-        work.choose_all(&planner, (0..costs.len()).collect(), &mut advice)?;
-        let untried = advice.untried;
+        let mut planner = Planner::new(subject, &connection, statements)?;
+        let (mut places, mut untried) = ((0..work.queries.len()).collect(), None);
         // What helps a statement besides may not have helped it before.
         loop {
-            let changed = work.costs().into_iter().zip(costs).enumerate();
-            let is_dear = |now: Cost, before| now != before && now.total() as f64 > SMALL;
-            let changed = changed.filter(|(_, (now, before))| is_dear(*now, *before));
-            let places: Vec<usize> = changed.map(|(place, _)| place).collect();
-            if places.is_empty() || work.is_late() {
+            let shown = work.shelf.visible();
+            work.choose_all(&planner, places, &mut advice)?;
+            untried.get_or_insert(advice.untried);
+            if work.shelf.visible() == shown || work.is_late() {
                 break;
             }
-            costs = work.costs();
-            work.choose_all(&planner, places, &mut advice)?;
+            planner.made = advice.made.iter().map(|made| made.index.clone()).collect();
+            let dear = |place: &usize| work.queries[*place].cost.total() as f64 > SMALL;
+            places = (0..work.queries.len()).filter(dear).collect();
         }
-        advice.untried = untried;
+        advice.untried = untried.unwrap_or_default();
         work.drop_redundant(&mut advice)?;
         if advice.analyzed.is_none() && !work.saves_since(&before) {
             // What statistics spoil and indexes mend is better left as it is.
@@ -145,8 +146,6 @@ struct Measured {
     is_write: bool,
     /// Its cost as the advice has said so far: at first, without statistics.
     said: Cost,
-    /// Its cost with statistics and no new index.
-    first: i64,
     /// The least that it is known to cost with new ones.
     best: i64,
 }
@@ -197,16 +196,19 @@ fn best(shelf: &Shelf<'_>, tried: &[Tried]) -> Option<usize> {
         Some(Worth { number, columns: all - covered, covered, gain })
     });
     let worth: Vec<Worth<'_>> = worth.collect();
-    let most = worth.iter().map(|one| one.gain.saved).fold(0.0, f64::max);
-    let near = || worth.iter().filter(|one| one.gain.saved > most * CLOSE);
     let saved = |one: &Worth<'_>| one.gain.before - one.gain.left;
-    let plain = near().filter(|one| one.covered == 0).map(saved).fold(f64::NEG_INFINITY, f64::max);
-    let enough =
-        near().filter(|one| one.covered == 0 || saved(one) > plain + COVERING * one.gain.before);
+    let plain = worth.iter().filter(|one| one.covered == 0);
+    let plain = plain.max_by(|a, b| saved(a).total_cmp(&saved(b)));
+    let is_enough = |one: &&Worth<'_>| {
+        let least = plain.map(|plain| saved(plain) + COVERING.max(LEAST * plain.gain.left));
+        one.covered == 0 || least.is_none_or(|least| saved(one) > least)
+    };
+    let most = worth.iter().filter(is_enough).map(|one| one.gain.saved).fold(0.0, f64::max);
+    let near = worth.iter().filter(is_enough).filter(|one| one.gain.saved > most * CLOSE);
     let score = |one: &Worth<'_>| {
         one.gain.left * (1.0 + 0.05 * one.columns as f64 + 0.25 * one.covered as f64)
     };
-    enough.min_by(|a, b| score(a).total_cmp(&score(b))).map(|one| one.number)
+    near.min_by(|a, b| score(a).total_cmp(&score(b))).map(|one| one.number)
 }
 
 /// Returns a limit of steps that leaves room for small statements.
@@ -245,7 +247,6 @@ impl Work<'_> {
             plan: self.plan(query, &implied)?,
             implied,
             is_write: !self.connection.prepare(&query.sql)?.is_read_only(),
-            first: 0,
             best: i64::MAX,
         })
     }
@@ -298,7 +299,7 @@ impl Work<'_> {
             query.weight * cost.total() as f64
         };
         places.sort_by(|a, b| weighted(b).total_cmp(&weighted(a)));
-        let mut tried: Vec<Tried> = Vec::new();
+        let mut promised: Vec<(Group, usize, f64)> = Vec::new();
         let mut cheapest = Group::new();
         for place in places {
             // Partial ones need counts of tables.
@@ -311,18 +312,59 @@ impl Work<'_> {
             let wanted = self.wanted(place, &candidates)?;
             let favourites = self.favourites(place, wanted)?;
             cheapest.extend(favourites.first().iter().flat_map(|(group, _)| group));
-            for (group, promise) in favourites {
-                match tried.iter_mut().find(|tried| tried.group == group) {
-                    Some(tried) => tried.promise += promise,
-                    None => tried.push(Tried { group, promise, gain: None }),
-                }
-            }
+            promised.extend(favourites.into_iter().map(|(group, promise)| (group, place, promise)));
         }
+        let groups: BTreeSet<&Group> = promised.iter().map(|(group, ..)| group).collect();
+        let tried = groups.into_iter().map(|group| Tried {
+            group: group.clone(),
+            promise: self.promise(group, &promised),
+            gain: None,
+        });
+        let mut tried: Vec<Tried> = tried.collect();
         self.choose(&mut tried, advice)?;
         if self.is_late() && tried.iter().any(|tried| tried.gain.is_none()) {
             self.add_all(&tried, cheapest, advice)?;
         }
         Ok(())
+    }
+
+    /// Returns the cost below which a group is a favourite beside the best one.
+    fn near(&self, group: &Group, best: i64) -> i64 {
+        let slack = if self.covers(group) { 0 } else { COVERING as i64 };
+        best.saturating_mul(NEAR).max(best.saturating_add(slack))
+    }
+
+    fn covers(&self, group: &Group) -> bool {
+        let mut candidates = group.iter().filter_map(|place| self.shelf.candidate(*place));
+        candidates.any(|candidate| candidate.covering > 0)
+    }
+
+    /// Returns a group that was not tried and that one with covered columns serves: they may bring little besides.
+    fn narrower(&self, of: &Group, left: &[Tried]) -> Option<Group> {
+        let is_narrower = |tried: &&Tried| {
+            tried.gain.is_none() && !self.covers(&tried.group) && self.serves(of, &tried.group)
+        };
+        let narrower = left.iter().find(is_narrower).filter(|_| self.covers(of));
+        narrower.map(|tried| tried.group.clone())
+    }
+
+    /// Returns whether a group serves every search that another one serves.
+    fn serves(&self, group: &Group, other: &Group) -> bool {
+        let candidate = |place: &usize| self.shelf.candidate(*place);
+        let wider = |other| {
+            group.iter().filter_map(candidate).any(|wider| Candidate::is_served_by(other, wider))
+        };
+        other.iter().filter_map(candidate).all(wider)
+    }
+
+    /// Returns the savings that a group promises for all statements: a wider index also those of a narrower one that it serves.
+    fn promise(&self, group: &Group, promised: &[(Group, usize, f64)]) -> f64 {
+        let mut most: BTreeMap<usize, f64> = BTreeMap::new();
+        for (_, place, promise) in promised.iter().filter(|(other, ..)| self.serves(group, other)) {
+            let most = most.entry(*place).or_default();
+            *most = most.max(*promise);
+        }
+        most.values().sum()
     }
 
     /// Returns the candidates that SQLite's planner uses for a statement. It chooses among partial indexes, four times among indexes that
@@ -373,7 +415,7 @@ impl Work<'_> {
         while !groups.is_empty() {
             let mut unended = Vec::new();
             for group in groups {
-                let steps = most.min(last).min(best.saturating_mul(NEAR));
+                let steps = most.min(last).min(self.near(&group, best));
                 let steps = if is_write { u32::MAX } else { steps_of(steps) };
                 self.shelf.show(&now.union(&group).copied().collect())?;
                 let then = self.cost_of(place, steps)?;
@@ -393,9 +435,11 @@ impl Work<'_> {
         self.shelf.show(&now)?;
         self.queries[place].best = best;
         let query = &self.queries[place].query;
-        let least = (cost.total() as f64 * (1.0 - CHANGE)).min(best.saturating_mul(NEAR) as f64);
         measured.sort_by_key(|(then, _)| *then);
-        let near = measured.into_iter().filter(|(then, _)| (*then as f64) < least);
+        let is_near = |(then, group): &(i64, Group)| {
+            (*then as f64) < cost.total() as f64 * (1.0 - CHANGE) && *then < self.near(group, best)
+        };
+        let near = measured.into_iter().filter(is_near);
         Ok(near.map(|(then, group)| (group, saved(query, cost, then))).collect())
     }
 
@@ -431,6 +475,13 @@ impl Work<'_> {
                     .map_or(most, |gain| gain.saved.max(most));
             }
             let Some(number) = best(&self.shelf, left) else { break };
+            if let Some(group) = self.narrower(&left[number].group, left) {
+                let gain = self.gain(&group, 0)?;
+                left.iter_mut()
+                    .filter(|tried| tried.group == group)
+                    .for_each(|tried| tried.gain = Some(gain.clone()));
+                continue;
+            }
             if let Tried { group, gain: Some(gain), .. } = &mut left[number]
                 && gain.is_open
             {
@@ -512,6 +563,7 @@ impl Work<'_> {
         self.shelf.show(&now)?;
         let mut gain = Gain::default();
         let (mut total, mut is_worth) = (0.0, false);
+        let least = if self.covers(group) { COVERING } else { 0.0 };
         for (place, (measured, then)) in self.queries.iter().zip(costs).enumerate() {
             let query = &measured.query;
             if then != measured.cost && then.steps >= i64::from(self.most(place, more)) {
@@ -529,9 +581,7 @@ impl Work<'_> {
                 gain.before += query.weight * now;
                 gain.left += query.weight * then;
             }
-            // What is cheap by now need not become a little cheaper.
-            let least = (LEAST * now).max(COVERING * measured.first as f64);
-            is_worth |= now - then > least && now > SMALL;
+            is_worth |= now - then > least.max(LEAST * now) && now > SMALL;
         }
         gain.is_worth = is_worth && gain.saved > 0.0 && total > 0.0;
         Ok(gain)
@@ -545,7 +595,7 @@ impl Work<'_> {
             return u32::MAX;
         }
         let usual = steps.saturating_mul(MARGIN).min(steps.saturating_add(MORE));
-        let most = usual.min(best.saturating_mul(NEAR));
+        let most = usual.min(best.saturating_mul(NEAR).max(best.saturating_add(COVERING as i64)));
         steps_of(if more > 0 { most.max(steps.saturating_add(more)) } else { most })
     }
 

@@ -36,9 +36,6 @@ impl Work<'_> {
         }
         let costs = self.costs_where(|_| true, None)?;
         self.measure_again(costs)?;
-        for measured in &mut self.queries {
-            measured.first = measured.cost.total();
-        }
         let total = |costs: &[Cost]| costs.iter().map(Cost::total).sum::<i64>();
         let (old, new) = (total(&before), total(&self.costs()));
         let spoiled = (0..before.len()).filter(|place| {

@@ -4,6 +4,7 @@ use engine::schema::{Index, Part, PartOf, Schema, Table};
 use engine::{EngineError, Value};
 use script::{Kind, Token, parameters, significant};
 
+mod forms;
 mod ranges;
 mod rewrites;
 
@@ -114,6 +115,29 @@ pub enum Cause {
         call: String,
         /// The column.
         column: String,
+        /// Whether that is so in every row, or only in those that the condition can be true for.
+        is_always: bool,
+    },
+    /// A column's index is used for an order or a list, and many rows are read in vain.
+    Walked {
+        /// The index.
+        index: String,
+        /// The column.
+        column: String,
+        /// Rows read.
+        rows: i64,
+    },
+    /// The sides of an OR compare columns of two tables.
+    Sides,
+    /// A pattern is put together from a parameter and a wildcard.
+    Pattern {
+        /// The parameter.
+        parameter: String,
+    },
+    /// Rows are sorted by chance.
+    Random {
+        /// The rows.
+        rows: i64,
     },
     /// Both ends of a column are asked for at once.
     MinMax,
@@ -525,6 +549,7 @@ impl Seen<'_> {
         let is_mended = is_rewritten || advice.made.iter().any(|made| helps(made, self.query));
         let causes = [
             self.offset(),
+            self.random(),
             (!is_mended).then(|| self.correlated()).flatten(),
             (!is_mended).then(|| self.wildcard()).flatten(),
             (!is_mended).then(|| self.triggered(None)).flatten(),

@@ -19,11 +19,14 @@ use crate::subject::{Query, bind};
 /// Seconds for trying indexes for another text.
 const TRIED: f64 = 5.0;
 
+/// The cost above which another text that is cheaper is also tried with indexes: about half a millisecond.
+const DEAR: i64 = 50_000;
+
 /// Places of a text and what is to stand there.
 pub(super) type Edits = Vec<(Range<usize>, String)>;
 
 impl Seen<'_> {
-    /// Tries other texts.
+    /// Tries other texts. The best one comes first.
     pub(super) fn rewritten(&self) -> Result<Vec<Fault>, EngineError> {
         if self.observation.is_write {
             return Ok(Vec::new());
@@ -43,19 +46,23 @@ impl Seen<'_> {
         let is_dear = self.observation.cost.total() as f64 > SMALL;
         let ranges = is_dear.then(|| self.ranges()).flatten();
         let plain = is_dear.then(|| self.plain()).flatten();
-        let edits = [ranges, plain, self.optional(), self.hint(), self.materialized()];
-        tried.extend(edits.into_iter().flatten().filter_map(edited));
+        let signed = is_dear.then(|| self.signed()).flatten();
+        let texts = [self.optional(), self.hint(), self.materialized()];
+        let edits = [ranges, plain, signed].into_iter().chain(texts);
+        tried.extend(edits.flatten().filter_map(edited));
+        tried.extend(is_dear.then(|| self.sides()).flatten());
+        let query = |(cause, sql)| (cause, Query { sql, ..self.query.clone() });
         let mut faults = Vec::new();
-        for (cause, sql) in tried {
-            let remedy = self.compare(&Query { sql, ..self.query.clone() })?;
-            faults.extend(remedy.map(|remedy| Fault { cause, remedy }));
+        for (cause, query) in tried.into_iter().map(query).chain(self.whole_pattern()) {
+            let remedy = self.compare(&query)?;
+            faults.extend(remedy.map(|(after, remedy)| (after, Fault { cause, remedy })));
         }
-        faults.extend(nulls);
-        Ok(faults)
+        faults.sort_by_key(|(after, _)| *after);
+        Ok(faults.into_iter().map(|(_, fault)| fault).chain(nulls).collect())
     }
 
-    /// Returns another statement as a remedy, if it gives the same rows for half of the cost or less, maybe with indexes.
-    fn compare(&self, other: &Query) -> Result<Option<Remedy>, EngineError> {
+    /// Returns another statement as a remedy with its cost, if it gives the same rows for half of the cost or less, maybe with indexes.
+    fn compare(&self, other: &Query) -> Result<Option<(i64, Remedy)>, EngineError> {
         let connection = self.subject.connect()?;
         connection.limit_steps(MOST_STEPS)?;
         let rows = |query: &Query| -> Result<Vec<String>, EngineError> {
@@ -83,7 +90,7 @@ impl Seen<'_> {
         let (before, mut after) = (cost(self.query)?, cost(other)?);
         let is_better = |after: Cost| after.total() * 2 < before.total();
         let mut indexes = Vec::new();
-        if !is_better(after) && before.total() as f64 > SMALL {
+        if (!is_better(after) || after.total() > DEAR) && before.total() as f64 > SMALL {
             let start = Instant::now();
             let spent = || start.elapsed().as_secs_f64() / TRIED;
             let advice = advise(self.subject, &[(other.clone(), Some(after))], &spent)?;
@@ -91,7 +98,8 @@ impl Seen<'_> {
             indexes.extend(advice.made.into_iter().map(|made| made.sql));
         }
         let sql = other.sql.clone();
-        Ok(is_better(after).then_some(Remedy::Rewrite { sql, indexes, before, after }))
+        let remedy = Remedy::Rewrite { sql, indexes, before, after };
+        Ok(is_better(after).then_some((after.total(), remedy)))
     }
 
     /// Returns a subquery for each `min(…)` and `max(…)` of a statement that asks for nothing else.
@@ -151,11 +159,26 @@ impl Seen<'_> {
                 && begins_condition(&self.tokens[place.checked_sub(1)?])
                 && compared.collation.eq_ignore_ascii_case(BINARY)
                 && !text.contains("collate")
-                && (is_cast || self.is_alike(own, after, false))
-                && self.has_none(table, &differs);
+                && (is_cast || self.is_alike(own, after, false));
+            let is_always = is_plain && self.has_none(table, &differs);
+            let is_plain = is_always || (is_plain && self.excludes_default(after));
             let edits = vec![(call.span, format!("{}{}", call.qualifier, name(&call.column)))];
-            is_plain.then_some((Cause::Plain { call: call.text, column: call.column }, edits))
+            let cause = Cause::Plain { call: call.text, column: call.column, is_always };
+            is_plain.then_some((cause, edits))
         })
+    }
+
+    /// Returns whether `coalesce(column, literal)` before this place is compared with another literal, which NULL does not equal either.
+    fn excludes_default(&self, after: usize) -> bool {
+        let all = after.checked_sub(3).and_then(|place| self.tokens.get(place..after + 2));
+        let Some([comma, default, close, equals, literal]) = all else { return false };
+        let differ = format!("SELECT {} <> {}", default.text, literal.text);
+        [comma.text, close.text, equals.text] == [",", ")", "="]
+            && default.is_literal()
+            && literal.is_literal()
+            && self.subject.connect().is_ok_and(|connection| {
+                connection.query_i64(&differ).is_ok_and(|differ| differ == 1)
+            })
     }
 
     /// Returns whether the comparison at this place has the same results for an expression without affinity and for a column with this one,
@@ -346,42 +369,24 @@ impl Seen<'_> {
 
     /// Returns a text column and a column of numbers that are compared, and the text with the number as text.
     fn cast(&self) -> Option<(String, String, String)> {
-        let all = &self.tokens;
-        let sides = (1..all.len().saturating_sub(1)).filter(|place| all[*place].text == "=");
-        sides.into_iter().find_map(|place| {
-            let (left, right) = (self.column_before(place)?, self.column_after(place)?);
-            let (text, number) = match (left.is_text, right.is_text) {
-                (true, false) => (left, right),
-                (false, true) => (right, left),
+        let (all, sql) = (&self.tokens, &self.query.sql);
+        let side = |first: usize| {
+            let (_, table, column, end) = self.column(first)?;
+            let kind = &table.columns[table.column(&column)?].kind;
+            let end = all[end - 1].start + all[end - 1].text.len();
+            Some((affinity(kind) == Affinity::Text, all[first].start..end))
+        };
+        let mut sides = (1..all.len().saturating_sub(1)).filter(|place| all[*place].text == "=");
+        sides.find_map(|place| {
+            let (left, right) = (side(self.column_before(place)?)?, side(place + 1)?);
+            let (text, number) = match (left, right) {
+                ((true, text), (false, number)) | ((false, number), (true, text)) => (text, number),
                 _ => return None,
             };
-            let sql = &self.query.sql;
-            let (start, end) = number.span;
-            let cast =
-                format!("{}CAST({} AS TEXT){}", &sql[..start], &sql[start..end], &sql[end..]);
-            Some((text.name, number.name, cast))
+            let cast = format!("CAST({} AS TEXT)", &sql[number.clone()]);
+            let other = edited(sql, vec![(number.clone(), cast)])?;
+            Some((sql[text].to_owned(), sql[number].to_owned(), other))
         })
-    }
-
-    fn column_before(&self, place: usize) -> Option<Side> {
-        let all = &self.tokens;
-        let qualified = place >= 3 && all[place - 2].text == ".";
-        self.side(if qualified { place - 3 } else { place - 1 }, place - 1)
-    }
-
-    fn column_after(&self, place: usize) -> Option<Side> {
-        let all = &self.tokens;
-        let qualified = all.get(place + 2).is_some_and(|token| token.text == ".");
-        self.side(place + 1, if qualified { place + 3 } else { place + 1 })
-    }
-
-    /// Returns the column whose name is between these tokens.
-    fn side(&self, first: usize, last: usize) -> Option<Side> {
-        let (first, last) = (self.tokens.get(first)?, self.tokens.get(last)?);
-        let name = last.name().filter(|_| last.kind != Kind::Parameter)?;
-        let is_text = self.affinity_of(&name)? == Affinity::Text;
-        let span = (first.start, last.start + last.text.len());
-        Some(Side { name: self.query.sql[span.0..span.1].to_owned(), is_text, span })
     }
 
     /// Returns the affinity of a column, if all tables of the statement that have it agree.
@@ -395,13 +400,6 @@ impl Seen<'_> {
         let [affinity] = affinities[..] else { return None };
         Some(affinity)
     }
-}
-
-/// One side of a comparison.
-struct Side {
-    name: String,
-    is_text: bool,
-    span: (usize, usize),
 }
 
 /// Affinities of columns, as far as comparisons tell them apart.

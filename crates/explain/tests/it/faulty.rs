@@ -3,7 +3,7 @@
 use engine::Value;
 use pragmark_explain::Query;
 use pragmark_explain::advisor::advise;
-use pragmark_explain::faults::{Cause, Remedy, faults};
+use pragmark_explain::faults::{Cause, Fault, Remedy, faults};
 
 use super::{SHOP, causes, explained, query, subject};
 
@@ -384,4 +384,91 @@ fn an_automatic_index_that_was_not_built_is_not_said_to_be() {
     let faults = faults(&subject, &query, &observation, &advice).unwrap();
     let is_said = faults.iter().any(|fault| matches!(fault.cause, Cause::AutomaticIndex { .. }));
     assert!(!is_said, "{faults:?}");
+}
+
+/// Comments of posts, with an index that groups them.
+const COMMENTS: &str = "CREATE TABLE comments(id INTEGER PRIMARY KEY, author INT, post INT, created INT, body TEXT);
+    CREATE INDEX by_post ON comments(post); CREATE INDEX by_author ON comments(author);
+    CREATE TABLE posts(id INTEGER PRIMARY KEY, author INT, parent INT, title TEXT);
+    CREATE INDEX posts_by_author ON posts(author); CREATE INDEX by_parent ON posts(parent);
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)
+    INSERT INTO posts SELECT i, i * 7919 % 2003, iif(i % 3, i / 3, NULL), 'Title ' || i FROM n;
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+    INSERT INTO comments SELECT i, i * 31 % 2003, i * 7919 % 4001, i * 104729 % 20011, hex(zeroblob(50)) FROM n;";
+
+#[test]
+fn another_form_of_a_statement_is_offered_with_its_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), COMMENTS);
+    for (sql, wanted, index) in [
+        // Even without its index it is much cheaper.
+        (
+            "SELECT post, count(*) FROM comments WHERE created > 19900 GROUP BY post",
+            "SELECT post, count(*) FROM comments WHERE created > 19900 GROUP BY +post",
+            Some("comments(created)"),
+        ),
+        (
+            "SELECT DISTINCT post FROM comments WHERE created > 19900",
+            "SELECT DISTINCT +post AS post FROM comments WHERE created > 19900",
+            Some("comments(created)"),
+        ),
+        (
+            "SELECT c.id FROM comments c WHERE c.post IN (SELECT id FROM posts) ORDER BY c.created DESC LIMIT 10",
+            "SELECT c.id FROM comments c WHERE +c.post IN (SELECT id FROM posts) ORDER BY c.created DESC LIMIT 10",
+            Some("comments(created)"),
+        ),
+        (
+            "SELECT p.title FROM comments c JOIN posts p ON p.id = c.post WHERE (c.author = 123 OR p.author = 123) AND c.id > 5",
+            "SELECT p.title FROM comments c JOIN posts p ON p.id = c.post WHERE (c.author = 123) AND c.id > 5 UNION ALL \
+             SELECT p.title FROM comments c JOIN posts p ON p.id = c.post WHERE ((p.author = 123) AND (c.author = 123) IS NOT TRUE) AND c.id > 5",
+            None,
+        ),
+        (
+            "SELECT id FROM posts WHERE coalesce(parent, 0) = 500",
+            "SELECT id FROM posts WHERE parent = 500",
+            None,
+        ),
+        (
+            "SELECT id FROM posts WHERE title LIKE :title || '%'",
+            "SELECT id FROM posts WHERE title LIKE :title",
+            Some("posts(title COLLATE NOCASE)"),
+        ),
+    ] {
+        let found =
+            explained(&subject, sql).faults.into_iter().find_map(|fault| match fault.remedy {
+                Remedy::Rewrite { sql, indexes, .. } => Some((sql, indexes)),
+                _ => None,
+            });
+        let (text, indexes) = found.expect(sql);
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(words(&text), words(wanted));
+        let on = indexes.first().and_then(|sql| sql.split(" ON ").nth(1));
+        assert_eq!(on.map(|on| on.trim_end_matches(';')), index, "{sql}");
+    }
+}
+
+#[test]
+fn a_form_that_might_give_other_rows_is_not_offered() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), COMMENTS);
+    for sql in [
+        "SELECT DISTINCT p.title FROM comments c JOIN posts p ON p.id = c.post WHERE c.author = 123 OR p.author = 123",
+        "SELECT count(*) FROM comments c JOIN posts p ON p.id = c.post WHERE c.author = 123 OR p.author = 123",
+        "SELECT id FROM posts WHERE coalesce(parent, 0) = 0",
+        "SELECT id FROM posts WHERE coalesce(parent, 500) = :parent",
+        "SELECT id FROM posts WHERE title LIKE :title || '%' AND title <> :title",
+    ] {
+        let faults = explained(&subject, sql).faults;
+        let is_other = |fault: &Fault| matches!(fault.remedy, Remedy::Rewrite { .. });
+        assert!(!faults.iter().any(is_other), "{faults:#?}");
+    }
+}
+
+#[test]
+fn an_order_by_chance_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), COMMENTS);
+    let sql = "SELECT id, title FROM posts ORDER BY random() LIMIT 5";
+    let random = Fault { cause: Cause::Random { rows: 4000 }, remedy: Remedy::Untried };
+    assert_eq!(explained(&subject, sql).faults, [random]);
 }

@@ -162,6 +162,38 @@ fn statistics_that_would_make_a_statement_slower_are_not_recommended_by_themselv
     }
 }
 
+#[test]
+fn indexes_that_serve_instead_of_others_share_a_sentence_and_values_are_counted_in_the_first_one() {
+    let laboratory = Laboratory::new();
+    let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+    let path = laboratory.path().join("app.db");
+    let connection = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();
+    for table in ["posts", "notes"] {
+        let schema = format!(
+            "CREATE TABLE {table}(id INTEGER PRIMARY KEY, author INT, day INT, text TEXT); CREATE INDEX {table}_author ON {table}(author);
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+             INSERT INTO {table} SELECT i, i * 7919 % 20, i * 104729 % 20011, 'a text' FROM n;"
+        );
+        connection.execute(&schema).unwrap();
+    }
+    connection.close().unwrap();
+    let latest = |table: &str| {
+        format!("SELECT * FROM {table} WHERE author = :author ORDER BY day DESC LIMIT 10;")
+    };
+    laboratory.write("latest.sql", &(latest("posts") + &latest("notes")));
+    let both = laboratory.pragmark(&["explain", "--db", "app.db", "latest.sql"]).exits(0);
+    let words = both.stdout().split_whitespace().collect::<Vec<_>>().join(" ");
+    let once = "serves instead of posts_author, notes(author, day) serves instead of notes_author, except for";
+    assert!(words.contains(once) && words.matches("except for").count() == 1, "{words}");
+    let one = laboratory.pragmark(&["explain", "--db", "app.db", &latest("posts")]).exits(0);
+    one.says(&["for 10 rows with the first of 2 sets of values: "]);
+    let set = ["explain", "--db", "app.db", &latest("posts"), "--set", "author=7"];
+    laboratory.pragmark(&set).exits(0).says(&["for 10 rows: "]);
+    let read = "SELECT sum(length(text)) FROM posts WHERE author < 15";
+    let covering = laboratory.pragmark(&["explain", "--db", "app.db", read]).exits(0);
+    covering.says(&["column only spares look-ups; each write of it updates the index."]);
+}
+
 const CARDS: &str = r#"
 import sqlite3
 c = sqlite3.connect("cards.db", isolation_level=None)
