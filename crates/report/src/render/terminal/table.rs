@@ -134,7 +134,13 @@ fn laid_out(table: &Table, columns: &[usize], widths: &[usize], width: usize) ->
     for line in abridged(table) {
         match line {
             Line::Row(row) => grid.add_row(cells(row)),
-            Line::LeftOut(more) => grid.add_row([format!("… {} more", figures::count(more))]),
+            Line::LeftOut(more) => {
+                // A column of numbers has no room for words.
+                let first = columns.iter().position(|column| !table.columns[*column].right);
+                let mut cells = vec![String::new(); first.unwrap_or(0)];
+                cells.push(format!("… {} more", figures::count(more)));
+                grid.add_row(cells)
+            }
         };
     }
     if !table.foot.is_empty() {
