@@ -133,13 +133,17 @@ fn is_well_formed(table: &Logarithms) -> bool {
     table.iter().all(|row| row.len() == rounds && row.iter().flatten().all(is_log_value))
 }
 
+/// Variants that look further apart are not called alike where their rounds exclude it and only the correction for the number
+/// of pairs does not let that count.
+const ALIKE: f64 = 1.25;
+
 /// The table row of the baseline.
 const BASELINE: usize = 0;
 
 /// Pairs of variants, numbered by rank.
 type Pairs = Vec<(usize, usize)>;
 
-/// Which of the measured variants are not distinguished by a test, and which are not tested because of too few rounds.
+/// Which of the measured variants are not distinguished by a test, and which too few rounds compare.
 fn undistinguished(
     table: &Logarithms,
     measured: &[usize],
@@ -178,7 +182,7 @@ fn too_few(size: usize, untested: &Pairs) -> Vec<bool> {
     }
 }
 
-/// Returns the pairs of a family, by rank, that are not distinguished after correction over the family, and those not tested.
+/// Returns the pairs of a family, by rank, that are not distinguished after correction over the family, and those that too few rounds compare.
 fn undistinguished_pairs(
     table: &Logarithms,
     measured: &[usize],
@@ -188,22 +192,26 @@ fn undistinguished_pairs(
 ) -> (Pairs, Pairs) {
     let of_pair = |&(a, b): &(usize, usize)| {
         let (to, of) = (measured[a].min(measured[b]), measured[a].max(measured[b]));
-        ((a, b), pair_p_value(&table[of], &table[to], test))
+        ((a, b), pair_test(&table[of], &table[to], test))
     };
     let (tested, untested): (Vec<_>, Vec<_>) =
-        (family.iter().map(of_pair)).partition(|(_, p)| p.is_some());
-    let p_values: Vec<f64> = tested.iter().filter_map(|(_, p)| *p).collect();
-    let adjusted = benjamini_hochberg(&p_values);
-    let same = tested.iter().zip(adjusted).filter(|(_, it)| *it > alpha);
-    let untested = untested.into_iter().map(|(pair, _)| pair).collect();
-    (same.map(|((pair, _), _)| *pair).collect(), untested)
+        (family.iter().map(of_pair)).partition(|(_, found)| found.is_some());
+    let p_values: Vec<f64> = tested.iter().filter_map(|(_, found)| Some((*found)?.0)).collect();
+    let adjusted = tested.into_iter().zip(benjamini_hochberg(&p_values));
+    let same = adjusted.filter(|(_, q)| *q > alpha).map(|(pair, _)| pair);
+    let is_open = |(_, found): &(_, Option<(f64, f64)>)| {
+        found.is_none_or(|(p, size)| p <= alpha && size > ALIKE.ln())
+    };
+    let (open, same): (Vec<_>, Vec<_>) = same.chain(untested).partition(is_open);
+    let pairs = |of: Vec<(_, _)>| of.into_iter().map(|(pair, _)| pair).collect();
+    (pairs(same), pairs(open))
 }
 
-/// Returns the p-value of no difference between two variants on their common rounds; `None` if these are too few
-/// for their noise.
-fn pair_p_value(of: &[Option<f64>], to: &[Option<f64>], test: Test) -> Option<f64> {
+/// Returns the p-value of no difference between two variants on their common rounds, and how far apart they look; `None` if
+/// these rounds are too few for their noise.
+fn pair_test(of: &[Option<f64>], to: &[Option<f64>], test: Test) -> Option<(f64, f64)> {
     let diffs: Vec<f64> = of.iter().zip(to).filter_map(|(of, to)| Some((*of)? - (*to)?)).collect();
-    are_enough(&diffs).then(|| test(&diffs, 0.0).ok())?
+    are_enough(&diffs).then(|| Some((test(&diffs, 0.0).ok()?, median(&diffs)?.abs())))?
 }
 
 /// A symmetric relation between variants: which pairs are not distinguished.
@@ -459,6 +467,14 @@ mod tests {
         let two: Vec<Vec<Option<f64>>> = table.iter().map(|row| row[..2].to_vec()).collect();
         assert_eq!(letters(&rank_variants(&two, Better::Higher, 0.05)), ["?"; 4]);
         assert_eq!(letters(&rank_variants(&table[..1], Better::Higher, 0.05)), ["a"]);
+    }
+
+    #[test]
+    fn variants_that_only_the_correction_does_not_tell_apart_share_no_letter() {
+        let table = table(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5], 7);
+        let ranking = rank_variants(&table, Better::Higher, 0.05);
+        assert_eq!((ranking.variants[0].variant, &ranking.variants[0].tested), (7, &None));
+        assert!(ranking.variants[1..].iter().all(|it| it.tested == Some(vec![0])), "{ranking:?}");
     }
 
     #[test]
