@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use engine::{Connection, EngineError, Library, OpenFlags, Source};
 use lab::catalogue::Catalogue;
 use lab::experiment::{DesignKind, Experiment, VariantName};
 use lab::guard::Work;
@@ -11,6 +13,8 @@ use lab::level::{Level, Settings, level_of};
 use lab::plan::ad_hoc;
 use process::{End, Group, Limits};
 use runner::Driver;
+use script::effect::names;
+use trace::content::tables;
 
 use crate::driver;
 use crate::error::{Error, Result};
@@ -133,19 +137,19 @@ impl Side {
         workspace.join(format!("{}.db", self.role))
     }
 
-    /// Builds once more. Returns whether the build makes the same database again; also if it makes none.
-    pub(super) fn repeats_its_build(
+    /// Builds once more. Returns the tables that have other rows then, in lower case, and the views that read them; none if the build makes
+    /// no database.
+    pub(super) fn random_tables(
         &self,
         workspace: &Path,
         interrupted: &AtomicBool,
-    ) -> Result<bool> {
+    ) -> Result<Vec<String>> {
         let (made, again) = (self.made(workspace), workspace.join("again.db"));
         let Some(build) = self.work.build.as_ref().filter(|_| made.exists()) else {
-            return Ok(true);
+            return Ok(Vec::new());
         };
         self.build(build, &again, interrupted)?;
-        let read = |path: &Path| std::fs::read(path).map_err(|error| Error::reading(path, error));
-        Ok(read(&made)? == read(&again)?)
+        differing_tables([&made, &again]).map_err(|error| Error::reading(&made, error))
     }
 
     /// Executes the build in the directory of the side.
@@ -243,6 +247,23 @@ fn pragmas(text: &str) -> Result<Vec<(String, Level)>, String> {
         is_pragma.then(|| (name, level_of(&value.to_ascii_lowercase())))
     };
     statements.map(|statement| setting(statement).ok_or_else(|| statement.to_owned())).collect()
+}
+
+/// Returns the tables with other rows in the second database, in lower case, and the views of the first that read them.
+fn differing_tables(paths: [&Path; 2]) -> std::result::Result<Vec<String>, EngineError> {
+    let library = Arc::new(Library::load(&Source::Embedded)?);
+    let open = |path: &Path| Connection::open(&library, path, OpenFlags::READ_ONLY, None);
+    let (one, two) = (open(paths[0])?, open(paths[1])?);
+    let same = tables(&two)?;
+    let others = tables(&one)?.into_iter().filter(|table| !same.contains(table));
+    let mut differing: Vec<String> = others.map(|table| table.name.to_lowercase()).collect();
+    for view in one.query_all("SELECT name, sql FROM sqlite_schema WHERE type = 'view'")? {
+        let [name, sql] = [0, 1].map(|column| view[column].to_string());
+        if names(&sql).iter().any(|name| differing.contains(name)) {
+            differing.push(name.to_lowercase());
+        }
+    }
+    Ok(differing)
 }
 
 #[cfg(test)]

@@ -136,12 +136,18 @@ fn random_data_of_a_build_are_undecided_with_the_remedy() {
     let Some(project) = Project::shop() else {
         return;
     };
-    let file = "[work]\nbuild = '''python3 -c \"import os, sqlite3, random; c = sqlite3.connect(os.environ['PRAGMARK_DATABASE']); c.executescript('CREATE TABLE t(a)'); c.executemany('INSERT INTO t VALUES (?)', [(random.random(),) for _ in range(50)]); c.commit()\"'''\nscripts = \"all.sql\"\n";
+    let file = "[work]\nbuild = '''python3 -c \"import os, sqlite3, random; c = sqlite3.connect(os.environ['PRAGMARK_DATABASE']); c.executescript('CREATE TABLE t(a); CREATE TABLE u(a); CREATE INDEX i ON u(a); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO u SELECT i FROM n'); c.executemany('INSERT INTO t VALUES (?)', [(random.random(),) for _ in range(50)]); c.commit()\"'''\nscripts = \"all.sql\"\n";
     project.write("pragmark-guard.toml", file);
-    project.write("all.sql", "-- name: all\nSELECT a FROM t ORDER BY a;\n");
+    let all =
+        "-- name: all\nSELECT a FROM t ORDER BY a;\n-- name: one\nSELECT a FROM u WHERE a = 5;\n";
+    project.write("all.sql", all);
     project.commit("Random data");
     let answer = project.guard(&["--base", "HEAD", "--counters-only"]).exits(5);
-    answer.says(&["made another database", "fixed seed"]);
+    answer.says(&["rows into t the second time", "fixed seed"]);
+    project.write("pragmark-guard.toml", &file.replace("CREATE INDEX i ON u(a); ", ""));
+    project.commit("No index");
+    let answer = project.guard(&LAST).exits(4);
+    answer.says(&["no new SCAN"]);
     project.is_clean();
 }
 
