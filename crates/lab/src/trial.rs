@@ -255,7 +255,8 @@ pub struct Answer {
     pub executions: u64,
     /// Rows of all executions together.
     pub rows: u64,
-    /// Checksum of all rows in any order; `None` if the answer depends on chance or on the present time.
+    /// Checksum of all rows in any order; `None` if the answer depends on chance or on the present time, and it was not tested
+    /// how much of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
     /// Checksums of single facets.
@@ -267,12 +268,24 @@ pub struct Answer {
     /// Whether it was not tested what SQL leaves open, because it would have taken too long.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untested: bool,
+    /// Whether it may depend on chance or on the present time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_chance: bool,
 }
 
 impl Answer {
     /// Returns the checksum of a facet, if it is known.
     pub fn facet(&self, facet: &Facet) -> Option<&String> {
         if *facet == Facet::Rows { self.checksum.as_ref() } else { self.facets.get(facet) }
+    }
+
+    /// Marks that it was not tested which facets are open. Of an answer that may depend on chance, only the columns are then known.
+    pub fn set_untested(&mut self) {
+        self.untested = true;
+        if self.by_chance {
+            self.checksum = None;
+            self.facets.retain(|facet, _| *facet == Facet::Names);
+        }
     }
 
     /// Returns the facets whose checksums are known, the coarsest first.
@@ -299,16 +312,18 @@ pub enum Facet {
     Rows,
     /// All rows in their order.
     Order,
-    /// The values by which rows are ordered, in their order.
-    Keys,
+    /// The values of so many of the first terms by which rows are ordered, in their order.
+    Keys(usize),
     /// The values of a column, in any order.
     Column(String),
     /// The values of a column, in the order of the rows.
     InOrder(String),
-    /// The values of a column with their digits and letters in any order: members of a group_concat, and sums to 12 digits.
+    /// The values of a column with their words in any order: members of a group_concat, and sums to 9 digits.
     Members(String),
-    /// All rows, with the results of expressions to 12 digits.
+    /// All rows, with the results of expressions to 9 digits.
     Rounded,
+    /// All rows that the statement has without its LIMIT, in any order.
+    Unlimited,
 }
 
 impl Facet {
@@ -318,10 +333,11 @@ impl Facet {
             Facet::Number => "another number of rows".to_owned(),
             Facet::Names => "other names or types of columns".to_owned(),
             Facet::Changes => "another changes() or last_insert_rowid()".to_owned(),
-            Facet::Order | Facet::Keys => "another order".to_owned(),
+            Facet::Order | Facet::Keys(_) => "another order".to_owned(),
             Facet::InOrder(name) => format!("another order of `{name}`"),
             Facet::Column(name) | Facet::Members(name) => format!("other values of `{name}`"),
             Facet::Rows | Facet::Rounded => "other content".to_owned(),
+            Facet::Unlimited => "other rows without its LIMIT".to_owned(),
         }
     }
 
@@ -338,6 +354,7 @@ impl From<Facet> for String {
             Facet::Column(name) => format!("column {name}"),
             Facet::InOrder(name) => format!("in-order {name}"),
             Facet::Members(name) => format!("members {name}"),
+            Facet::Keys(terms) => format!("keys {terms}"),
             whole => {
                 WHOLE.iter().find(|(_, of)| *of == whole).map_or("", |(word, _)| word).to_owned()
             }
@@ -351,6 +368,7 @@ impl From<String> for Facet {
             Some(("column", name)) => Facet::Column(name.to_owned()),
             Some(("in-order", name)) => Facet::InOrder(name.to_owned()),
             Some(("members", name)) => Facet::Members(name.to_owned()),
+            Some(("keys", terms)) => Facet::Keys(terms.parse().unwrap_or(0)),
             _ => match WHOLE.iter().find(|(word, _)| *word == text) {
                 Some((_, facet)) => facet.clone(),
                 // Of a later version.
@@ -367,8 +385,8 @@ const WHOLE: [(&str, Facet); 7] = [
     ("changes", Facet::Changes),
     ("rows", Facet::Rows),
     ("order", Facet::Order),
-    ("keys", Facet::Keys),
     ("rounded", Facet::Rounded),
+    ("unlimited", Facet::Unlimited),
 ];
 
 /// A file or folder that is a result of a trial.

@@ -21,6 +21,6 @@ pub use script::{Deck, Draw, Form, Need, Op, Popularity, Script, Statement, pars
 pub use sql::{
     Hint, Kind, Parameter, Role, Token, closing, effect, ending_at, hints, is_complete,
     may_be_open, opening, orders_rows, parameters, significant, tables, tokens, unqualified,
-    with_keys,
+    with_keys, without_limit,
 };
 pub use variables::{Names, PREDEFINED, Slot, Value, Variables};

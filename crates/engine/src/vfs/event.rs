@@ -30,12 +30,28 @@ pub trait Observer: Send + Sync + 'static {
         true
     }
 
+    /// Returns the milliseconds by which SQLite's clock is ahead of the real one.
+    fn clock_ahead(&self) -> i64 {
+        0
+    }
+
     /// Reads bytes in place of the real file. Returns `false` to let the file be read.
     ///
     /// # Errors
     /// They cannot be read.
     fn read(&self, _kind: FileKind, _offset: i64, _bytes: &mut [u8]) -> io::Result<bool> {
         Ok(false)
+    }
+}
+
+/// Observes nothing, with a clock that is this many milliseconds ahead.
+pub struct ClockAhead(pub i64);
+
+impl Observer for ClockAhead {
+    fn observe(&self, _: &Event<'_>) {}
+
+    fn clock_ahead(&self) -> i64 {
+        self.0
     }
 }
 

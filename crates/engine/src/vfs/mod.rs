@@ -17,7 +17,7 @@ mod recording;
 mod shim;
 
 pub use counting::{CountingVfs, FileCounts, IoCounts, SharedMemoryCounts};
-pub use event::{Event, FileId, FileKind, Observer, Operation, Query, SyncKind};
+pub use event::{ClockAhead, Event, FileId, FileKind, Observer, Operation, Query, SyncKind};
 pub use memory::{BLOCK, Base, Block, Bytes, Changed, MemoryOptions, MemoryVfs};
 pub use overlay::Overlay;
 pub use recording::{Call, RecordingVfs};

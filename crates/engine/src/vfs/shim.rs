@@ -210,10 +210,24 @@ pass_on! {
     fn randomness = xRandomness(length: c_int, result: *mut c_char) -> c_int, else 0;
     fn current_time = xCurrentTime(result: *mut c_double) -> c_int, else ffi::SQLITE_ERROR;
     fn get_last_error = xGetLastError(length: c_int, message: *mut c_char) -> c_int, else 0;
-    fn current_time_int64 = xCurrentTimeInt64(result: *mut i64) -> c_int, else ffi::SQLITE_ERROR;
     fn set_system_call = xSetSystemCall(name: *const c_char, function: Option<AnyFunction>) -> c_int, else ffi::SQLITE_NOTFOUND;
     fn get_system_call = xGetSystemCall(name: *const c_char) -> Option<AnyFunction>, else None;
     fn next_system_call = xNextSystemCall(name: *const c_char) -> *const c_char, else std::ptr::null();
+}
+
+/// The clock, which is ahead of the real one by the observer's milliseconds.
+unsafe extern "C" fn current_time_int64<O: Observer>(
+    vfs: *mut sqlite3_vfs,
+    result: *mut i64,
+) -> c_int {
+    // SAFETY: SQLite gives the shim's record and a place for the time, which the real method fills.
+    unsafe {
+        let shim = shim::<O>(vfs);
+        let Some(method) = (*shim.real).xCurrentTimeInt64 else { return ffi::SQLITE_ERROR };
+        let code = method(shim.real, result);
+        *result += shim.observer.clock_ahead();
+        code
+    }
 }
 
 unsafe extern "C" fn open<O: Observer>(

@@ -13,7 +13,7 @@ use crate::trial::{Answer, Facet, StatementRecord};
 pub enum AnswerChange {
     /// The same rows, in the same order where the statement orders them.
     Same,
-    /// As many rows; their content depends on chance or on the present time.
+    /// As many rows, with the same columns; their content depends on chance or on the present time.
     SameNumber,
     /// The same as far as SQL determines it, and different where SQL leaves it open.
     Open {
@@ -72,6 +72,11 @@ impl AnswerChange {
         Some(words.clone())
     }
 
+    /// Returns whether it is a difference that SQL may leave open.
+    pub fn is_untested(&self) -> bool {
+        self.difference().is_some_and(|words| words.ends_with(UNTESTED))
+    }
+
     fn gravity(&self) -> u8 {
         match self {
             AnswerChange::NotCompared { .. } | AnswerChange::Same => 0,
@@ -81,6 +86,8 @@ impl AnswerChange {
         }
     }
 }
+
+const UNTESTED: &str = "; whether SQL leaves it open was not tested";
 
 /// The answers of the base.
 struct Right<'a> {
@@ -116,11 +123,7 @@ impl<'a> Right<'a> {
     fn judge(&self, found: &Answer, sql: &str) -> AnswerChange {
         let (base, new) = (self.answer.rows, found.rows);
         let other = |what: &str| {
-            let untested = if self.answer.untested {
-                "; whether SQL leaves it open was not tested"
-            } else {
-                ""
-            };
+            let untested = if self.answer.untested { UNTESTED } else { "" };
             let executions = match self.answer.executions {
                 // The contents of a table have no statement.
                 several if several > 1 && !sql.is_empty() => format!(" of {several} executions"),
@@ -207,7 +210,7 @@ impl Right<'_> {
         let has = |word: &str| {
             lower.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|part| part == word)
         };
-        if differing.iter().all(|facet| matches!(facet, Facet::Order | Facet::Keys)) {
+        if differing.iter().all(|facet| matches!(facet, Facet::Order | Facet::InOrder(_))) {
             return "open in SQL: the order of ties; add a unique column, such as id, to ORDER BY"
                 .to_owned();
         }
@@ -219,7 +222,9 @@ impl Right<'_> {
             })
             .collect();
         let columns = if columns.is_empty() { "the rows".to_owned() } else { columns.join(", ") };
-        let remedy = if ["group_concat", "string_agg", "json_group_array", "json_group_object"]
+        let remedy = if self.answer.by_chance {
+            "it depends on chance or the present time"
+        } else if ["group_concat", "string_agg", "json_group_array", "json_group_object"]
             .iter()
             .any(|name| has(name))
         {
@@ -252,7 +257,7 @@ mod tests {
             checksum: Some("r".to_owned()),
             facets: facets.iter().map(|(facet, sum)| (facet.clone(), (*sum).to_owned())).collect(),
             open: open.iter().cloned().collect(),
-            untested: false,
+            ..Answer::default()
         }
     }
 
@@ -267,17 +272,42 @@ mod tests {
 
     #[test]
     fn another_order_counts_unless_sql_leaves_it_open() {
-        let one = |open: &[Facet]| answer(&[(Facet::Order, "1"), (Facet::Keys, "k")], open);
-        let two = || answer(&[(Facet::Order, "2"), (Facet::Keys, "k")], &[]);
+        let one = |open: &[Facet]| answer(&[(Facet::Order, "1"), (Facet::Keys(1), "k")], open);
+        let two = || answer(&[(Facet::Order, "2"), (Facet::Keys(1), "k")], &[]);
         let words = between(one(&[]), two(), VERSIONS).difference().unwrap();
         assert_eq!(words, "3 rows as before, with another order");
         let AnswerChange::Open { what } = between(one(&[Facet::Order]), two(), VERSIONS) else {
             panic!("not open")
         };
         assert!(what.contains("add a unique column"), "{what}");
-        let reversed = answer(&[(Facet::Order, "2"), (Facet::Keys, "desc")], &[]);
+        let reversed = answer(&[(Facet::Order, "2"), (Facet::Keys(1), "desc")], &[]);
         assert!(between(one(&[Facet::Order]), reversed, VERSIONS).difference().is_some());
         assert!(between(one(&[Facet::Order]), answer(&[], &[]), VERSIONS).difference().is_some());
+    }
+
+    #[test]
+    fn of_an_untested_answer_by_chance_only_the_columns_are_compared() {
+        let of = |names: &str, order: &str| {
+            let facets = [(Facet::Names, names), (Facet::Order, order)];
+            let mut answer = Answer { by_chance: true, ..answer(&facets, &[]) };
+            answer.set_untested();
+            answer
+        };
+        assert_eq!(between(of("n", "1"), of("n", "2"), VERSIONS), AnswerChange::SameNumber);
+        assert!(between(of("n", "1"), of("m", "1"), VERSIONS).difference().is_some());
+    }
+
+    #[test]
+    fn a_further_term_of_the_order_gives_an_answer_that_the_base_allows() {
+        let of = |order: &str, open: &[Facet]| {
+            answer(&[(Facet::Order, order), (Facet::Keys(1), "k")], open)
+        };
+        let mut unique = of("2", &[]);
+        unique.facets.insert(Facet::Keys(2), "k, id".to_owned());
+        let found = between(of("1", &[Facet::Order]), unique.clone(), VERSIONS);
+        assert!(matches!(found, AnswerChange::Open { .. }), "{found:?}");
+        let found = between(unique, of("1", &[]), VERSIONS);
+        assert!(found.difference().is_some(), "the order was determined");
     }
 
     #[test]

@@ -127,7 +127,8 @@ fn severity_words(severity: Severity) -> (Sign, [&'static str; 2]) {
 /// Counts the statements of this severity and names the first of them.
 fn statements_of(comparison: &ExactComparison, severity: Severity) -> Option<Item> {
     let own = comparison.statements.iter().filter(|statement| statement.severity() == severity);
-    let mut names: Vec<&str> = own.map(|statement| statement.name.as_str()).collect();
+    let mut names: Vec<&str> = own.clone().map(|statement| statement.name.as_str()).collect();
+    let untested = own.filter(|statement| statement.answer.is_untested()).count();
     if severity == Severity::Less {
         names.reverse();
     }
@@ -145,6 +146,10 @@ fn statements_of(comparison: &ExactComparison, severity: Severity) -> Option<Ite
     let mut same = comparison.statements.iter().filter(|own| own.severity() == Severity::Same);
     if severity == Severity::Same && same.any(StatementComparison::is_inexact) {
         text = text.words(", as far as counters repeat");
+    }
+    if untested > 0 {
+        text = text
+            .words(format!("; whether SQL leaves it open was not tested for {}", count(untested)));
     }
     (!names.is_empty()).then(|| Item::signed(sign, text.words(".")))
 }

@@ -1,7 +1,7 @@
 //! Effects of a statement by its text: which tables it writes, which files it opens, which setting it changes, and
 //! whether it depends on chance or the present time.
 
-use crate::sql::token::{End, Kind, Token, significant, statement, tokens};
+use crate::sql::token::{End, Kind, Token, closing, significant, statement, tokens};
 
 /// A PRAGMA.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,19 +173,29 @@ pub fn names(sql: &str) -> Vec<String> {
 
 /// Returns whether chance or the present time have a part in what a statement does.
 pub fn depends_on_chance(sql: &str) -> bool {
-    const WORDS: [&str; 5] =
-        ["random", "randomblob", "current_time", "current_date", "current_timestamp"];
-    const TEXTS: [&str; 3] = ["'now'", "'subsec'", "'subsecond'"];
-    const OF_TIME: [&str; 5] = ["date", "time", "datetime", "julianday", "unixepoch"];
-    let all = significant(sql);
-    let is_now = |index: usize| {
-        let call: Vec<&str> = all[index + 1..].iter().take(2).map(|token| token.text).collect();
-        OF_TIME.iter().any(|name| all[index].is(name)) && call == ["(", ")"]
+    has_chance(&significant(sql))
+}
+
+pub(super) fn has_chance(all: &[Token<'_>]) -> bool {
+    const WORDS: [&str; 3] = ["current_time", "current_date", "current_timestamp"];
+    const OF_CHANCE: [&str; 2] = ["random", "randomblob"];
+    const OF_TIME: [&str; 7] =
+        ["date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff"];
+    let is_now = |token: &Token<'_>| {
+        let name = token.name().filter(|_| token.kind != Kind::Word).unwrap_or_default();
+        ["now", "subsec", "subsecond"].iter().any(|now| name.eq_ignore_ascii_case(now))
     };
     all.iter().enumerate().any(|(index, token)| {
-        WORDS.iter().any(|word| token.is(word))
-            || TEXTS.iter().any(|text| token.text.eq_ignore_ascii_case(text))
-            || is_now(index)
+        let is = |names: &[&str]| names.iter().any(|name| token.is(name));
+        if all.get(index + 1).is_none_or(|next| next.text != "(") {
+            return is(&WORDS);
+        }
+        let end = closing(all, index + 1).unwrap_or(all.len());
+        let arguments = &all[index + 2..end];
+        // Without a time they are of the present one; the first argument of `strftime` is its format.
+        let is_alone = !arguments.iter().any(|token| token.text == ",");
+        let is_present = arguments.is_empty() || token.is("strftime") && is_alone;
+        is(&OF_CHANCE) || is(&OF_TIME) && (is_present || arguments.iter().any(is_now))
     })
 }
 
@@ -282,12 +292,16 @@ mod tests {
             "SELECT datetime('NOW')",
             "CREATE TABLE t(a DEFAULT CURRENT_TIMESTAMP)",
             "SELECT unixepoch ( )",
+            "SELECT strftime('%f'), date(day, '+1 day') FROM t",
+            "SELECT strftime('%f', \"now\")",
+            "SELECT unixepoch('subsec')",
         ] {
             assert!(depends_on_chance(sql), "{sql}");
         }
         for sql in [
             "INSERT INTO t VALUES (last_insert_rowid())",
             "SELECT datetime(created), 'random' FROM t",
+            "SELECT random, strftime('%Y', day) FROM t WHERE city <> 'now' AND date(random)",
         ] {
             assert!(!depends_on_chance(sql), "{sql}");
         }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::sql::effect::has_chance;
 use crate::sql::token::{Kind, Token, closing, opening};
 
 /// The column that a parameter is compared with or written to.
@@ -16,15 +17,9 @@ pub struct Hint {
     pub tables: Vec<String>,
 }
 
-/// Functions and words with a different value each time.
-const VOLATILE: &str =
-    "random randomblob current_time current_date current_timestamp last_insert_rowid";
-
 /// Returns whether a statement names a function whose value is another each time, or the present time.
 pub(crate) fn is_volatile(all: &[Token<'_>]) -> bool {
-    all.iter().any(|token| {
-        VOLATILE.split(' ').any(|name| token.is(name)) || token.text.eq_ignore_ascii_case("'now'")
-    })
+    has_chance(all) || all.iter().any(|token| token.is("last_insert_rowid"))
 }
 
 /// Returns a hint for each parameter, in their order in the text.

@@ -83,6 +83,20 @@ pub fn with_keys(sql: &str) -> Option<String> {
     (is_plain && !keys.is_empty()).then(|| format!("{}{keys} {after}", before.trim_end()))
 }
 
+/// Returns the query of a statement, or of the rows that it inserts, without its limit; `None` if it has none.
+pub fn without_limit(sql: &str) -> Option<String> {
+    let outer = outer(sql);
+    let first = outer.first()?;
+    let is_query = |token: &&Token<'_>| token.is("select") || token.is("with");
+    let limit = outer.iter().rfind(|token| token.is("limit"))?;
+    let query = if first.is("insert") || first.is("replace") {
+        outer.iter().find(is_query)?
+    } else {
+        Some(first).filter(is_query)?
+    };
+    Some(sql[query.start..limit.start].to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,6 +130,21 @@ mod tests {
             ("SELECT id FROM e", None),
         ] {
             assert_eq!(with_keys(sql).as_deref(), keys, "{sql}");
+        }
+    }
+
+    #[test]
+    fn the_query_without_its_limit_has_all_rows() {
+        for (sql, query) in [
+            (
+                "SELECT a FROM (SELECT 1 LIMIT 2) LIMIT 3 OFFSET ?",
+                Some("SELECT a FROM (SELECT 1 LIMIT 2) "),
+            ),
+            ("INSERT INTO t(a) SELECT b FROM u LIMIT 3 RETURNING a", Some("SELECT b FROM u ")),
+            ("DELETE FROM t LIMIT 3", None),
+            ("SELECT a FROM (SELECT 1 LIMIT 2)", None),
+        ] {
+            assert_eq!(without_limit(sql).as_deref(), query, "{sql}");
         }
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::pragma::{self, Access, Pragma, PragmaError, Timing, Values};
-use engine::vfs::CountingVfs;
+use engine::vfs::{ClockAhead, CountingVfs, ObservedVfs};
 use engine::{Connection, EngineError, Library, OpenFlags};
 use lab::catalogue::{Accepts, Parameter, Scope};
 use lab::level::{Level, Settings, picked};
@@ -120,7 +120,16 @@ pub(crate) fn why_impossible_in_memory(settings: &Settings) -> Option<String> {
 
 /// Opens a connection with the settings' flags, applies their PRAGMAs and checks each.
 pub(crate) fn open(trial: &Trial<'_>, path: &Path) -> Result<Connection> {
-    open_with(&trial.library, trial.settings, trial.counter.as_deref(), path)
+    let counter = trial.counter.as_deref().map(CountingVfs::name);
+    open_with(&trial.library, trial.settings, counter, path)
+}
+
+/// As [`open`], with a clock that is years ahead.
+pub(crate) fn open_ahead(trial: &Trial<'_>, path: &Path) -> Result<Connection> {
+    const MILLISECONDS: i64 = (1_000 * 24 + 7) * 3_600_000 + 83_123;
+    let clock = Arc::new(ClockAhead(MILLISECONDS));
+    let vfs = ObservedVfs::register(&trial.library, None, "pragmark-ahead", clock)?;
+    open_with(&trial.library, trial.settings, Some(vfs.name()), path)
 }
 
 /// Opens the connections of a trial on other threads, which cannot have the trial itself.
@@ -162,7 +171,8 @@ impl Opening {
 
     /// As [`open`].
     pub(crate) fn open(&self, path: &Path) -> Result<Connection> {
-        open_with(&self.library, &self.settings, self.counter.as_deref(), path)
+        let counter = self.counter.as_deref().map(CountingVfs::name);
+        open_with(&self.library, &self.settings, counter, path)
     }
 
     /// Opens a connection as an application does: its settings are applied and not read back. This is for connections whose opening
@@ -201,10 +211,9 @@ impl Opening {
 fn open_with(
     library: &Arc<Library>,
     settings: &Settings,
-    counter: Option<&CountingVfs>,
+    vfs: Option<&str>,
     path: &Path,
 ) -> Result<Connection> {
-    let vfs = counter.map(CountingVfs::name);
     let connection = Connection::open(library, path, open_flags(settings), vfs)?;
     for (entry, level) in in_order(settings) {
         pragma::apply(&connection, entry.name, &level.to_string()).map_err(cannot_or_failed)?;

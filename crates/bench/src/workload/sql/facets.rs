@@ -17,7 +17,7 @@ const MOST_COLUMNS: usize = 20;
 pub(super) struct Facets {
     executions: u64,
     rows: u64,
-    /// Whether no two answers need be equal.
+    /// Whether the answer may depend on chance or the present time.
     volatile: bool,
     is_ordered: bool,
     /// Whether columns are digested in more than one way, because SQL may leave some of them open.
@@ -25,12 +25,15 @@ pub(super) struct Facets {
     /// Columns of the user's statement. Others are keys of the order.
     shown: Option<usize>,
     names: u64,
-    sum: u64,
+    pub(super) sum: u64,
     order: u64,
-    keys: u64,
+    /// Those of the first term of the order, of the first two, and so on.
+    keys: Vec<u64>,
     rounded: u64,
     has_rounded: bool,
     changes: Option<u64>,
+    /// All rows without the limit of the statement.
+    pub(super) unlimited: Option<u64>,
     columns: Vec<Column>,
     /// The rows, if they are kept.
     pub(super) kept: Option<Kept>,
@@ -106,24 +109,39 @@ pub fn answer_of(
     }
     facets.end(connection, statement);
     let rows = facets.kept.take().map_or(Vec::new(), |kept| kept.executions);
-    Ok((Answer { untested: may_be_open(sql), ..facets.answer() }, rows))
+    let mut answer = facets.answer();
+    if facets.may_be_open {
+        answer.set_untested();
+    }
+    Ok((answer, rows))
 }
 
-/// Digests a value: `exact` with its storage class; otherwise numbers to 12 digits and the bytes of texts in any order.
+/// Returns a number with a fraction, also from its text.
+fn fraction(value: &Value) -> Option<f64> {
+    match value {
+        Value::Real(value) => Some(*value),
+        Value::Text(text) if text.contains('.') => text.parse().ok(),
+        _ => None,
+    }
+}
+
+/// Digests a value: `exact` with its storage class; otherwise numbers to 9 digits and the words of texts in any order.
 fn hash(value: &Value, exact: bool) -> u64 {
+    // A negative zero is a zero.
+    let rounded = |value: f64| format!("{:.8e}", value + 0.0).into_bytes();
     let sorted = |bytes: &[u8]| {
-        let mut bytes = bytes.to_vec();
-        bytes.sort_unstable();
-        bytes
+        let mut words: Vec<&[u8]> =
+            bytes.split(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric()).collect();
+        words.sort_unstable();
+        words.join(&b' ')
     };
     let (kind, bytes) = match value {
         Value::Null => (0, Vec::new()),
         Value::Integer(value) => (1, value.to_le_bytes().to_vec()),
         Value::Real(value) if exact => (2, value.to_bits().to_le_bytes().to_vec()),
-        // A negative zero is a zero.
-        Value::Real(value) => (2, format!("{:.11e}", value + 0.0).into_bytes()),
+        Value::Real(value) => (2, rounded(*value)),
         Value::Text(text) if exact => (3, text.as_bytes().to_vec()),
-        Value::Text(text) => (3, sorted(text.as_bytes())),
+        Value::Text(text) => (3, fraction(value).map_or_else(|| sorted(text.as_bytes()), rounded)),
         Value::Blob(bytes) if exact => (4, bytes.clone()),
         Value::Blob(bytes) => (4, sorted(bytes)),
     };
@@ -136,12 +154,12 @@ fn chained(so_far: u64, next: u64) -> u64 {
 }
 
 impl Facets {
-    /// Digests no answers yet. The answer of a volatile statement may differ each time. Columns beyond those `shown` are keys.
+    /// Digests no answers yet. The answer of a volatile statement may depend on chance. Columns beyond those `shown` are keys.
     pub(super) fn of(sql: &str, volatile: bool, shown: Option<usize>) -> Facets {
         Facets {
             volatile,
             is_ordered: orders_rows(sql),
-            may_be_open: may_be_open(sql),
+            may_be_open: volatile || may_be_open(sql),
             shown,
             ..Facets::default()
         }
@@ -165,6 +183,7 @@ impl Facets {
                 ..Column::default()
             })
             .collect();
+        self.keys = vec![0; statement.column_count() as usize - shown];
         let declared = (0..).take(shown).map(|column| statement.column_declared_type(column));
         let names: Vec<_> = self.columns.iter().map(|column| &column.name).zip(declared).collect();
         self.names = XxHash3_64::oneshot(format!("{names:?}").as_bytes());
@@ -187,12 +206,14 @@ impl Facets {
                 column.order = chained(column.order, exact);
                 column.members = column.members.wrapping_add(members);
             }
-            let is_sum = column.is_expression && matches!(value, Value::Real(_));
+            let is_sum = column.is_expression && fraction(&value).is_some();
             self.has_rounded |= is_sum;
             rounded = chained(rounded, hash(&value, !is_sum));
         }
-        for index in self.columns.len() as i32..statement.column_count() {
-            self.keys = chained(self.keys, hash(&statement.column_value(index), true));
+        let mut key = 0;
+        for (index, keys) in (self.columns.len() as i32..).zip(&mut self.keys) {
+            key = chained(key, hash(&statement.column_value(index), true));
+            *keys = chained(*keys, key);
         }
         if let Some(kept) = &mut self.kept {
             kept.add((0..self.columns.len() as i32).map(|index| statement.column_value(index)));
@@ -224,15 +245,16 @@ impl Facets {
         }
     }
 
-    /// Returns the answer as it is recorded: a volatile statement has no checksums.
+    /// Returns the answer as it is recorded.
     pub(super) fn answer(&self) -> Answer {
         let text = |sum: u64| format!("{sum:016x}");
-        let mut answer =
-            Answer { executions: self.executions, rows: self.rows, ..Answer::default() };
-        if self.volatile {
-            return answer;
-        }
-        answer.checksum = Some(text(self.sum));
+        let mut answer = Answer {
+            executions: self.executions,
+            rows: self.rows,
+            checksum: Some(text(self.sum)),
+            by_chance: self.volatile,
+            ..Answer::default()
+        };
         let mut facet = |facet: Facet, sum: u64| answer.facets.insert(facet, text(sum));
         if !self.columns.is_empty() {
             facet(Facet::Names, self.names);
@@ -246,8 +268,11 @@ impl Facets {
         if self.is_ordered {
             facet(Facet::Order, self.order);
         }
-        if self.shown.is_some() {
-            facet(Facet::Keys, self.keys);
+        if let Some(unlimited) = self.unlimited {
+            facet(Facet::Unlimited, unlimited);
+        }
+        for (terms, keys) in (1..).zip(&self.keys) {
+            facet(Facet::Keys(terms), *keys);
         }
         let is_named = self.may_be_open || self.columns.len() <= MOST_COLUMNS;
         for column in self.columns.iter().filter(|_| is_named) {

@@ -18,6 +18,10 @@ pub(super) struct Columns {
     pub(super) gset: Vec<(i32, Slot)>,
     /// The number of columns of the user's, if those behind them are the keys of the order.
     pub(super) shown: Option<usize>,
+    /// The statement without its limit, if that is executed too.
+    pub(super) unlimited: Option<String>,
+    /// Whether the statement is not executed, because SQLite refuses it.
+    pub(super) is_left_out: bool,
 }
 
 /// A statement with everything that its execution needs.
@@ -34,6 +38,9 @@ pub(super) struct PreparedStatement<'c> {
     pub(super) latency: LatencyHistogram,
     counters: StatementCounters,
     pub(super) answers: Facets,
+    unlimited: Option<Box<PreparedStatement<'c>>>,
+    /// Whether it is not executed any more, because it takes too long or SQLite refuses it.
+    pub(super) is_left_out: bool,
 }
 
 /// An error of a statement.
@@ -82,7 +89,17 @@ impl<'c> PreparedStatement<'c> {
             latency: LatencyHistogram::default(),
             counters: StatementCounters::default(),
             answers: Facets::of(&statement.sql, statement.volatile, columns.shown),
+            unlimited: None,
+            is_left_out: columns.is_left_out,
         };
+        if let Some(sql) = columns.unlimited {
+            let unlimited = script::Statement { sql, ..statement.clone() };
+            let of = PreparedStatement::prepare(connection, &unlimited, Columns::default(), later);
+            prepared.unlimited = of.ok().map(Box::new);
+        }
+        if prepared.is_left_out {
+            return Ok(prepared);
+        }
         match prepared.make(connection) {
             Err(StatementError::Engine(_)) if later => Ok(prepared),
             made => made.map(|()| prepared),
@@ -114,6 +131,12 @@ impl<'c> PreparedStatement<'c> {
         variables: &mut Variables,
         digests: bool,
     ) -> Result<(), StatementError> {
+        if self.is_left_out && self.gset.is_empty() {
+            return Ok(());
+        }
+        if digests {
+            self.execute_unlimited(connection, variables)?;
+        }
         if self.statement.is_none() {
             self.make(connection)?;
         }
@@ -124,14 +147,11 @@ impl<'c> PreparedStatement<'c> {
             bind(statement, *index, variables, *slot).map_err(StatementError::Engine)?;
         }
         if let Some(kept) = self.answers.kept.as_mut().filter(|_| digests) {
-            kept.current = AnswerRows::default();
-            kept.current.values = bindings
-                .iter()
-                .map(|(index, slot)| {
-                    let name = statement.parameter_name(*index).unwrap_or(format!("?{index}"));
-                    (name, as_literal(&value(variables, *slot)))
-                })
-                .collect();
+            let values = bindings.iter().map(|(index, slot)| {
+                let name = statement.parameter_name(*index).unwrap_or(format!("?{index}"));
+                (name, as_literal(&value(variables, *slot)))
+            });
+            kept.current = AnswerRows { values: values.collect(), ..AnswerRows::default() };
         }
         let mut rows = 0;
         let stepped = loop {
@@ -147,7 +167,14 @@ impl<'c> PreparedStatement<'c> {
                 self.answers.add_row(statement);
             }
         };
-        stepped.and(statement.reset()).map_err(StatementError::Engine)?;
+        let stepped = stepped.and(statement.reset());
+        // Others go on: a query leaves nothing behind.
+        let is_given_up = |error: &EngineError| error.is_interrupted() && statement.is_read_only();
+        self.is_left_out = digests && stepped.as_ref().is_err_and(is_given_up);
+        if self.is_left_out && self.gset.is_empty() {
+            return Ok(());
+        }
+        stepped.map_err(StatementError::Engine)?;
         self.counters.executions += 1;
         self.counters.rows += rows;
         if digests {
@@ -156,6 +183,17 @@ impl<'c> PreparedStatement<'c> {
         if !self.gset.is_empty() && rows != 1 {
             return Err(StatementError::Rows(rows));
         }
+        Ok(())
+    }
+
+    fn execute_unlimited(
+        &mut self,
+        connection: &'c Connection,
+        variables: &mut Variables,
+    ) -> Result<(), StatementError> {
+        let Some(unlimited) = &mut self.unlimited else { return Ok(()) };
+        unlimited.execute(connection, variables, true)?;
+        self.answers.unlimited = (!unlimited.is_left_out).then_some(unlimited.answers.sum);
         Ok(())
     }
 

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use engine::Connection;
+use engine::{Connection, EngineError};
 use lab::seed::Seed;
 use script::effect::{first_word, line_that_reaches_files, names, written};
-use script::{Deck, Form, Names, Script, Slot, parse, weighted, with_keys};
+use script::{Deck, Form, Names, Script, Slot, parse, weighted, with_keys, without_limit};
 
 use super::parameters::{Parameters, Unit};
 use super::pgbench;
@@ -114,7 +114,7 @@ impl Suite {
         Ok(suite)
     }
 
-    /// Marks the statements that read tables into which others write by chance: no two of their answers need be equal either.
+    /// Marks the statements that read tables into which others write by chance: their answers may depend on it, too.
     fn spread_chance(&mut self) {
         let by_chance = self.statements().filter(|statement| statement.volatile);
         let tables: BTreeSet<String> =
@@ -195,10 +195,17 @@ impl Suite {
         }
     }
 
-    /// Lets queries show the keys of their order behind their columns, where SQLite accepts that.
-    pub(super) fn show_keys(&mut self, connection: &Connection) {
+    /// Lets queries show the keys of their order behind their columns, and be executed without their limit, too, where SQLite accepts that.
+    /// One that it refuses, because it names a rowid or an index, is left out.
+    pub(super) fn adapt(&mut self, connection: &Connection) {
         for (number, script) in self.scripts.iter_mut().enumerate() {
             for (index, statement) in script.statements.iter_mut().enumerate() {
+                let columns = self.columns.entry((number, index)).or_default();
+                // A table that is missing will be made.
+                let is_refused = |error: EngineError| !error.message().contains("no such table");
+                columns.is_left_out = written(&statement.sql).is_empty()
+                    && connection.prepare(&statement.sql).is_err_and(is_refused);
+                columns.unlimited = without_limit(&statement.sql);
                 let Some(sql) = with_keys(&statement.sql) else { continue };
                 let columns =
                     |sql: &str| Some(connection.prepare(sql).ok()?.column_count() as usize);
@@ -210,7 +217,7 @@ impl Suite {
         }
     }
 
-    /// Marks statements whose answers depend on chance.
+    /// Marks statements whose answers may depend on chance.
     pub(super) fn mark_volatile(&mut self, is_volatile: impl Fn(&script::Statement) -> bool) {
         for statement in self.scripts.iter_mut().flat_map(|script| &mut script.statements) {
             statement.volatile |= is_volatile(statement);

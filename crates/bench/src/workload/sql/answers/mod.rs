@@ -1,7 +1,8 @@
 //! The answers of a trial: of the statements, and of the tables that they wrote.
 //!
 //! Scripts are executed as they are, and twice more with the rows of every table in another order: forwards and backwards, by
-//! temporary views that hide the tables and their indexes. What differs between the three, SQL leaves open.
+//! temporary views that hide the tables and their indexes; backwards at a later time, too. Parts that differ between the
+//! three depend on chance or the present time, or SQL leaves them open.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,18 +10,18 @@ use std::path::Path;
 use engine::{Connection, Step};
 use lab::trial::{Answer, AnswerRows, Facet, StatementRecord};
 use script::effect::{depends_on_chance, names, quoted, written};
-use script::may_be_open;
 
 use super::client::{Answered, ScriptClient, Workload};
 use super::database::{self, TrialDatabase};
 use super::facets::{Facets, Kept};
 use super::parameters::{Extent, Parameters};
+use super::suite::Suite;
 use crate::error::Result;
 use crate::target::sqlite;
 use crate::trial::Trial;
 
 /// Instructions of the virtual machine that a statement may take with its rows in another order, and a table's contents.
-const STEPS: u32 = 20_000_000;
+const STEPS: u32 = if cfg!(test) { 8_000_000 } else { 20_000_000 };
 
 /// Answers by the name of the statement, each over more executions than the one before.
 type Answers = BTreeMap<String, Vec<Answer>>;
@@ -72,16 +73,19 @@ pub(super) fn read(
     tests_open: bool,
 ) -> Result<AnswersAndTables> {
     let connection = sqlite::open(trial, &database.path)?;
-    let suite = workload(trial, &connection)?.suite;
+    let workload = workload(trial, &connection)?;
+    let mut writes_by_chance = written_tables(&connection, &workload).into_values();
+    let suite = workload.suite;
     let is_read = |statement: &script::Statement| {
         connection.prepare(&statement.sql).is_ok_and(|prepared| prepared.is_read_only())
     };
     let writes = !suite.statements().all(is_read);
     let may_be_open: BTreeSet<String> = suite
         .statements()
-        .filter(|statement| may_be_open(&statement.sql))
+        .filter(|statement| may_be_open(statement))
         .map(|statement| statement.name.clone())
         .collect();
+    let needs_test = !may_be_open.is_empty() || writes_by_chance.any(|by_chance| by_chance);
     connection.close()?;
     let pass = |rows: Rows, extent: Extent| {
         if writes {
@@ -90,7 +94,7 @@ pub(super) fn read(
         let room = if rows == Rows::AsChosen { parameters.answer_rows } else { 0 };
         pass(trial, &database.path, extent, rows, (writes, room))
     };
-    let tests_open = tests_open && !may_be_open.is_empty();
+    let tests_open = tests_open && needs_test;
     // The time is for all passes together.
     let limit = extent.limit.map(|limit| if tests_open { limit / 3 } else { limit });
     let extent = Extent { limit, ..extent };
@@ -109,6 +113,9 @@ pub(super) fn read(
         for (name, answers) in &mut found.contents {
             mark_open(answers, of(|pass| &pass.contents).map(|all| all?.get(name)));
         }
+    } else if needs_test {
+        let all = found.answers.values_mut().chain(found.contents.values_mut()).flatten();
+        all.filter(|answer| answer.by_chance).for_each(Answer::set_untested);
     }
     let [rows, mut contents] = found.rows;
     let written = found.contents.into_iter().map(|(name, answers)| {
@@ -134,13 +141,15 @@ fn mark_open(answers: &mut Vec<Answer>, others: [Option<&Vec<Answer>>; 2]) {
     for answer in answers {
         let others = over(answer.executions);
         let [forwards, _] = others[..] else {
-            answer.untested = true;
+            answer.set_untested();
             continue;
         };
-        // Only these show the keys of the order.
-        if let Some(keys) = forwards.facet(&Facet::Keys) {
-            answer.facets.insert(Facet::Keys, keys.clone());
-        }
+        // Only these show the keys of the order, and the rows without a limit.
+        let shown = forwards
+            .facets
+            .iter()
+            .filter(|(facet, _)| matches!(facet, Facet::Keys(_) | Facet::Unlimited));
+        answer.facets.extend(shown.map(|(facet, sum)| (facet.clone(), sum.clone())));
         for other in others {
             if other.rows != answer.rows {
                 answer.open.insert(Facet::Number);
@@ -152,35 +161,37 @@ fn mark_open(answers: &mut Vec<Answer>, others: [Option<&Vec<Answer>>; 2]) {
     }
 }
 
+/// Returns whether it is tested which parts of a statement's answer are open.
+fn may_be_open(statement: &script::Statement) -> bool {
+    statement.volatile || script::may_be_open(&statement.sql)
+}
+
 fn workload(trial: &Trial<'_>, connection: &Connection) -> Result<Workload> {
     let seed = trial.seed.child("answers");
     let mut workload = Workload::read(connection, trial.settings, trial.directory, seed, 0)?;
-    let by_chance = columns_by_chance(connection);
-    let of_suite = || workload.suite.statements().flat_map(|statement| written(&statement.sql));
-    let written: BTreeSet<String> = of_suite().collect();
+    let by_chance = by_chance(connection, &workload.suite);
     workload.suite.mark_volatile(|statement| {
-        let names = names(&statement.sql);
-        let has = |name: &String| names.contains(&name.to_lowercase());
-        let mut columns = by_chance.iter();
-        columns.any(|(table, column)| {
-            let reads = has(column) || statement.sql.contains('*');
-            written.contains(&table.to_lowercase()) && has(table) && reads
-        })
+        names(&statement.sql).iter().any(|name| by_chance.contains(name))
     });
     Ok(workload)
 }
 
-/// Returns the columns whose default depends on chance or the present time, with their tables.
-fn columns_by_chance(connection: &Connection) -> Vec<(String, String)> {
-    let sql = "SELECT m.name, c.name, c.dflt_value FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table' AND c.dflt_value IS NOT NULL";
-    // Old versions have no table-valued PRAGMAs.
-    let sql = sql.replace("sqlite_schema", "sqlite_master");
-    let columns = connection.query_rows(&sql, |row| {
-        let default = depends_on_chance(row.column_text(2)?);
-        Ok((row.column_text(0)?.to_owned(), row.column_text(1)?.to_owned(), default))
+/// Returns the views that depend on chance or the present time, and the written tables into which a default or a trigger brings it, in
+/// lower case.
+fn by_chance(connection: &Connection, suite: &Suite) -> BTreeSet<String> {
+    let own: BTreeSet<String> =
+        suite.statements().flat_map(|statement| written(&statement.sql)).collect();
+    let sql = "SELECT type, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL";
+    let found = connection.query_rows(sql, |row| {
+        let (kind, table, sql) = (row.column_text(0)?, row.column_text(1)?, row.column_text(2)?);
+        let counts = kind == "view" || own.contains(&table.to_lowercase());
+        Ok(match kind {
+            _ if !counts || !depends_on_chance(sql) => Vec::new(),
+            "trigger" => written(sql),
+            _ => vec![table.to_lowercase()],
+        })
     });
-    let columns = columns.unwrap_or_default().into_iter().filter(|(.., by_chance)| *by_chance);
-    columns.map(|(table, column, _)| (table, column)).collect()
+    found.unwrap_or_default().into_iter().flatten().collect()
 }
 
 /// Executes the scripts on a database with the rows of its tables in an order, and keeps rows as far as there is room.
@@ -191,18 +202,19 @@ fn pass(
     rows: Rows,
     (writes, room): (bool, usize),
 ) -> Result<Pass> {
-    let connection = sqlite::open(trial, path)?;
+    let open = if rows == Rows::Backwards { sqlite::open_ahead } else { sqlite::open };
+    let connection = open(trial, path)?;
     let mut workload = workload(trial, &connection)?;
     let tables = written_tables(&connection, &workload);
     if rows != Rows::AsChosen {
-        hide_tables(&connection, &workload, &tables, rows)?;
-        workload.suite.show_keys(&connection);
         connection.limit_steps(STEPS)?;
+        hide_tables(&connection, &workload, &tables, rows)?;
+        workload.suite.adapt(&connection);
     }
     let suite = &workload.suite;
     let is_needed = |script: &usize| {
         let mut statements = suite.scripts[*script].statements.iter();
-        rows == Rows::AsChosen || writes || statements.any(|statement| may_be_open(&statement.sql))
+        rows == Rows::AsChosen || writes || statements.any(may_be_open)
     };
     let scripts: Vec<usize> = (0..suite.scripts.len()).filter(is_needed).collect();
     let mut client = ScriptClient::prepare(&connection, workload)?;
@@ -229,13 +241,7 @@ fn written_tables(connection: &Connection, workload: &Workload) -> BTreeMap<Stri
             Ok((row.column_i64(0), row.column_text(1)?.to_owned()))
         });
     let roots: BTreeMap<i64, String> = roots.unwrap_or_default().into_iter().collect();
-    let triggers = connection
-        .query_rows("SELECT sql FROM sqlite_master WHERE type = 'trigger'", |row| {
-            Ok(row.column_text(0)?.to_owned())
-        })
-        .unwrap_or_default();
-    let by_trigger = triggers.iter().filter(|sql| depends_on_chance(sql));
-    let by_trigger: BTreeSet<String> = by_trigger.flat_map(|sql| written(sql)).collect();
+    let by_chance = by_chance(connection, &workload.suite);
     let mut tables = BTreeMap::new();
     for statement in workload.suite.statements() {
         let mut own = written(&statement.sql);
@@ -251,7 +257,7 @@ fn written_tables(connection: &Connection, workload: &Workload) -> BTreeMap<Stri
         let written = program.unwrap_or_default().into_iter().flatten();
         own.extend(written.map(|table| table.to_lowercase()));
         for table in own {
-            let by_chance = statement.volatile || by_trigger.contains(&table);
+            let by_chance = statement.volatile || by_chance.contains(&table);
             *tables.entry(table).or_default() |= by_chance;
         }
     }
@@ -259,11 +265,12 @@ fn written_tables(connection: &Connection, workload: &Workload) -> BTreeMap<Stri
 }
 
 /// Hides the tables that are only read behind temporary views with their rows in an order, and the views over them behind
-/// copies that read those. A table whose statements SQLite refuses then, because they name a rowid or an index, stays as it is.
+/// copies that read those. Where SQLite refuses a statement that writes then, because it names a rowid or an index, its tables stay as
+/// they are.
 fn hide_tables(
     connection: &Connection,
     workload: &Workload,
-    written: &BTreeMap<String, bool>,
+    tables: &BTreeMap<String, bool>,
     rows: Rows,
 ) -> Result<()> {
     connection.execute("PRAGMA temp_store = memory")?;
@@ -275,8 +282,9 @@ fn hide_tables(
         "SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' AND sql NOT LIKE 'CREATE VIRTUAL%'",
         |row| Ok([0, 1, 2].map(|column| row.column_value(column).to_string())),
     )?;
+    let mut texts = BTreeMap::new();
     for [name, kind, sql] in all {
-        if written.contains_key(&name.to_lowercase()) {
+        if tables.contains_key(&name.to_lowercase()) {
             continue;
         }
         if kind == "view" {
@@ -284,25 +292,65 @@ fn hide_tables(
             let _ = connection.execute(&format!("CREATE TEMP{}", &sql["CREATE".len()..]));
             continue;
         }
-        let key: Vec<String> = key_of(connection, &name)
-            .iter()
-            .map(|column| format!("{column} {direction}"))
-            .collect();
-        let name = quoted(&name);
-        let view = format!(
-            "CREATE TEMP VIEW {name} AS SELECT * FROM main.{name} ORDER BY {} LIMIT -1",
-            key.join(", ")
-        );
-        connection.execute(&view)?;
+        let keys = key_of(connection, &name);
+        let key: Vec<String> = keys.iter().map(|column| format!("{column} {direction}")).collect();
+        let quoted = quoted(&name);
+        let rows = format!("FROM main.{quoted} ORDER BY {} LIMIT -1", key.join(", "));
+        connection.execute(&format!("CREATE TEMP VIEW {quoted} AS SELECT * {rows}"))?;
+        if !sql.to_lowercase().contains("collate") {
+            let copy = format!("CREATE TEMP TABLE {quoted} AS SELECT * {rows}");
+            texts.insert(name.to_lowercase(), copy);
+        }
     }
     for statement in workload.suite.statements() {
-        if connection.prepare(&statement.sql).is_err() {
+        if connection.prepare(&statement.sql).is_err() && !written(&statement.sql).is_empty() {
             for name in names(&statement.sql) {
                 let _ = connection.execute(&format!("DROP VIEW IF EXISTS temp.{}", quoted(&name)));
             }
         }
     }
-    Ok(())
+    copy_joined_tables(connection, workload, &texts);
+    Ok(connection.execute("PRAGMA automatic_index = 0")?)
+}
+
+/// Replaces views by copies of their tables with an index, where a join would make an automatic one: that has the rows with equal
+/// values in the order of their other columns, whatever the order of the view. Without an index a join may take too long.
+fn copy_joined_tables(
+    connection: &Connection,
+    workload: &Workload,
+    copies: &BTreeMap<String, String>,
+) {
+    for statement in workload.suite.statements() {
+        let tables = script::tables(&script::significant(&statement.sql));
+        let plan = connection.query_plan_with(&statement.sql, &[]).unwrap_or_default();
+        for (scanned, index) in plan.iter().filter_map(|line| line.split_once(" USING AUTOMATIC")) {
+            let scanned = scanned.rsplit(' ').next();
+            let is_scanned = |(table, alias): &&(String, Option<String>)| {
+                scanned
+                    .is_some_and(|name| alias.as_ref().unwrap_or(table).eq_ignore_ascii_case(name))
+            };
+            let table = tables.iter().find(is_scanned).map(|(table, _)| table.to_lowercase());
+            let Some((table, copy)) = table.and_then(|name| copies.get_key_value(&name)) else {
+                continue;
+            };
+            let columns = index.split_once('(').map_or("", |(_, columns)| columns);
+            let columns = columns
+                .trim_end_matches(')')
+                .split(" AND ")
+                .map(|column| quoted(column.split_once('=').map_or(column, |(name, _)| name)));
+            let columns = columns.collect::<Vec<_>>().join(", ");
+            let name = quoted(table);
+            // A copy that is too large stays a view, and one that exists gets a further index.
+            let _ = connection.execute(&format!(
+                "SAVEPOINT copying; DROP VIEW temp.{name}; {copy}; RELEASE copying"
+            ));
+            let _ = connection.execute("ROLLBACK TO copying; RELEASE copying");
+            // Copies have the order of the pass already.
+            let _ = connection.execute("PRAGMA reverse_unordered_selects = 0");
+            let index = quoted(&format!("{table}: {columns}"));
+            let _ = connection.execute(&format!("CREATE INDEX temp.{index} ON {name}({columns})"));
+        }
+    }
 }
 
 /// Returns the rowid, or the columns of the primary key of a table without one.
@@ -317,23 +365,17 @@ fn key_of(connection: &Connection, table: &str) -> Vec<String> {
     columns.unwrap_or_default().into_iter().flatten().collect()
 }
 
-/// Digests the rows of tables with their rowids; columns whose default depends on chance are left out. A table that is too large
-/// to be read has no answer.
+/// Digests the rows of tables with their rowids. A table that is too large to be read has no answer.
 fn contents(
     connection: &Connection,
     tables: &BTreeMap<String, bool>,
     room: usize,
 ) -> Result<(Answers, BTreeMap<String, Vec<AnswerRows>>)> {
     connection.limit_steps(STEPS)?;
-    let by_chance = columns_by_chance(connection);
     let (mut contents, mut rows) = (Answers::new(), BTreeMap::new());
     for (table, is_by_chance) in tables {
         let info = format!("PRAGMA main.table_info({})", quoted(table));
-        let mut columns = connection.query_rows(&info, |row| Ok(row.column_text(1)?.to_owned()))?;
-        columns.retain(|column| {
-            !by_chance.iter().any(|(of, name)| of.eq_ignore_ascii_case(table) && name == column)
-        });
-        let columns: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
+        let columns = connection.query_rows(&info, |row| Ok(quoted(row.column_text(1)?)))?;
         let (key, name) = (key_of(connection, table), quoted(table));
         if columns.is_empty() || key.is_empty() {
             continue;
