@@ -206,7 +206,7 @@ fn best(shelf: &Shelf<'_>, tried: &[Tried]) -> Option<usize> {
     let most = worth.iter().filter(is_enough).map(|one| one.gain.saved).fold(0.0, f64::max);
     let near = worth.iter().filter(is_enough).filter(|one| one.gain.saved > most * CLOSE);
     let score = |one: &Worth<'_>| {
-        one.gain.left * (1.0 + 0.05 * one.columns as f64 + 0.25 * one.covered as f64)
+        one.gain.left * (1.0 + 0.02 * one.columns as f64 + 0.25 * one.covered as f64)
     };
     near.min_by(|a, b| score(a).total_cmp(&score(b))).map(|one| one.number)
 }

@@ -32,6 +32,19 @@ fn one_index_serves_condition_and_order() {
 }
 
 #[test]
+fn an_index_serves_the_order_though_few_rows_are_sorted_and_rows_are_inserted() {
+    let shop = "CREATE TABLE orders(id INTEGER PRIMARY KEY, customer_id INT, created_at TEXT, status TEXT);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+        INSERT INTO orders SELECT i, i * 7919 % 5000, datetime(1700000000 + i * 60, 'unixepoch'), 'new' FROM n;";
+    let read =
+        "SELECT id, status FROM orders WHERE customer_id = 77 ORDER BY created_at DESC LIMIT 20";
+    let write =
+        "INSERT INTO orders(customer_id, created_at, status) VALUES (77, datetime('now'), 'new')";
+    let (made, _) = made(shop, &[(read, 1.0), (write, 1.0)]);
+    assert_eq!(made, ["orders(customer_id, created_at)"]);
+}
+
+#[test]
 fn an_expression_is_indexed_with_the_columns_beside_it() {
     for (sql, index) in [
         (
