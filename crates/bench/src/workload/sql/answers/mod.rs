@@ -21,7 +21,7 @@ use crate::target::sqlite;
 use crate::trial::Trial;
 
 /// Instructions of the virtual machine that a statement may take with its rows in another order, and a table's contents.
-const STEPS: u32 = if cfg!(test) { 8_000_000 } else { 20_000_000 };
+const STEPS: u32 = 20_000_000;
 
 /// Answers by the name of the statement, each over more executions than the one before.
 type Answers = BTreeMap<String, Vec<Answer>>;
