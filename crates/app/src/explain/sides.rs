@@ -381,7 +381,7 @@ fn answer(change: &AnswerChange) -> String {
             "As many rows; their content depends on chance or on the time.".to_owned()
         }
         AnswerChange::Open { what } => format!("The answer differs; {what}."),
-        AnswerChange::Other { words } => format!("The answer differs: {words}."),
+        AnswerChange::Other { words, .. } => format!("The answer differs: {words}."),
         AnswerChange::NotCompared { why } => {
             format!("The answers are not compared, because {why}.")
         }

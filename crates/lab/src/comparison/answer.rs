@@ -24,6 +24,9 @@ pub enum AnswerChange {
     Other {
         /// The difference.
         words: String,
+        /// Whether SQL may leave it open, which was not tested.
+        #[serde(skip)]
+        is_untested: bool,
     },
     /// Not compared.
     NotCompared {
@@ -68,13 +71,13 @@ impl AnswerChange {
 
     /// Returns the difference in words, if there is one.
     pub fn difference(&self) -> Option<String> {
-        let AnswerChange::Other { words } = self else { return None };
+        let AnswerChange::Other { words, .. } = self else { return None };
         Some(words.clone())
     }
 
     /// Returns whether it is a difference that SQL may leave open.
     pub fn is_untested(&self) -> bool {
-        self.difference().is_some_and(|words| words.ends_with(UNTESTED))
+        matches!(self, AnswerChange::Other { is_untested: true, .. })
     }
 
     fn gravity(&self) -> u8 {
@@ -86,8 +89,6 @@ impl AnswerChange {
         }
     }
 }
-
-const UNTESTED: &str = "; whether SQL leaves it open was not tested";
 
 /// The answers of the base.
 struct Right<'a> {
@@ -123,7 +124,9 @@ impl<'a> Right<'a> {
     fn judge(&self, found: &Answer, sql: &str) -> AnswerChange {
         let (base, new) = (self.answer.rows, found.rows);
         let other = |what: &str| {
-            let untested = if self.answer.untested { UNTESTED } else { "" };
+            let is_untested = self.answer.untested;
+            let untested =
+                if is_untested { "; whether SQL leaves it open was not tested" } else { "" };
             let executions = match self.answer.executions {
                 // The contents of a table have no statement.
                 several if several > 1 && !sql.is_empty() => format!(" of {several} executions"),
@@ -136,7 +139,7 @@ impl<'a> Right<'a> {
             } else {
                 format!("{rows} instead of {}{untested}", grouped(&base.to_string()))
             };
-            AnswerChange::Other { words }
+            AnswerChange::Other { words, is_untested }
         };
         if base != new && !self.open.contains(&Facet::Number) {
             return other("another number of rows");

@@ -249,7 +249,10 @@ fn written(sides: [&[&Measured]; 2], unmatched: &Unmatched) -> BTreeMap<String, 
             [true, true] => answer_change(sides, name, |trial| &trial.written),
             [is_of_base, _] => {
                 let writer = if is_of_base { "base" } else { "new side" };
-                AnswerChange::Other { words: format!("only the {writer} wrote it") }
+                AnswerChange::Other {
+                    words: format!("only the {writer} wrote it"),
+                    is_untested: false,
+                }
             }
         };
         let same_statements = *unmatched == Unmatched::default();

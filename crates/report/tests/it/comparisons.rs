@@ -147,9 +147,10 @@ fn bounds_have_separators() {
 fn names_within_what_differs_are_code_on_the_page() {
     let mut comparison = comparison();
     let words = || "10 rows as before, with other values of `email`".to_owned();
-    comparison.statements[0].answer = AnswerChange::Other { words: words() };
+    comparison.statements[0].answer = AnswerChange::Other { words: words(), is_untested: false };
     let open = AnswerChange::Open { what: words() };
-    comparison.written = [("a".to_owned(), AnswerChange::Other { words: words() })].into();
+    comparison.written =
+        [("a".to_owned(), AnswerChange::Other { words: words(), is_untested: false })].into();
     comparison.written.insert("b".to_owned(), open);
     let page = page_text(&report::exact(&[comparison]));
     assert_eq!(page.matches("values of <code>email</code>").count(), 3, "{page}");
