@@ -381,9 +381,8 @@ fn growing(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::names::Names;
-    use lab::analysis::{Analysis, Disturbances, Summary, VariantAnalysis};
-    use lab::record::PlannedExperiment;
+    use crate::topics::subject::of_one;
+    use lab::analysis::{Disturbances, Summary, VariantAnalysis};
     use lab::trial::StatementRecord;
 
     #[test]
@@ -400,14 +399,8 @@ mod tests {
             variants: vec![variant],
             ..ExperimentAnalysis::default()
         };
-        let analysis = Analysis::default().with_tuning(None);
-        let subject = Subject {
-            analysis: &analysis,
-            experiment: &experiment,
-            planned: &PlannedExperiment::default(),
-            finding: None,
-            names: Names::of(&experiment),
-        };
+        let analysis = of_one(experiment);
+        let subject = Subject::of(&analysis, 0);
         let words = only(&subject).plain();
         assert!(words.ends_with(". Latency, p99: 7.00 µs."), "{words}");
     }

@@ -434,9 +434,8 @@ fn plans_of<'a>(subject: &Subject<'a>, name: &str) -> Vec<(&'a [String], Vec<usi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::names::Names;
-    use lab::analysis::{Analysis, ExperimentAnalysis};
-    use lab::record::PlannedExperiment;
+    use crate::topics::subject::of_one;
+    use lab::analysis::ExperimentAnalysis;
 
     #[test]
     fn answers_are_not_called_equal_beside_variants_that_differ() {
@@ -444,14 +443,8 @@ mod tests {
         (variants[1].answers_compared, variants[1].trials.measured) = (3, 3);
         (variants[2].answers_compared, variants[2].answers_differ) = (3, true);
         let experiment = ExperimentAnalysis { variants: variants.into(), ..Default::default() };
-        let analysis = Analysis::default().with_tuning(None);
-        let subject = Subject {
-            analysis: &analysis,
-            experiment: &experiment,
-            planned: &PlannedExperiment::default(),
-            finding: None,
-            names: Names::of(&experiment),
-        };
+        let analysis = of_one(experiment);
+        let subject = Subject::of(&analysis, 0);
         let words = format!("{:?}", answers(&subject));
         assert!(
             !words.contains("They are equal") && words.contains("the others are equal"),

@@ -121,3 +121,12 @@ pub(super) fn ratio_cell(centre: f64, interval: Interval) -> Sentence {
         .words(" ")
         .and(Sentence::number(figures::interval_of_ratio(centre, interval)))
 }
+
+/// Returns the analysis of a run with one experiment.
+#[cfg(test)]
+pub(super) fn of_one(experiment: ExperimentAnalysis) -> Analysis {
+    let mut analysis = lab::analysis::Analysis::default().with_tuning(None);
+    analysis.plan.experiments = vec![PlannedExperiment::default()];
+    analysis.experiments = vec![experiment];
+    analysis
+}
