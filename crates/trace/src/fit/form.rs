@@ -45,19 +45,19 @@ impl Form {
         form
     }
 
-    /// Has an insertion skip rows with a key that exists, as drawn values may be, unless it says what happens then.
-    pub fn ignore_collisions(&mut self) {
+    /// Has an insertion skip rows with a key that exists, as drawn values may be, unless it says what happens then. Returns whether it does.
+    pub fn ignore_collisions(&mut self) -> bool {
         let first = &self.parts[0];
         let mut words = first.split_whitespace().map(str::to_ascii_lowercase);
         let is_plain =
             words.next().as_deref() == Some("insert") && words.next().as_deref() == Some("into");
         let decides =
             self.parts.iter().any(|part| part.to_ascii_lowercase().contains("on conflict"));
-        if let Some(place) =
-            first.to_ascii_lowercase().find("into").filter(|_| is_plain && !decides)
-        {
+        let place = first.to_ascii_lowercase().find("into").filter(|_| is_plain && !decides);
+        if let Some(place) = place {
             self.parts[0].insert_str(place, "OR IGNORE ");
         }
+        place.is_some()
     }
 
     /// Returns the text with this for each slot.

@@ -82,22 +82,21 @@ pub fn to_script(trace: &Trace, database: Option<&str>, snapshot: &Path) -> Resu
         .iter()
         .map(|number| (*number, fits_of(&forms.forms[*number], values.get(number), &copy)))
         .collect();
+    let mut ignores = false;
     for number in &chosen {
         let form = &mut forms.forms[*number];
         let varies = fits[number].iter().any(|fit| !matches!(fit, Fit::Constant(_)));
         if varies && copy.has_unique_keys(&form.key()) {
-            form.ignore_collisions();
+            ignores |= form.ignore_collisions();
         }
     }
     copy.close()?;
     unfinished.name(snapshot)?;
-    Ok(Fitted {
-        text: form::script(&shapes, &forms.forms, &fits),
-        database,
-        fitted: amount(&shapes),
-        left_out,
-        others,
-    })
+    let mut text = form::script(&shapes, &forms.forms, &fits);
+    if ignores {
+        text.insert_str(0, "-- OR IGNORE was added where drawn keys may exist\n");
+    }
+    Ok(Fitted { text, database, fitted: amount(&shapes), left_out, others })
 }
 
 impl Forms {

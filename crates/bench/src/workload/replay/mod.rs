@@ -272,7 +272,7 @@ impl<'t> PreparedReplay<'t> {
         } else {
             format!("; first divergences: {}", first.join("; "))
         };
-        const ACCEPT: &str = "--set accept_divergence=true measures it all the same";
+        const ACCEPT: &str = "to measure it anyway: --set accept_divergence=true";
         if !end.differing.is_empty() {
             let version = &self.trial.library.identity().version;
             let other_version = other_version(&self.recording, version);
