@@ -312,7 +312,7 @@ pub enum Facet {
     Rows,
     /// All rows in their order.
     Order,
-    /// The values of so many of the first terms by which rows are ordered, in their order.
+    /// The values of the first terms of ORDER BY, this many of them, in the order of the rows.
     Keys(usize),
     /// The values of a column, in any order.
     Column(String),

@@ -24,7 +24,7 @@ pub struct Sweep {
     pub schedules: u64,
     /// Seed of the order and of all other random choices.
     pub seed: u64,
-    /// The first so many in a random order.
+    /// The number of mutants to take from the front of the random order.
     pub sample: Option<usize>,
     /// The mutants of these names only.
     pub names: Vec<String>,
@@ -96,7 +96,7 @@ impl Sweep {
         Ok(all.compile(&self.folder, "-O1", with_coverage)?)
     }
 
-    /// The mutants with their numbers, in a random order of which every beginning is a sample.
+    /// Returns the mutants with their numbers in a random order, so that any prefix is a fair sample.
     fn chosen<'m>(&self, all: &'m [Generated]) -> Vec<(usize, &'m Generated)> {
         let is_wanted =
             |mutant: &Generated| self.names.is_empty() || self.names.contains(&mutant.name);

@@ -53,7 +53,7 @@ impl Trial {
         all
     }
 
-    /// Carries it out. The result is a line, which differs from that of the sound engine if something is wrong.
+    /// Runs the trial. Returns a line that differs from the sound engine's if something is wrong.
     ///
     /// # Errors
     /// Whatever keeps the trial from its end.

@@ -357,7 +357,7 @@ impl Work<'_> {
         other.iter().filter_map(candidate).all(wider)
     }
 
-    /// Returns the savings that a group promises for all statements: a wider index also those of a narrower one that it serves.
+    /// Returns the savings that a group promises for all statements. A wider index also promises those of a narrower one that it replaces.
     fn promise(&self, group: &Group, promised: &[(Group, usize, f64)]) -> f64 {
         let mut most: BTreeMap<usize, f64> = BTreeMap::new();
         for (_, place, promise) in promised.iter().filter(|(other, ..)| self.serves(group, other)) {
