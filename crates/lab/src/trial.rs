@@ -284,7 +284,7 @@ impl Answer {
         self.untested = true;
         if self.by_chance {
             self.checksum = None;
-            self.facets.retain(|facet, _| *facet == Facet::Names);
+            self.facets.retain(|facet, _| matches!(facet, Facet::Names | Facet::Schema));
         }
     }
 
@@ -306,6 +306,8 @@ pub enum Facet {
     Number,
     /// The number of columns, their names and declared types.
     Names,
+    /// The definition of a table that was written.
+    Schema,
     /// `changes()` and `last_insert_rowid()` after each execution.
     Changes,
     /// All rows, in any order.
@@ -332,6 +334,7 @@ impl Facet {
         match self {
             Facet::Number => "another number of rows".to_owned(),
             Facet::Names => "other names or types of columns".to_owned(),
+            Facet::Schema => "another definition of the table".to_owned(),
             Facet::Changes => "another changes() or last_insert_rowid()".to_owned(),
             Facet::Order | Facet::Keys(_) => "another order".to_owned(),
             Facet::InOrder(name) => format!("another order of `{name}`"),
@@ -343,7 +346,7 @@ impl Facet {
 
     /// Returns whether it depends on the values of the rows.
     pub fn is_of_content(&self) -> bool {
-        !matches!(self, Facet::Number | Facet::Names | Facet::Changes)
+        !matches!(self, Facet::Number | Facet::Names | Facet::Schema | Facet::Changes)
     }
 }
 
@@ -379,9 +382,10 @@ impl From<String> for Facet {
 }
 
 /// The facets of whole answers, as records name them.
-const WHOLE: [(&str, Facet); 7] = [
+const WHOLE: [(&str, Facet); 8] = [
     ("number", Facet::Number),
     ("names", Facet::Names),
+    ("schema", Facet::Schema),
     ("changes", Facet::Changes),
     ("rows", Facet::Rows),
     ("order", Facet::Order),

@@ -559,7 +559,16 @@ fn cause_in_form(cause: &Cause) -> Option<String> {
             "{} rows are read and sorted by chance. `WHERE rowid >= abs(random() % (SELECT max(rowid) FROM …)) LIMIT 1` reads one; rows behind gaps are more likely.",
             count(rows)
         ),
-        _ => return None,
+        // Listed, so that a new cause cannot be without words.
+        Cause::Statistics { .. } | Cause::Filter { .. } | Cause::Function { .. }
+        | Cause::Collation { .. } | Cause::Position { .. } | Cause::Partial { .. }
+        | Cause::Direction { .. } | Cause::Or | Cause::AutomaticIndex { .. }
+        | Cause::Trigger { .. } | Cause::ForeignKey { .. } | Cause::Sort { .. }
+        | Cause::Group { .. } | Cause::Distinct { .. } | Cause::List { .. }
+        | Cause::NotCovering { .. } | Cause::Range { .. } | Cause::Plain { .. } | Cause::MinMax
+        | Cause::Optional { .. } | Cause::Hint { .. } | Cause::Materialized | Cause::Never { .. }
+        | Cause::NotIn { .. } | Cause::Offset { .. } | Cause::CountForExists
+        | Cause::Correlated { .. } | Cause::Affinity { .. } | Cause::Wildcard { .. } => return None,
     })
 }
 

@@ -497,7 +497,7 @@ impl<'c> PreparedScript<'c> {
 }
 
 /// Returns whether a statement may add, change or remove tables.
-fn may_change_tables(sql: &str) -> bool {
+pub(super) fn may_change_tables(sql: &str) -> bool {
     let first = sql.split_whitespace().next().unwrap_or_default();
     ["create", "alter", "drop", "attach"].iter().any(|word| first.eq_ignore_ascii_case(word))
 }

@@ -34,6 +34,8 @@ pub(super) struct Facets {
     changes: Option<u64>,
     /// All rows without the limit of the statement.
     pub(super) unlimited: Option<u64>,
+    /// The definition of the table, if it is one.
+    pub(super) schema: Option<u64>,
     columns: Vec<Column>,
     /// The rows, if they are kept.
     pub(super) kept: Option<Kept>,
@@ -270,6 +272,9 @@ impl Facets {
         }
         if let Some(unlimited) = self.unlimited {
             facet(Facet::Unlimited, unlimited);
+        }
+        if let Some(schema) = self.schema {
+            facet(Facet::Schema, schema);
         }
         for (terms, keys) in (1..).zip(&self.keys) {
             facet(Facet::Keys(terms), *keys);

@@ -4,16 +4,18 @@
 //! temporary views that hide the tables and their indexes; backwards at a later time, too. Parts that differ between the
 //! three depend on chance or the present time, or SQL leaves them open.
 
+mod contents;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use engine::{Connection, Step};
+use engine::Connection;
 use lab::trial::{Answer, AnswerRows, Facet, StatementRecord};
 use script::effect::{depends_on_chance, names, quoted, written};
 
-use super::client::{Answered, ScriptClient, Workload};
+use self::contents::{changes, contents, entries, key_of};
+use super::client::{Answered, ScriptClient, Workload, may_change_tables};
 use super::database::{self, TrialDatabase};
-use super::facets::{Facets, Kept};
 use super::parameters::{Extent, Parameters};
 use super::suite::Suite;
 use crate::error::Result;
@@ -77,7 +79,9 @@ pub(super) fn read(
     let mut writes_by_chance = written_tables(&connection, &workload).into_values();
     let suite = workload.suite;
     let is_read = |statement: &script::Statement| {
-        connection.prepare(&statement.sql).is_ok_and(|prepared| prepared.is_read_only())
+        // IF EXISTS only reads once the work has dropped the trigger.
+        !may_change_tables(&statement.sql)
+            && connection.prepare(&statement.sql).is_ok_and(|prepared| prepared.is_read_only())
     };
     let writes = !suite.statements().all(is_read);
     let may_be_open: BTreeSet<String> = suite
@@ -211,6 +215,7 @@ fn pass(
         hide_tables(&connection, &workload, &tables, rows)?;
         workload.suite.adapt(&connection);
     }
+    let before = entries(&connection)?;
     let suite = &workload.suite;
     let is_needed = |script: &usize| {
         let mut statements = suite.scripts[*script].statements.iter();
@@ -225,7 +230,11 @@ fn pass(
     if rows == Rows::AsChosen || writes {
         outcome?;
     }
-    let (mut contents, rows_of_tables) = contents(&connection, &tables, room)?;
+    let (mut contents, mut rows_of_tables) = contents(&connection, &tables, room)?;
+    if let Some((name, answer, rows)) = changes(&before, &entries(&connection)?) {
+        contents.insert(name.clone(), vec![answer]);
+        rows_of_tables.insert(name, vec![rows]);
+    }
     for answer in contents.values_mut().flatten() {
         answer.executions = executions as u64;
     }
@@ -351,63 +360,6 @@ fn copy_joined_tables(
             let _ = connection.execute(&format!("CREATE INDEX temp.{index} ON {name}({columns})"));
         }
     }
-}
-
-/// Returns the rowid, or the columns of the primary key of a table without one.
-fn key_of(connection: &Connection, table: &str) -> Vec<String> {
-    if connection.prepare(&format!("SELECT rowid FROM main.{}", quoted(table))).is_ok() {
-        return vec!["rowid".to_owned()];
-    }
-    let info = format!("PRAGMA main.table_info({})", quoted(table));
-    let columns = connection.query_rows(&info, |row| {
-        Ok((row.column_i64(5) > 0).then_some(quoted(row.column_text(1)?)))
-    });
-    columns.unwrap_or_default().into_iter().flatten().collect()
-}
-
-/// Digests the rows of tables with their rowids. A table that is too large to be read has no answer.
-fn contents(
-    connection: &Connection,
-    tables: &BTreeMap<String, bool>,
-    room: usize,
-) -> Result<(Answers, BTreeMap<String, Vec<AnswerRows>>)> {
-    connection.limit_steps(STEPS)?;
-    let (mut contents, mut rows) = (Answers::new(), BTreeMap::new());
-    for (table, is_by_chance) in tables {
-        let info = format!("PRAGMA main.table_info({})", quoted(table));
-        let columns = connection.query_rows(&info, |row| Ok(quoted(row.column_text(1)?)))?;
-        let (key, name) = (key_of(connection, table), quoted(table));
-        if columns.is_empty() || key.is_empty() {
-            continue;
-        }
-        let rowid = if key == ["rowid"] { "rowid, " } else { "" };
-        let sql = format!(
-            "SELECT {rowid}{} FROM main.{name} ORDER BY {}",
-            columns.join(", "),
-            key.join(", ")
-        );
-        let mut statement = connection.prepare(&sql)?;
-        let mut facets = Facets::of(&sql, *is_by_chance, None);
-        facets.kept = Kept::at_most(room);
-        let ended = loop {
-            match statement.step() {
-                Ok(Step::Row) => facets.add_row(&statement),
-                Ok(Step::Done) => break Ok(()),
-                Err(error) => break Err(error),
-            }
-        };
-        match ended {
-            Ok(()) => facets.end(connection, &statement),
-            Err(error) if error.is_interrupted() => {
-                contents.insert(table.clone(), Vec::new());
-                continue;
-            }
-            Err(error) => return Err(error.into()),
-        }
-        contents.insert(table.clone(), vec![facets.answer()]);
-        rows.extend(facets.kept.map(|kept| (table.clone(), kept.executions)));
-    }
-    Ok((contents, rows))
 }
 
 #[cfg(test)]

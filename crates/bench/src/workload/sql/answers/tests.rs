@@ -341,6 +341,54 @@ fn a_statement_that_is_not_tested_leaves_the_tests_of_others_alone() {
 }
 
 #[test]
+fn changes_of_the_schema_are_compared() {
+    for (base, new) in [
+        ("DROP TABLE IF EXISTS audit", "DROP TABLE IF EXISTS nosuch"),
+        (
+            "CREATE VIEW IF NOT EXISTS v AS SELECT 1 AS a",
+            "CREATE VIEW IF NOT EXISTS v AS SELECT 2 AS a",
+        ),
+        (
+            "CREATE TABLE IF NOT EXISTS z(a INT)",
+            "CREATE TABLE IF NOT EXISTS z(a INT CHECK (a > 0))",
+        ),
+        (
+            "CREATE UNIQUE INDEX IF NOT EXISTS i ON visit(name)",
+            "CREATE INDEX IF NOT EXISTS i ON visit(name)",
+        ),
+        ("PRAGMA user_version = 3", "PRAGMA user_version = 4"),
+        ("DROP TRIGGER IF EXISTS noted", "DROP TRIGGER IF EXISTS nosuch"),
+    ] {
+        let named = |sql: &str| format!("-- name: change\n{sql}");
+        let differs = |new: &str| {
+            changes(&named(base), &named(new), None)
+                .iter()
+                .any(|change| change.difference().is_some())
+        };
+        assert_eq!([differs(base), differs(new)], [false, true], "{base}; {new}");
+    }
+}
+
+#[test]
+fn definitions_of_written_tables_are_compared() {
+    let insert = "INSERT INTO audit VALUES (3)";
+    let redefine = |columns: &str| {
+        format!("DROP TABLE audit; CREATE TABLE 'audit' ( {columns} ) -- as before")
+    };
+    for (columns, is_same) in [
+        ("visit INTEGER", true),
+        ("visit INTEGER NOT NULL", false),
+        ("visit INTEGER CHECK (visit > 0)", false),
+        ("visit INTEGER REFERENCES visit", false),
+        ("visit INTEGER COLLATE nocase DEFAULT 1", false),
+    ] {
+        let changes = changes(insert, insert, Some(&redefine(columns)));
+        let found = changes.iter().any(|change| change.difference().is_some());
+        assert_eq!(!found, is_same, "{columns}: {changes:?}");
+    }
+}
+
+#[test]
 fn columns_of_one_name_are_compared_each() {
     let base = "SELECT k AS x, name AS x FROM visit WHERE k = 3 LIMIT 5";
     let new = "SELECT k + 1 AS x, name AS x FROM visit WHERE k = 3 LIMIT 5";
