@@ -138,7 +138,7 @@ pub(crate) fn ratio_without_interval(value: f64) -> String {
 }
 
 /// The same to two digits, for sentences.
-pub(crate) fn about_ratio(value: f64) -> String {
+pub fn about_ratio(value: f64) -> String {
     plain_ratio(to_two_digits(value))
 }
 

@@ -10,7 +10,7 @@ use report::document::{
     Bar, Bars, Block, Cell, Chart, Code, Column, Document, Item, Kind, Plot, Row, Section,
     Sentence, Table, Tone, joined,
 };
-use report::figures::{percent, significant, with_unit};
+use report::figures::{about_ratio, percent, significant, with_unit};
 use report::sql::shortened;
 
 use super::difference::access;
@@ -184,8 +184,22 @@ fn work(it: &Explained) -> Vec<Block> {
     blocks
 }
 
+/// Returns what an execution costs before and after. What falls comes first.
 fn effect(before: Cost, after: Cost) -> String {
-    format!("{} → {} steps", at_least(before, before.steps), at_least(after, after.steps))
+    let both = |count: fn(Cost) -> i64| {
+        format!("{} → {}", at_least(before, count(before)), at_least(after, count(after)))
+    };
+    let (steps, pages) = (both(|cost| cost.steps), both(|cost| cost.pages));
+    let [rows, left] = [before, after].map(|cost| grouped(cost.temporary.unsigned_abs()));
+    let temporary = match before.temporary.abs_diff(after.temporary) {
+        ..FEW => String::new(),
+        _ => format!(", {rows} → {left} uses of temporary b-trees"),
+    };
+    if after.steps > before.steps {
+        format!("{pages} pages, {steps} steps{temporary}")
+    } else {
+        format!("{steps} steps, {pages} pages{temporary}")
+    }
 }
 
 /// Returns a count of an execution, which is more if it was stopped.
@@ -276,7 +290,7 @@ pub(crate) fn not_tried(advice: &Advice) -> Vec<Block> {
 /// Returns how much slower statistics alone make a statement, and why.
 fn spoiled(of: &Spoiled) -> Sentence {
     let Change { name, before, after } = &of.change;
-    let times = significant(after.total() as f64 / before.total() as f64);
+    let ratio = about_ratio(after.total() as f64 / before.total() as f64);
     let why = of.node.iter().map(|(node, read, expected)| {
         format!(
             ": SQLite then reads {} rows in `{node}`, where it expects {}",
@@ -288,7 +302,7 @@ fn spoiled(of: &Spoiled) -> Sentence {
     let without = of.index.iter().map(|index| format!(" Without `{index}` it would not."));
     let (counted, without) = (effect(*before, *after), without.collect::<String>());
     Sentence::marked(&format!(
-        "`ANALYZE` alone would make {name} {times} times slower ({counted}){why}.{without}"
+        "`ANALYZE` alone would make {name} slower, with {ratio} the work ({counted}){why}.{without}"
     ))
 }
 
@@ -438,8 +452,8 @@ fn cause_in_plan(cause: &Cause) -> Option<String> {
     Some(match cause {
         Cause::Statistics { node: Some((node, expected, actual)) } => format!(
             "SQLite expects {} rows and gets {} in `{node}`, because it has no statistics that say so.",
-            significant(expected.max(1.0)),
-            significant(*actual)
+            about(expected.max(1.0)),
+            about(*actual)
         ),
         Cause::Statistics { node: None } => {
             "Without statistics, SQLite chooses a plan that costs more.".to_owned()
@@ -555,6 +569,13 @@ fn cause_in_form(cause: &Cause) -> Option<String> {
         Cause::Pattern { parameter } => format!(
             "SQLite searches an index for LIKE only if the pattern is one literal or parameter: bind `{parameter}` with its % at the end."
         ),
+        Cause::Product { table, rows } => format!(
+            "No condition joins `{table}` to the other tables, so each of its rows is combined with each of theirs: {} rows. If that is not meant, add the condition.",
+            count(rows)
+        ),
+        Cause::WithoutMatch { table } => format!(
+            "LEFT JOIN reads all rows of `{table}` that match, only to leave theirs out: NOT EXISTS stops at the first."
+        ),
         Cause::Random { rows } => format!(
             "{} rows are read and sorted by chance. `WHERE rowid >= abs(random() % (SELECT max(rowid) FROM …)) LIMIT 1` reads one; rows behind gaps are more likely.",
             count(rows)
@@ -605,6 +626,15 @@ fn range(call: &str, column: &str, operand: Option<&str>) -> String {
     )
 }
 
+/// Returns a mean number of rows.
+fn about(rows: f64) -> String {
+    if rows < 10.0 && rows.fract() != 0.0 {
+        significant(rows)
+    } else {
+        grouped(rows.round() as u64)
+    }
+}
+
 fn count(number: &i64) -> String {
     grouped(number.unsigned_abs())
 }
@@ -612,7 +642,6 @@ fn count(number: &i64) -> String {
 /// Returns what mends it, with what was counted.
 fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
     let counted = |before: Cost, after: Cost| {
-        let pages = |cost: Cost| at_least(cost, cost.pages);
         // The sentence above is on one execution.
         let is_drawn = it.parameters.iter().any(|parameter| parameter.is_drawn);
         let has_rare = is_drawn && script::tokens(&it.query.sql).any(|token| token.is("limit"));
@@ -621,21 +650,9 @@ fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
             0 | 1 => String::new(),
             several => format!(", the mean of {several} executions{rare}"),
         };
-        let [rows, left] = [before, after].map(|cost| grouped(cost.temporary.unsigned_abs()));
-        let temporary = match before.temporary.abs_diff(after.temporary) {
-            ..FEW => String::new(),
-            _ => format!(", {rows} → {left} uses of temporary b-trees"),
-        };
         let few = format!(", for at most {FEW_ROWS} of its rows");
         let few = if it.is_for_few_rows() { &few } else { "" };
-        let (before_pages, after_pages) = (pages(before), pages(after));
-        let pages = format!("{before_pages} → {after_pages} pages");
-        // What falls comes first.
-        let both = match effect(before, after) {
-            steps if after.steps > before.steps => format!("{pages}, {steps}"),
-            steps => format!("{steps}, {pages}"),
-        };
-        format!("{both}{temporary}{mean}{few}.")
+        format!("{}{mean}{few}.", effect(before, after))
     };
     match remedy {
         Remedy::Indexes(step) => {

@@ -11,7 +11,7 @@ use crate::subject::Query;
 
 impl Seen<'_> {
     /// Returns the place of a keyword outside parentheses.
-    fn outer(&self, word: &str) -> Option<usize> {
+    pub(super) fn outer(&self, word: &str) -> Option<usize> {
         let mut depth = 0;
         self.tokens.iter().position(|token| {
             depth += i32::from(token.text == "(") - i32::from(token.text == ")");
@@ -20,7 +20,7 @@ impl Seen<'_> {
     }
 
     /// Returns the text from a token to before another one.
-    fn text(&self, first: usize, end: usize) -> &str {
+    pub(super) fn text(&self, first: usize, end: usize) -> &str {
         let last = &self.tokens[end - 1];
         &self.query.sql[self.tokens[first].start..last.start + last.text.len()]
     }

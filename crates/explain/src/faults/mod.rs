@@ -5,6 +5,7 @@ use engine::{EngineError, Value};
 use script::{Kind, Token, parameters, significant};
 
 mod forms;
+mod joins;
 mod ranges;
 mod rewrites;
 
@@ -133,6 +134,18 @@ pub enum Cause {
     Pattern {
         /// The parameter.
         parameter: String,
+    },
+    /// No condition joins a table to the others.
+    Product {
+        /// What the statement calls it.
+        table: String,
+        /// Its rows that were read.
+        rows: i64,
+    },
+    /// A LEFT JOIN is there to find rows without a match.
+    WithoutMatch {
+        /// What the statement calls the table.
+        table: String,
     },
     /// Rows are sorted by chance.
     Random {
@@ -276,7 +289,17 @@ pub fn faults(
         faults.push(Fault { cause, remedy: Remedy::Untried });
         return Ok(faults);
     }
-    faults.extend(seen.rewritten()?);
+    let own = advice.changes.iter().find(|change| change.name == query.name);
+    let indexed = own.map_or(i64::MAX, |change| change.after.total());
+    faults.extend(seen.rewritten()?.into_iter().filter(|fault| {
+        match (&fault.cause, &fault.remedy) {
+            // Fewer matches to read may be nothing beside the indexes that both texts need.
+            (Cause::WithoutMatch { .. }, Remedy::Rewrite { after, .. }) => {
+                after.total() < indexed / 2
+            }
+            _ => true,
+        }
+    }));
     // The column itself needs no index on the operation.
     let plain = faults.iter().find_map(|fault| match &fault.cause {
         Cause::Plain { call, .. } => Some(Cause::Function { call: call.clone() }),
@@ -548,6 +571,7 @@ impl Seen<'_> {
     fn untried(&self, advice: &Advice, is_rewritten: bool) -> Vec<Fault> {
         let is_mended = is_rewritten || advice.made.iter().any(|made| helps(made, self.query));
         let causes = [
+            self.product(),
             self.offset(),
             self.random(),
             (!is_mended).then(|| self.correlated()).flatten(),

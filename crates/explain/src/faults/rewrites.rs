@@ -47,7 +47,8 @@ impl Seen<'_> {
         let ranges = is_dear.then(|| self.ranges()).flatten();
         let plain = is_dear.then(|| self.plain()).flatten();
         let signed = is_dear.then(|| self.signed()).flatten();
-        let texts = [self.optional(), self.hint(), self.materialized()];
+        let unmatched = is_dear.then(|| self.without_match()).flatten();
+        let texts = [self.optional(), self.hint(), self.materialized(), unmatched];
         let edits = [ranges, plain, signed].into_iter().chain(texts);
         tried.extend(edits.flatten().filter_map(edited));
         tried.extend(is_dear.then(|| self.sides()).flatten());

@@ -8,7 +8,7 @@ use pragmark_explain::faults::{Cause, Fault, Remedy, faults};
 use super::{SHOP, causes, explained, query, subject};
 
 /// Kinds of faults, each with statements that have it.
-const FAULTY: [(&str, &[&str]); 23] = [
+const FAULTY: [(&str, &[&str]); 25] = [
     (
         "Filter",
         &[
@@ -67,6 +67,21 @@ const FAULTY: [(&str, &[&str]); 23] = [
             "SELECT id FROM customers WHERE email = :e OR name = :n",
             "SELECT id FROM products WHERE title = :t OR price = :p",
             "SELECT id FROM customers WHERE lower(email) = :e OR name = :n",
+        ],
+    ),
+    (
+        "Product",
+        &[
+            "SELECT c.name, o.total FROM customers c, orders o WHERE c.id < 9 AND o.status = 'open'",
+            "SELECT count(*) FROM products p JOIN items i WHERE p.id < 5 AND i.qty > 1",
+            "SELECT o.id FROM orders o, items i, products p WHERE o.id = i.order_id AND o.id < 9 AND p.stock < 40",
+        ],
+    ),
+    (
+        "WithoutMatch",
+        &[
+            "SELECT c.name FROM customers c LEFT JOIN orders o ON o.status = 'open' AND o.total > c.id WHERE o.id IS NULL",
+            "SELECT c.id FROM customers c LEFT OUTER JOIN orders AS o ON o.status = 'paid' AND o.total > c.id WHERE c.id < 90 AND o.status IS NULL ORDER BY c.id",
         ],
     ),
     (

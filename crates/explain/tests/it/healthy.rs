@@ -3,7 +3,7 @@
 use super::{SHOP, causes, explained, subject};
 use pragmark_explain::faults::Remedy;
 
-const HEALTHY: [&str; 75] = [
+const HEALTHY: [&str; 78] = [
     "SELECT * FROM customers WHERE id = :id",
     "SELECT id FROM customers WHERE email = :email",
     "SELECT * FROM products WHERE sku = ?",
@@ -24,6 +24,9 @@ const HEALTHY: [&str; 75] = [
     "SELECT id FROM orders WHERE status = 'sent' AND created_at > '2025-02-01' ORDER BY created_at",
     "SELECT (SELECT count(*) FROM items i WHERE i.order_id = o.id) FROM orders o WHERE o.id < 30",
     "SELECT 1",
+    "SELECT a.id, b.title FROM orders a CROSS JOIN products b WHERE a.id < 3",
+    "SELECT o.id, value FROM orders o, json_each('[1, 2, 3]') WHERE o.id < 900",
+    "SELECT o.id, i.qty FROM orders o, items i WHERE +i.order_id = o.id AND i.id < 30 AND o.id < 9000",
     "WITH recent AS (SELECT id FROM orders ORDER BY id DESC LIMIT 5) SELECT * FROM recent",
     "SELECT sku FROM products WHERE sku > 'SKU00100' ORDER BY sku LIMIT 10",
     "INSERT INTO items(order_id, product_id, qty) VALUES (:order_id, 3, 1)",
