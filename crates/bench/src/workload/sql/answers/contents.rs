@@ -1,4 +1,4 @@
-//! What the work left in the database: the contents of the tables that it wrote, and the entries of the schema that it changed.
+//! The database after the work: the contents of the tables that it wrote, and the entries of the schema that it changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
