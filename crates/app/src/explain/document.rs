@@ -184,7 +184,7 @@ fn work(it: &Explained) -> Vec<Block> {
     blocks
 }
 
-/// Returns what an execution costs before and after. What falls comes first.
+/// Returns the cost of an execution before and after, with what falls first.
 fn effect(before: Cost, after: Cost) -> String {
     let both = |count: fn(Cost) -> i64| {
         format!("{} → {}", at_least(before, count(before)), at_least(after, count(after)))

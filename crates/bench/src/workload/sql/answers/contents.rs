@@ -18,7 +18,7 @@ const SCHEMA: &str = "sqlite_schema";
 /// Entries of the schema: kind, name and text.
 pub(super) type Entries = BTreeSet<[String; 3]>;
 
-/// Returns what a statement can change of the schema: tables, views, triggers, what keeps values unique, and the application's numbers.
+/// Returns the entries of the schema: tables, views, triggers, what keeps values unique, and the application's numbers.
 pub(super) fn entries(connection: &Connection) -> Result<Entries> {
     let sql = "SELECT type, name, sql FROM main.sqlite_master WHERE name NOT LIKE 'sqlite_%' AND (type <> 'index' OR sql LIKE 'CREATE UNIQUE%')";
     let read = connection.query_rows(sql, |row| {

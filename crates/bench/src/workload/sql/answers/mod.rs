@@ -78,12 +78,7 @@ pub(super) fn read(
     let workload = workload(trial, &connection)?;
     let mut writes_by_chance = written_tables(&connection, &workload).into_values();
     let suite = workload.suite;
-    let is_read = |statement: &script::Statement| {
-        // IF EXISTS only reads once the work has dropped the trigger.
-        !may_change_tables(&statement.sql)
-            && connection.prepare(&statement.sql).is_ok_and(|prepared| prepared.is_read_only())
-    };
-    let writes = !suite.statements().all(is_read);
+    let writes = !suite.statements().all(|statement| is_read(&connection, &statement.sql));
     let may_be_open: BTreeSet<String> = suite
         .statements()
         .filter(|statement| may_be_open(statement))
@@ -163,6 +158,11 @@ fn mark_open(answers: &mut Vec<Answer>, others: [Option<&Vec<Answer>>; 2]) {
             answer.open.extend(open.into_iter().filter(|facet| *facet != Facet::Names));
         }
     }
+}
+
+fn is_read(connection: &Connection, sql: &str) -> bool {
+    // IF EXISTS only reads once the work has dropped the trigger.
+    !may_change_tables(sql) && connection.prepare(sql).is_ok_and(|prepared| prepared.is_read_only())
 }
 
 /// Returns whether it is tested which parts of a statement's answer are open.
