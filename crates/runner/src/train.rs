@@ -21,7 +21,7 @@ const LIMIT_S: f64 = 300.0;
 /// do something.
 ///
 /// # Errors
-/// What went wrong.
+/// The reason why no workload ran.
 pub fn train(
     driver: &Driver,
     exercises: &[(String, Settings)],

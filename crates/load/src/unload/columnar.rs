@@ -34,7 +34,7 @@ pub(super) const GROUP_BYTES: usize = 64 << 20;
 /// SQLite's storage classes, in the order of [`Classes`].
 const CLASSES: [&str; 4] = ["integer", "real", "text", "blob"];
 
-/// What all values of a column are.
+/// The kind of all values of a column.
 #[derive(Clone, Copy)]
 struct Seen {
     classes: Classes,

@@ -108,7 +108,7 @@ impl Surface {
         vec![self.current(), good]
     }
 
-    /// What a configuration truly costs, in units of the current settings.
+    /// The true cost of a configuration, in units of the current settings.
     pub fn cost(&self, configuration: &[usize]) -> f64 {
         (self.log_cost(configuration) - self.log_cost(&self.current())).exp()
     }
@@ -263,7 +263,7 @@ impl<'a> Trials<'a> {
         }
     }
 
-    /// What all trials so far have cost, in trials of the current settings.
+    /// The cost of all trials so far, in trials of the current settings.
     pub fn spent(&self) -> f64 {
         self.spent
     }
