@@ -363,4 +363,6 @@ fn copy_joined_tables(
 }
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;

@@ -22,7 +22,7 @@ const VISITS: &str =
     CREATE TRIGGER noted AFTER INSERT ON log BEGIN INSERT INTO audit VALUES (new.visit); END;";
 
 /// Returns the changes of a statement's answer and of the tables that it writes, between a base and a new side.
-fn changes(base: &str, new: &str, change: Option<&str>) -> Vec<AnswerChange> {
+pub(super) fn changes(base: &str, new: &str, change: Option<&str>) -> Vec<AnswerChange> {
     let comparison = compared(base, new, change);
     assert_eq!(comparison.statements.len(), 1, "{base} {new}");
     let answer = comparison.statements[0].answer.clone();
@@ -51,7 +51,7 @@ fn compared(base: &str, new: &str, change: Option<&str>) -> ExactComparison {
     ExactComparison::of(&side(base, None), &side(new, change))
 }
 
-fn make(path: &Path) {
+pub(super) fn make(path: &Path) {
     let library = Arc::new(Library::load(&Source::Embedded).unwrap());
     let connection = Connection::open(&library, path, OpenFlags::default(), None).unwrap();
     connection.execute(VISITS).unwrap();
