@@ -288,10 +288,12 @@ static void write_late_changes(struct connection *it) {
 }
 
 /* Whether the beginning is that of an action of a foreign key, which SQLite announces with the text of the statement that runs.
-** What a statement has run counts as its steps when it returns, so a statement that began and has no more steps still runs. */
+** What a statement has run counts as its steps when it returns, so a statement that began and has no more steps still runs.
+** One that never began has the address of one whose end SQLite does not announce: sqlite3_exec() stopped by its callback. */
 static bool is_action(struct connection *it, sqlite3_stmt *statement) {
   const struct open_statement *open = open_of(it, statement);
-  return open && !open->again && counter(it, statement, SQLITE_STMTSTATUS_VM_STEP) == open->steps;
+  return open && !open->again && counter(it, statement, SQLITE_STMTSTATUS_RUN) > 0 &&
+         counter(it, statement, SQLITE_STMTSTATUS_VM_STEP) == open->steps;
 }
 
 static void on_begin(struct connection *it, sqlite3_stmt *statement, const char *sql) {

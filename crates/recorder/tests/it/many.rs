@@ -46,6 +46,37 @@ lib.sqlite3_finalize(statement)
 assert lib.sqlite3_close(db) == 0
 "#;
 
+/// SQLite announces no end of a statement that a callback stops; the next one is likely to have its address.
+const STOPPED: &str = r#"
+import ctypes, sqlite3
+sqlite3.connect(":memory:")
+path = next(line.split()[-1] for line in open("/proc/self/maps") if "libsqlite3" in line)
+lib = ctypes.CDLL(path)
+db = ctypes.c_void_p()
+lib.sqlite3_open(b"a.db", ctypes.byref(db))
+def run(sql, callback=None): return lib.sqlite3_exec(db, sql, callback, None, None)
+run(b"CREATE TABLE t(a UNIQUE)"); run(b"INSERT INTO t VALUES (1), (2), (3)")
+stop = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)(lambda *_: 1)
+for sql in (b"SELECT a FROM t", b"SELECT a FROM t"):
+    assert run(sql, ctypes.cast(stop, ctypes.c_void_p)) == 4, "aborted"
+assert run(b"INSERT INTO t VALUES (3)") == 19, "not unique"
+lib.sqlite3_close(db)
+"#;
+
+#[test]
+fn a_statement_at_the_address_of_one_that_a_callback_stopped_is_another() {
+    let workspace = Workspace::new(&Options::default());
+    let Some(it) = workspace.python(STOPPED) else {
+        return;
+    };
+    if it.statements.len() > 1 {
+        assert_eq!((it.statements.len(), it.result_of("INSERT INTO t VALUES (3)")), (5, Some(2067)));
+        assert_ne!(it.result_of("SELECT a FROM t"), Some(2067));
+    } else {
+        testing::skip("Python's SQLite is no library of its own here");
+    }
+}
+
 #[test]
 fn a_connection_that_could_not_be_closed_is_recorded_further() {
     let workspace = Workspace::new(&Options::default());

@@ -322,8 +322,18 @@ impl<'c> ConnectionExecutor<'c, '_, '_> {
                 ends: call.autocommit,
             });
             self.note(call, &done);
+        } else if call.autocommit && call.result.unwrap_or(0) != 0 {
+            // The failure, such as an interrupted write, ended the transaction.
+            self.roll_back()?;
         }
         if step.closes { self.finish() } else { Ok(()) }
+    }
+
+    fn roll_back(&self) -> Result<()> {
+        if self.connection.in_transaction() {
+            self.connection.execute("ROLLBACK")?;
+        }
+        Ok(())
     }
 
     /// Compares the outcome of a call with the recording.
@@ -343,10 +353,7 @@ impl<'c> ConnectionExecutor<'c, '_, '_> {
         for (id, statement) in std::mem::take(&mut self.statements) {
             self.count(id, &statement);
         }
-        if self.connection.in_transaction() {
-            self.connection.execute("ROLLBACK")?;
-        }
-        Ok(())
+        self.roll_back()
     }
 
     fn execute(&mut self, call: &Call, keeps: bool) -> CallOutcome {

@@ -202,6 +202,15 @@ fn a_missing_function_is_named_and_refused_unless_less_is_wanted() {
 }
 
 #[test]
+fn a_transaction_that_an_interruption_rolled_back_is_rolled_back() {
+    let more = "c.execute('BEGIN')\nc.execute('INSERT INTO t(a) VALUES (99)')\nc.set_progress_handler(lambda: 1, 100)\ntry: c.execute('UPDATE t SET a = a + (SELECT count(*) FROM t x, t y)')\nexcept sqlite3.OperationalError: pass\nc.set_progress_handler(None, 0)\nassert not c.in_transaction\nc.execute('BEGIN')\nc.execute('INSERT INTO t(a) VALUES (98)')\nc.execute('COMMIT')";
+    let Some(recorded) = Recorded::python(&program(more)) else { return };
+    let measured = recorded.replay(&[]).unwrap();
+    assert_eq!(measured.metrics["agreement_percent"], 100.0, "{:?}", rows(&measured, "divergences"));
+    assert_eq!(measured.metrics["differing_tables"], 0.0);
+}
+
+#[test]
 fn a_table_that_statements_without_their_function_write_is_not_covered() {
     let more = "c.create_function('own', 1, lambda x: x + 1)\nc.execute('INSERT INTO u VALUES (own(1))')\nfor i in range(30): c.execute('SELECT a FROM u').fetchall()\nc.execute('CREATE TABLE w(a)')\nc.execute('INSERT INTO w SELECT a FROM u')\nfor i in range(30): c.execute('SELECT count(*) FROM t').fetchall()";
     let Some(recorded) = Recorded::python(&program(more)) else { return };
