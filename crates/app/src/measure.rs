@@ -340,8 +340,8 @@ pub(crate) fn check_replayable(trace: &Path, stand_ins: &str, ui: &dyn Interface
     bench::check_trace(trace).map_err(unusable)?;
     let directory = work_folder(&std::env::temp_dir())?;
     let missing = bench::missing_in_trace(trace, &directory.path, stand_ins)?;
-    for (what, statements) in &missing {
-        let statements = plural(*statements, "statement", "statements");
+    for (what, statements) in bench::causes_first(&missing) {
+        let statements = plural(statements, "statement", "statements");
         tell!(ui, "warning: cannot be replayed: {what}, {statements}");
     }
     if let Some(options) = bench::options_for(missing.keys()) {

@@ -46,7 +46,7 @@ pub use workload::contention_worker;
 pub use workload::crash::crash_script;
 pub use workload::fts::draw::{DocumentQueries, draw_queries, read_queries};
 pub use workload::replay::{
-    check_trace, missing_in_trace, missing_object, options_for, work as replay_worker,
+    causes_first, check_trace, missing_in_trace, missing_object, options_for, work as replay_worker,
 };
 pub use workload::sql::facets::answer_of;
 pub use workload::sql::snapshot::{

@@ -70,7 +70,10 @@ fn a_statement_at_the_address_of_one_that_a_callback_stopped_is_another() {
         return;
     };
     if it.statements.len() > 1 {
-        assert_eq!((it.statements.len(), it.result_of("INSERT INTO t VALUES (3)")), (5, Some(2067)));
+        assert_eq!(
+            (it.statements.len(), it.result_of("INSERT INTO t VALUES (3)")),
+            (5, Some(2067))
+        );
         assert_ne!(it.result_of("SELECT a FROM t"), Some(2067));
     } else {
         testing::skip("Python's SQLite is no library of its own here");

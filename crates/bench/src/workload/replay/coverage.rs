@@ -155,11 +155,11 @@ impl Coverage {
         if self.percent().min(self.time_percent()) >= least as f64 {
             return Ok(());
         }
-        let missing: Vec<String> = self
-            .missing
-            .iter()
-            .map(|(what, calls)| format!("{what} ({calls} statements)"))
-            .collect();
+        let missing = causes_first(&self.missing).into_iter().map(|(what, calls)| match calls {
+            1 => format!("{what} (1 statement)"),
+            calls => format!("{what} ({calls} statements)"),
+        });
+        let missing: Vec<String> = missing.collect();
         Err(TrialError::cannot_run(format!(
             "{:.1} % of the statements and {:.1} % of their time can be replayed, below min_coverage = {least}; missing: {}{}",
             self.percent(),
@@ -169,6 +169,13 @@ impl Coverage {
                 .map_or(String::new(), |options| format!("; {options}"))
         )))
     }
+}
+
+/// Returns missing objects before the content of tables that is missing because of them.
+pub fn causes_first(missing: &BTreeMap<String, u64>) -> Vec<(&str, u64)> {
+    let mut all: Vec<_> = missing.iter().map(|(what, calls)| (what.as_str(), *calls)).collect();
+    all.sort_by_key(|(what, _)| what.starts_with("content of "));
+    all
 }
 
 /// Returns whether a stand-in can do the work of a missing object.

@@ -11,6 +11,9 @@ use super::coverage::{Survey, binds_now, lacking, spread};
 use super::source::{Database, Recording};
 use crate::error::Result;
 
+/// Why a table that `random()` or the present time has written is not compared.
+pub(super) const BY_CHANCE: &str = "its content depends on chance or on the present time";
+
 /// The tables at the end of a replay, compared with the recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct EndState {
@@ -142,7 +145,7 @@ impl Comparison {
         let mut reasons = not_replayed(recording, survey, &schema);
         let by_chance = |sql: &str, id| binds_now(survey, id) || depends_on_chance(sql);
         for table in spread(recording, &schema, by_chance) {
-            reasons.insert(table, "its content depends on chance or on the present time");
+            reasons.insert(table, BY_CHANCE);
         }
         Ok(Comparison {
             virtual_tables: virtual_tables.flat_map(|sql| written(sql)).collect(),

@@ -54,7 +54,7 @@ use crate::target::sqlite;
 use crate::trial::Trial;
 use crate::workload::preparation::Preparation;
 
-pub use self::coverage::{missing_object, options_for};
+pub use self::coverage::{causes_first, missing_object, options_for};
 pub use self::processes::work;
 
 /// The workload `replay`.
@@ -263,21 +263,16 @@ impl<'t> PreparedReplay<'t> {
             format!("event {} {}{more}: {sql}", first.event, first.what)
         });
         let first: Vec<String> = first.collect();
-        let divergences = if first.is_empty() && self.coverage.missing.is_empty() {
-            "; every statement did the same as in the recording, so something else wrote, too: a backup, SQLite's interface for \
-             blobs, or a program that was not recorded"
-                .to_owned()
-        } else if first.is_empty() {
-            String::new()
+        let divergences = if first.is_empty() {
+            "; every replayed statement did the same as in the recording".to_owned()
         } else {
             format!("; first divergences: {}", first.join("; "))
         };
         const ACCEPT: &str = "to measure it anyway: --set accept_divergence=true";
+        let cause = self.cause(&groups, end);
         if !end.differing.is_empty() {
-            let version = &self.trial.library.identity().version;
-            let other_version = other_version(&self.recording, version);
             return Err(TrialError::Failed(format!(
-                "the replay ends with another content than the recording: {}{divergences}{other_version}; {ACCEPT}",
+                "the replay ends with another content than the recording: {}{cause}{divergences}; {ACCEPT}",
                 end.words()
             )));
         }
@@ -285,10 +280,25 @@ impl<'t> PreparedReplay<'t> {
         let least = self.parameters.coverage;
         if agreement < least as f64 {
             return Err(TrialError::Failed(format!(
-                "{agreement:.1} % of the statements do the same as in the recording, less than {least} %{divergences}; {ACCEPT}"
+                "{agreement:.1} % of the statements do the same as in the recording, less than {least} %{cause}{divergences}; {ACCEPT}"
             )));
         }
         Ok(())
+    }
+
+    /// Names the likely cause of differences from the recording.
+    fn cause(&self, groups: &[&DifferenceGroup], end: &EndState) -> String {
+        let by_chance = end.left_out.iter().filter(|(_, why)| why == end_state::BY_CHANCE);
+        let by_chance: Vec<&str> = by_chance.map(|(table, _)| table.as_str()).collect();
+        if !self.trial.library.stand_ins().is_empty() {
+            "; stand-ins may compute other values than the application did".to_owned()
+        } else if end.differing.is_empty() && !by_chance.is_empty() {
+            format!("; chance or the present time wrote {}", by_chance.join(", "))
+        } else if groups.is_empty() || groups.iter().any(|group| group.first.lacks_a_table()) {
+            "; something else wrote, too: a backup, SQLite's interface for blobs, or a program that was not recorded".to_owned()
+        } else {
+            other_version(&self.recording, &self.trial.library.identity().version)
+        }
     }
 
     /// Notes how much was replayed, and how much of it did the same as in the recording.
@@ -368,36 +378,35 @@ pub fn missing_in_trace(
         let trial = Trial::detached(&settings, &library, directory);
         Ok::<_, TrialError>(coverage::examine(&trial, &mut recording, &survey)?.missing)
     };
-    let mut others = StandIn::parse(stand_ins).map_err(mistaken)?;
-    let mut used = String::new();
-    let mut missing = examined("")?;
-    let mut all = missing.clone();
-    // A statement may need several objects, and SQLite names one of them.
-    while let Some(StandIn { name, .. }) = others.first() {
-        let needed = coverage::needed(&others, &missing)?;
-        if needed.is_empty() {
-            return Err(TrialError::Mistake(not_needed(path, name, &all)));
+    // A statement may need several objects, and SQLite names one of them: more come to light with stand-ins for these.
+    let mut examined_whole = |mut used: String| {
+        let mut found = examined(&used)?;
+        let mut missing = found.clone();
+        loop {
+            let more = coverage::suggested(missing.keys());
+            let more = more.iter().map(|stand_in| format!("{stand_in}\n"));
+            let is_new = |line: &String| !used.lines().any(|known| known == line.trim_end());
+            let more: String = more.filter(is_new).collect();
+            if more.is_empty() {
+                return Ok::<_, TrialError>(found);
+            }
+            used.push_str(&more);
+            missing = examined(&used)?;
+            for (what, calls) in missing.iter().filter(|(what, _)| coverage::can_be_stood_in(what))
+            {
+                found.entry(what.clone()).or_insert(*calls);
+            }
         }
-        others.retain(|other| !needed.contains(other));
-        needed.iter().for_each(|stand_in| used.push_str(&format!("{stand_in}\n")));
-        missing = examined(&used)?;
-        all.extend(missing.clone());
+    };
+    let own = StandIn::parse(stand_ins).map_err(mistaken)?;
+    let all = examined_whole(String::new())?;
+    let needed = coverage::needed(&own, &all)?;
+    if own.is_empty() {
+        return Ok(all);
+    } else if let Some(StandIn { name, .. }) = own.iter().find(|one| !needed.contains(one)) {
+        return Err(TrialError::Mistake(not_needed(path, name, &all)));
     }
-    let mut found = missing.clone();
-    loop {
-        let more = coverage::suggested(missing.keys());
-        let more = more.iter().map(|stand_in| format!("{stand_in}\n"));
-        let is_new = |line: &String| !used.lines().any(|known| known == line.trim_end());
-        let more: String = more.filter(is_new).collect();
-        if more.is_empty() {
-            return Ok(found);
-        }
-        used.push_str(&more);
-        missing = examined(&used)?;
-        for (what, calls) in missing.iter().filter(|(what, _)| coverage::can_be_stood_in(what)) {
-            found.entry(what.clone()).or_insert(*calls);
-        }
-    }
+    examined_whole(own.iter().map(|one| format!("{one}\n")).collect())
 }
 
 fn not_needed(path: &Path, name: &str, missing: &BTreeMap<String, u64>) -> String {

@@ -91,6 +91,11 @@ impl Difference {
         let cause = cause.map_or_else(|| what.clone(), str::to_owned);
         Some(Difference { event: call.event, statement: call.statement, what, cause })
     }
+
+    /// Returns whether a table is missing, which the application has made otherwise than by a recorded statement.
+    pub(super) fn lacks_a_table(&self) -> bool {
+        self.what.starts_with("failed (no such table")
+    }
 }
 
 /// The differences of a replay, by normalised statement and cause.
