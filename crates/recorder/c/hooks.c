@@ -4,6 +4,7 @@
 ** a connection run while SQLite holds its mutex, so a connection's state needs no lock of its own. */
 #include "recorder.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -371,6 +372,17 @@ static void read_setting(struct connection *it, const char *name) {
   it->library->finalize(statement);
 }
 
+/* Writes the size of the write-ahead log; that of a rollback journal says nothing. */
+static void write_log_size(struct connection *it) {
+  sqlite3_file *log = NULL;
+  sqlite3_int64 bytes = 0;
+  char text[24];
+  if (it->library->file_control(it->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) != SQLITE_OK) return;
+  if (!log || !log->pMethods || log->pMethods->xFileSize(log, &bytes) != SQLITE_OK || bytes <= 0) return;
+  snprintf(text, sizeof text, "%lld", (long long)bytes);
+  write_setting(it, "log_bytes", text);
+}
+
 /* Takes a callback out of a connection, or puts it back; it has none where its library has no such callbacks. */
 static void exchange(struct connection *it, int offset, void **callback) {
   if (offset < 0) return;
@@ -402,6 +414,7 @@ static void read_settings(struct connection *it) {
   set_own_work(true);
   exchange_guards(it, guards);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) read_setting(it, names[i]);
+  write_log_size(it);
   exchange_guards(it, guards);
   set_own_work(false);
 }

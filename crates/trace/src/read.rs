@@ -12,7 +12,7 @@ use engine::{
 };
 use twox_hash::XxHash3_64;
 
-use crate::analysis::{Analyser, Analysis, ConnectionSettings, Event, Normalised};
+use crate::analysis::{Analyser, Analysis, ConnectionSettings, Event, Holders, Normalised, Pins};
 use crate::content::Table;
 use crate::schema::{APPLICATION_ID, FORMAT, is_in_memory, state as bits};
 use crate::{Result, TraceError};
@@ -249,7 +249,7 @@ impl Trace {
 
     fn settings_of(&self, which: &str) -> Result<Vec<Setting>> {
         let sql = format!(
-            "SELECT name, value, count(*) FROM setting WHERE {which} GROUP BY name, value
+            "SELECT name, value, count(*) FROM setting WHERE {which} AND name <> 'log_bytes' GROUP BY name, value
              ORDER BY name, count(*) DESC, value"
         );
         self.rows(&sql, |row| Setting {
@@ -411,11 +411,17 @@ impl Trace {
         let duration = self.meta()?.duration_us;
         let mut analyser = Analyser::new(duration, self.normalised()?, self.connection_settings()?);
         self.for_each_event(|event| analyser.take(event))?;
-        if let Some(mut holders) = analyser.holders() {
-            self.for_each_event(|event| holders.take(event))?;
-            let found = holders.finish();
-            analyser.add_holders(found);
+        let (mut holders, mut pins) = (analyser.holders(), analyser.pins());
+        if holders.is_some() || pins.is_some() {
+            self.for_each_event(|event| {
+                holders.iter_mut().for_each(|holders| holders.take(event));
+                pins.iter_mut().for_each(|pins| pins.take(event));
+            })?;
         }
+        let holders = holders.map(Holders::finish).unwrap_or_default();
+        let pins = pins.map(Pins::finish).unwrap_or_default();
+        analyser.add_holders(holders);
+        analyser.add_pins(pins);
         Ok(analyser.finish())
     }
 
@@ -426,12 +432,14 @@ impl Trace {
         };
         let number = |name: &str| format!("CAST({} AS INTEGER)", value(name));
         let sql = format!(
-            "SELECT id, database, {}, {}, {}, {} = 'exclusive', {} = 'wal' FROM connection",
+            "SELECT id, database, {}, {}, {}, {} = 'exclusive', {mode} = 'wal', {mode} IN ('delete', 'truncate', 'persist'), {}
+             FROM connection",
             number("busy_timeout"),
             number("foreign_keys"),
             number("synchronous"),
             value("locking_mode"),
-            value("journal_mode")
+            number("log_bytes"),
+            mode = value("journal_mode"),
         );
         let settings = self.rows(&sql, |row| {
             let settings = ConnectionSettings {
@@ -441,6 +449,8 @@ impl Trace {
                 synchronous: optional(&row[4]),
                 is_exclusive: integer(&row[5]) != 0,
                 is_wal: integer(&row[6]) != 0,
+                has_journal: integer(&row[7]) != 0,
+                log_bytes: optional(&row[8]),
             };
             (integer(&row[0]), settings)
         })?;

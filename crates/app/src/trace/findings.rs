@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use lab::metric::Unit;
 use report::document::{Abridge, Block, Cell, Column, Item, Row, Sentence, Table};
-use report::figures::{duration, percent};
+use report::figures::{duration, percent, with_unit};
 use report::sql::shortened;
 use trace::analysis::{
-    Analysis, CycleUse, FEW, Finding, READS, Refusal, RefusalUse, RunUse, StatementUse,
+    Analysis, CycleUse, FEW, Finding, PinUse, READS, Refusal, RefusalUse, RunUse, StatementUse,
     Unprotected, Waits,
 };
 use trace::plans::{Plans, UnusedIndex};
@@ -29,7 +30,13 @@ pub(super) fn items(analysis: &Analysis, plans: &Plans) -> Vec<Item> {
         Finding::Time(usage) if commits(usage) => Some(*usage),
         _ => None,
     });
-    let items = findings.iter().map(|finding| item(analysis, finding, commits));
+    let has_no_keys = |setting: &Unprotected| {
+        setting.pragma == "foreign_keys" && plans.without_foreign_keys.contains(&setting.database)
+    };
+    let findings = findings.iter().filter(
+        |finding| !matches!(finding, Finding::Unprotected(setting) if has_no_keys(setting)),
+    );
+    let items = findings.map(|finding| item(analysis, finding, commits));
     items.chain(of_plans(analysis, plans)).collect()
 }
 
@@ -53,7 +60,13 @@ fn item(analysis: &Analysis, finding: &Finding<'_>, first: Option<&StatementUse>
         Finding::ReadBeforeWrite(count) => read_before_write(*count),
         Finding::Refused(usage) => refused(usage),
         Finding::Unprotected(setting) => unprotected(setting),
-        Finding::Idle(us) => idle(*us),
+        Finding::Pinned(pin) => pinned(pin),
+        Finding::Idle(us) => {
+            idle("written", *us, "A transaction that has written blocks other writers meanwhile.")
+        }
+        Finding::IdleReads(us) => {
+            idle("only read", *us, "Outside of WAL mode, no other connection can commit meanwhile.")
+        }
     };
     Item::new(lesson(sentence, finding.experiment()))
 }
@@ -306,11 +319,22 @@ fn unprotected(setting: &Unprotected) -> Sentence {
     ))
 }
 
-fn idle(us: i64) -> Sentence {
+fn pinned(pin: &PinUse) -> Sentence {
+    let log = pin.log_bytes.map_or(String::new(), |size| {
+        format!(" It had {} when a connection was closed.", with_unit(size as f64, Unit::Bytes))
+    });
+    Sentence::code(shortened(&pin.sql, QUOTED)).words(format!(
+        " began to read in a transaction that was open for {}, while {} transactions of others committed. No checkpoint could \
+         reset the write-ahead log meanwhile, so it grew.{log} Shorter reads keep it small.",
+        time(pin.held_us as f64 * 1e3),
+        grouped(pin.commits),
+    ))
+}
+
+fn idle(done: &str, us: i64, effect: &str) -> Sentence {
+    let time = time(us as f64 * 1e3);
     format!(
-        "Transactions were open for {} without a running statement. A transaction that has written blocks other \
-         writers meanwhile.",
-        time(us as f64 * 1e3)
+        "Transactions that had {done} were open for {time} without a running statement. {effect}"
     )
     .into()
 }

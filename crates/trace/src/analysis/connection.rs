@@ -33,10 +33,16 @@ pub struct Transaction {
     pub usage: TransactionUse,
     pub slowest: i64,
     pub read_before_write: bool,
+    /// How long no statement ran while it had read only, and once it had written or may have, in microseconds.
+    pub idle_reading_us: i64,
+    pub idle_writing_us: i64,
+    /// When it first read, and the text of that statement.
+    pub read: Option<(i64, i64)>,
     /// The texts of its first statements.
     texts: Vec<i64>,
     slowest_ns: i64,
-    has_read: bool,
+    /// The lock after its latest statement, as in [`Event::transaction`].
+    held: i64,
     end_us: i64,
 }
 
@@ -164,7 +170,14 @@ impl Transaction {
         }
         let usage = &mut self.usage;
         usage.statements += 1;
-        usage.idle_us += (event.start_us - self.end_us).max(0);
+        let idle_us = (event.start_us - self.end_us).max(0);
+        usage.idle_us += idle_us;
+        match self.held {
+            0 => {}
+            1 => self.idle_reading_us += idle_us,
+            _ => self.idle_writing_us += idle_us,
+        }
+        self.held = event.transaction;
         self.end_us = self.end_us.max(event.end_us());
         if event.duration_ns.unwrap_or(0) > self.slowest_ns {
             self.slowest_ns = event.duration_ns.unwrap_or(0);
@@ -172,14 +185,21 @@ impl Transaction {
         }
         let writes = event.transaction == 2 || event.committed;
         if writes && !usage.wrote {
-            self.read_before_write |= self.has_read;
+            self.read_before_write |= self.read.is_some();
         }
         usage.wrote |= writes;
-        self.has_read |= event.transaction == 1;
+        if event.transaction == 1 {
+            self.read.get_or_insert((event.start_us, text));
+        }
+    }
+
+    /// Returns when its latest statement ended, in microseconds since recording began.
+    pub fn end_us(&self) -> i64 {
+        self.end_us
     }
 
     fn ended(mut self) -> Transaction {
-        self.usage.duration_us = self.end_us - self.usage.start_us;
+        self.usage.duration_us = self.end_us() - self.usage.start_us;
         self
     }
 }

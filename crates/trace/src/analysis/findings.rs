@@ -1,6 +1,6 @@
 //! Findings in an application's traffic: rules over an analysis, each with its threshold.
 
-use super::{Analysis, CycleUse, Kind, Refusal, RefusalUse, StatementUse, Unprotected};
+use super::{Analysis, CycleUse, Kind, PinUse, Refusal, RefusalUse, StatementUse, Unprotected};
 
 /// From this share of the time of all statements on, a statement is worth naming.
 const TIME_SHARE: f64 = 0.25;
@@ -61,8 +61,12 @@ pub enum Finding<'a> {
     Refused(&'a RefusalUse),
     /// A setting that protects data on some connections only.
     Unprotected(&'a Unprotected),
-    /// Transactions were open without a statement, for this many microseconds in all.
+    /// A reading transaction that kept a write-ahead log from being reset.
+    Pinned(&'a PinUse),
+    /// Transactions that had written were open without a statement, for this many microseconds in all.
     Idle(i64),
+    /// Transactions that had only read were, with a rollback journal.
+    IdleReads(i64),
 }
 
 impl Finding<'_> {
@@ -84,7 +88,9 @@ impl Finding<'_> {
             Finding::Time(_)
             | Finding::FullScans(_)
             | Finding::Unprotected(_)
-            | Finding::Idle(_) => None,
+            | Finding::Pinned(_)
+            | Finding::Idle(_)
+            | Finding::IdleReads(_) => None,
         }
     }
 }
@@ -133,7 +139,8 @@ impl Analysis {
         let transactions = self.single_in_a_row;
         let (short, connections) = (self.short_connections, self.connections);
         let is_short = short >= MANY && short as f64 >= SHORT_SHARE * connections as f64;
-        let mixed = self.read_before_write.unwrap_or(0);
+        let mixed = self.upgrades_among_writers;
+        let (writing, reading) = (self.idle_writing_us, self.idle_reading_us);
         [
             is_much(writes).then_some(Finding::Autocommit { writes, commits }),
             is_much(transactions).then_some(Finding::SingleStatement { transactions, commits }),
@@ -144,7 +151,9 @@ impl Analysis {
         .flatten()
         .chain(self.refusals.iter().map(Finding::Refused))
         .chain(self.unprotected.iter().map(Finding::Unprotected))
-        .chain((self.idle_us >= IDLE_US).then_some(Finding::Idle(self.idle_us)))
+        .chain(self.pins.iter().map(Finding::Pinned))
+        .chain((writing >= IDLE_US).then_some(Finding::Idle(writing)))
+        .chain((reading >= IDLE_US).then_some(Finding::IdleReads(reading)))
         .collect()
     }
 }
@@ -211,8 +220,8 @@ mod tests {
         let analysis = Analysis {
             commits: 40,
             autocommit_in_a_row: 20,
-            read_before_write: Some(1),
-            idle_us: 1_000_000,
+            upgrades_among_writers: 1,
+            idle_writing_us: 1_000_000,
             connections: 40,
             short_connections: 20,
             ..Analysis::default()

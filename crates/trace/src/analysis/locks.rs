@@ -32,6 +32,10 @@ pub struct ConnectionSettings {
     pub is_exclusive: bool,
     /// Whether PRAGMA journal_mode is WAL.
     pub is_wal: bool,
+    /// Whether PRAGMA journal_mode is that of a rollback journal in a file.
+    pub has_journal: bool,
+    /// The size of the write-ahead log.
+    pub log_bytes: Option<i64>,
 }
 
 /// Why SQLite refused a statement.
@@ -205,6 +209,17 @@ impl Refusals {
         }
         uses.into_values().collect()
     }
+}
+
+/// Returns how many connections to each database wrote.
+pub(super) fn writers<'a>(
+    connections: impl Iterator<Item = (&'a ConnectionSettings, bool)>,
+) -> HashMap<&'a str, u64> {
+    let mut counts = HashMap::new();
+    for (settings, wrote) in connections {
+        *counts.entry(settings.database.as_str()).or_default() += u64::from(wrote);
+    }
+    counts
 }
 
 /// A setting that protects data, and that connections to one database do not share.

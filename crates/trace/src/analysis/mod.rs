@@ -18,13 +18,16 @@ mod findings;
 mod holders;
 mod latencies;
 mod locks;
+mod pins;
 mod runs;
 
 use hashbrown::HashMap;
 
 use self::connection::{Connection, Finished};
 use self::locks::Refusals;
+use self::pins::Pin;
 use self::runs::{CYCLE, Repeated};
+use crate::is_in_memory;
 
 pub use findings::Finding;
 pub use findings::scans_much;
@@ -33,6 +36,7 @@ pub use latencies::Latencies;
 pub use locks::{
     ConnectionSettings, HolderUse, Refusal, RefusalKey, RefusalUse, Unprotected, Waits,
 };
+pub use pins::{PinUse, Pins};
 
 /// How many inserts of single rows in a row make a run.
 pub const RUN: u64 = 10;
@@ -307,8 +311,16 @@ pub struct Analysis {
     pub transactions: u64,
     /// Transactions that read before they wrote; `None` if the library could not tell.
     pub read_before_write: Option<u64>,
+    /// Those of them on databases to which other connections wrote, or tried to.
+    pub upgrades_among_writers: u64,
     /// How long transactions were idle, in microseconds.
     pub idle_us: i64,
+    /// How long those that had written were.
+    pub idle_writing_us: i64,
+    /// How long those that had only read were, with a rollback journal.
+    pub idle_reading_us: i64,
+    /// Reading transactions that kept a write-ahead log from being reset, at most one of each database.
+    pub pins: Vec<PinUse>,
     /// The transactions that took longest, longest first.
     pub longest: Vec<TransactionUse>,
     /// Failed executions by SQLite's extended result code and text, most frequent first.
@@ -339,6 +351,9 @@ pub struct Analyser {
     cycles: HashMap<[i64; CYCLE], CycleUse>,
     timeline: Timeline,
     transactions: Vec<(TransactionUse, i64)>,
+    pins: Vec<Pin>,
+    /// Transactions of each connection that read before they wrote.
+    upgrades: HashMap<i64, u64>,
     unknown_locks: bool,
     analysis: Analysis,
 }
@@ -360,6 +375,8 @@ impl Analyser {
             cycles: HashMap::new(),
             timeline: Timeline::new(duration_us),
             transactions: Vec::new(),
+            pins: Vec::new(),
+            upgrades: HashMap::new(),
             unknown_locks: false,
             analysis: Analysis { read_before_write: Some(0), ..Analysis::default() },
         }
@@ -396,6 +413,9 @@ impl Analyser {
         if kind == Kind::Schema {
             self.take_schema_change(event);
         }
+        if kind == Kind::Read && event.autocommit && finished.transaction.is_none() {
+            self.take_pin(Pin::of(event, text));
+        }
         if let Some(code) = event.result.filter(|code| *code != 0) {
             self.take_failure(event, code, text, kind);
         }
@@ -424,6 +444,17 @@ impl Analyser {
         (!blocked.is_empty()).then(|| Holders::new(&self.texts, &self.settings, blocked))
     }
 
+    /// Returns a search for commits during long reads, with [`add_pins`](Self::add_pins); it takes all events again. `None` if
+    /// there were no such reads.
+    pub fn pins(&self) -> Option<Pins<'_>> {
+        (!self.pins.is_empty()).then(|| Pins::new(&self.texts, &self.settings, &self.pins))
+    }
+
+    /// Adds the reading transactions that kept a write-ahead log from being reset.
+    pub fn add_pins(&mut self, pins: Vec<PinUse>) {
+        self.analysis.pins = pins;
+    }
+
     /// Adds the transactions that held locks.
     pub fn add_holders(&mut self, holders: std::collections::HashMap<RefusalKey, Vec<HolderUse>>) {
         self.refusals.holders = holders;
@@ -435,14 +466,17 @@ impl Analyser {
         analysis.unfinished += u64::from(event.duration_ns.is_none());
         analysis.total_ns += unsigned(event.duration_ns.unwrap_or(0));
         analysis.commits += u64::from(event.committed);
-        if let Some(settings) = self.settings.get(&event.connection)
-            && settings.synchronous.is_some()
+        let settings = self.settings.get(&event.connection);
+        if let Some(settings) = settings.filter(|settings| settings.is_wal || settings.has_journal)
         {
             analysis.commits_by_mode[usize::from(!settings.is_wal)] += u64::from(event.committed);
         }
         analysis.autocommit_writes += u64::from(finished.autocommit_write);
-        analysis.autocommit_in_a_row += u64::from(finished.in_a_row);
-        analysis.single_in_a_row += u64::from(finished.single_in_a_row);
+        // In memory, a commit costs next to nothing.
+        if !settings.is_some_and(|settings| is_in_memory(&settings.database)) {
+            analysis.autocommit_in_a_row += u64::from(finished.in_a_row);
+            analysis.single_in_a_row += u64::from(finished.single_in_a_row);
+        }
         self.unknown_locks |= event.transaction == 3;
     }
 
@@ -477,21 +511,47 @@ impl Analyser {
         let Some(transaction) = finished.transaction else { return };
         self.analysis.transactions += 1;
         self.analysis.idle_us += transaction.usage.idle_us;
-        let settings = self.settings.get(&transaction.usage.connection);
+        self.analysis.idle_writing_us += transaction.idle_writing_us;
+        let connection = transaction.usage.connection;
+        let settings = self.settings.get(&connection);
+        if settings.is_some_and(|settings| settings.has_journal) {
+            self.analysis.idle_reading_us += transaction.idle_reading_us;
+        }
         let is_alone = settings.is_some_and(|settings| settings.is_exclusive);
+        let upgrades = u64::from(transaction.read_before_write && !is_alone);
         if let Some(count) = &mut self.analysis.read_before_write {
-            *count += u64::from(transaction.read_before_write && !is_alone);
+            *count += upgrades;
+        }
+        *self.upgrades.entry(connection).or_default() += upgrades;
+        if let Some((from_us, text)) = transaction.read {
+            self.take_pin(Pin { connection, text, from_us, until_us: transaction.end_us() });
         }
         self.transactions.push((transaction.usage, transaction.slowest));
         self.transactions.sort_by_key(|(usage, _)| std::cmp::Reverse(usage.duration_us));
         self.transactions.truncate(LONGEST);
     }
 
+    fn take_pin(&mut self, pin: Pin) {
+        let settings = self.settings.get(&pin.connection);
+        if settings.is_some_and(|settings| settings.is_wal) {
+            pin.add_to(&mut self.pins);
+        }
+    }
+
     /// Returns the analysis of all events that were taken.
     pub fn finish(mut self) -> Analysis {
         let wrote = |id: &i64| self.connections.get(id).is_some_and(Connection::has_written);
-        let settings = self.settings.iter().map(|(id, settings)| (settings, wrote(id)));
-        self.analysis.unprotected = locks::unprotected(settings);
+        let settings = || self.settings.iter().map(|(id, settings)| (settings, wrote(id)));
+        self.analysis.unprotected = locks::unprotected(settings());
+        let writers = locks::writers(settings());
+        let was_refused = !self.refusals.blocked.is_empty();
+        let is_one_of_several = |id: &i64| {
+            let Some(settings) = self.settings.get(id) else { return true };
+            let others = writers[settings.database.as_str()] - u64::from(wrote(id));
+            others > 0 || was_refused
+        };
+        let upgrades = self.upgrades.iter().filter(|(id, _)| is_one_of_several(id));
+        self.analysis.upgrades_among_writers = upgrades.map(|(_, count)| count).sum();
         let connections: Vec<Connection> =
             self.connections.drain().map(|(_, connection)| connection).collect();
         connections.into_iter().for_each(|connection| self.take_closed(connection));

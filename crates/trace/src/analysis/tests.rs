@@ -93,6 +93,105 @@ fn a_transaction_that_reads_and_then_writes_is_counted() {
     assert_eq!(analysed(&unknown).read_before_write, None, "an old library cannot say");
 }
 
+/// Returns the settings of a connection to a database in a file, in WAL mode or with a rollback journal.
+fn of_file(database: &str, is_wal: bool) -> ConnectionSettings {
+    ConnectionSettings {
+        database: database.to_owned(),
+        is_wal,
+        has_journal: !is_wal,
+        log_bytes: is_wal.then_some(5_000),
+        ..patient(5)
+    }
+}
+
+#[test]
+fn reading_before_writing_is_a_finding_where_others_write() {
+    let commit = Event { committed: true, ..event(4, 3) };
+    let upgrade = [within(3, 0, 0), within(1, 1, 1), within(2, 2, 2), commit];
+    let other = Event { connection: 2, committed: true, ..event(2, 9) };
+    let named = |second: &str, events: &[Event]| {
+        let analysis = analysed_with(events, &[of_file("a", true), of_file(second, true)]);
+        assert_eq!(analysis.read_before_write, Some(1));
+        analysis.findings() == [Finding::ReadBeforeWrite(1)]
+    };
+    assert!(named("a", &[upgrade.to_vec(), vec![other]].concat()));
+    assert!(!named("a", &upgrade), "the other one only reads");
+    assert!(!named("b", &[upgrade.to_vec(), vec![other]].concat()), "another database");
+    let refused = Event { connection: 2, result: Some(5), ..event(2, 9) };
+    assert_eq!(
+        analysed_with(&[upgrade.to_vec(), vec![refused]].concat(), &[of_file("a", true)])
+            .upgrades_among_writers,
+        1
+    );
+}
+
+#[test]
+fn an_idle_transaction_is_a_finding_where_it_holds_others_up() {
+    let named = |held: i64, is_wal: bool| -> Vec<Finding<'static>> {
+        let events = [within(3, 0, 0), within(1, 2_000, held), event(4, 4_000)];
+        let analysis = analysed_with(&events, &[of_file("a", is_wal)]);
+        assert_eq!(analysis.idle_us, 3_998_000);
+        let idle = |finding: &Finding<'_>| match finding {
+            Finding::Idle(us) => Some(Finding::Idle(*us)),
+            Finding::IdleReads(us) => Some(Finding::IdleReads(*us)),
+            _ => None,
+        };
+        analysis.findings().iter().filter_map(idle).collect()
+    };
+    assert_eq!(named(2, true), [Finding::Idle(1_999_000)], "it had the lock for half of it");
+    assert_eq!(named(1, false), [Finding::IdleReads(1_999_000)]);
+    assert_eq!(named(1, true), [], "readers hold up no writer with a write-ahead log");
+    assert_eq!(named(0, false), [], "BEGIN takes no lock");
+}
+
+#[test]
+fn a_long_read_during_which_others_commit_pins_the_log() {
+    let commits = |count: i64, connection, from_ms: i64| -> Vec<Event> {
+        let write = |n| Event { connection, committed: true, ..event(2, from_ms + n) };
+        (0..count).map(write).collect()
+    };
+    let long = Event { duration_ns: Some(2_000_000_000), ..event(1, 0) };
+    let transaction = [within(3, 0, 0), within(1, 1, 1), event(4, 2_000)];
+    let named = |read: &[Event], writes: Vec<Event>, is_wal: bool| {
+        let settings = ["a", "a", "b"].map(|database| of_file(database, is_wal));
+        let settings = (1..).zip(settings).collect();
+        let mut analyser = Analyser::new(1_000_000, texts(), settings);
+        // Numbers of connections are no order of all events.
+        let events = [read, &writes].concat();
+        events.iter().for_each(|event| analyser.take(event));
+        let found = analyser.pins().map(|mut pins| {
+            events.iter().for_each(|event| pins.take(event));
+            pins.finish()
+        });
+        analyser.add_pins(found.unwrap_or_default());
+        let pins = analyser.finish().pins;
+        pins.iter().map(|pin| (pin.sql.clone(), pin.held_us, pin.commits)).collect::<Vec<_>>()
+    };
+    let pinned = |held_us| vec![("SELECT".to_owned(), held_us, 20)];
+    assert_eq!(named(&[long], commits(20, 2, 5), true), pinned(2_000_000));
+    assert_eq!(named(&transaction, commits(20, 2, 5), true), pinned(2_000_000));
+    assert_eq!(named(&[long], commits(20, 2, 5), false), [], "a rollback journal");
+    assert_eq!(named(&[long], commits(20, 3, 5), true), [], "another database");
+    assert_eq!(named(&[long], commits(20, 2, 1_995), true), [], "after it");
+    assert_eq!(named(&[event(1, 0)], commits(20, 2, 0), true), [], "a short read");
+    assert_eq!(named(&[transaction[0], event(4, 2_000)], commits(20, 2, 5), true), []);
+}
+
+#[test]
+fn databases_in_memory_have_no_costly_commits() {
+    let writes: Vec<Event> = (0..40).map(|n| Event { committed: true, ..event(2, n) }).collect();
+    let analysis = |database: &str, has_journal: bool| {
+        let settings = ConnectionSettings { has_journal, ..of_file(database, false) };
+        analysed_with(&writes, &[settings])
+    };
+    for memory in ["", ":memory:1"] {
+        let analysis = analysis(memory, false);
+        assert_eq!((analysis.autocommit_in_a_row, analysis.commits_by_mode), (0, [0, 0]));
+    }
+    let analysis = analysis("a", true);
+    assert_eq!((analysis.autocommit_in_a_row, analysis.commits_by_mode), (39, [0, 40]));
+}
+
 /// Returns a read with this value.
 fn valued(value: i64, start_ms: i64) -> Event {
     Event { values: value as u64, ..event(1, start_ms) }

@@ -40,6 +40,8 @@ pub struct Plans {
     /// Scanning statements that search texts for a pattern with a wildcard at its beginning, by their
     /// normalised text.
     pub patterns: Vec<String>,
+    /// Databases whose tables have no foreign keys.
+    pub without_foreign_keys: BTreeSet<String>,
 }
 
 impl Plans {
@@ -79,6 +81,9 @@ impl Plans {
                 None => drop(copy.execute(&sql)),
                 Some(usage) => is_whole &= self.add_statement(&copy, usage, &sql, &mut used),
             }
+        }
+        if copy.has_foreign_keys().is_ok_and(|has| !has) {
+            self.without_foreign_keys.insert(database.to_owned());
         }
         if is_whole {
             let texts = steps.iter().filter_map(|(_, usage)| Some(usage.as_ref()?.sql.as_str()));
@@ -207,6 +212,11 @@ impl SchemaCopy {
         }
         drop(insert);
         self.connection.execute("ANALYZE sqlite_schema")
+    }
+
+    fn has_foreign_keys(&self) -> Result<bool, EngineError> {
+        let keys = "SELECT count(*) FROM sqlite_schema AS it, pragma_foreign_key_list(it.name)";
+        Ok(self.connection.query_i64(keys)? > 0)
     }
 
     /// Changes the schema.

@@ -77,6 +77,36 @@ fn the_analysis_says_what_the_application_did() {
     assert_eq!(analysis.unfinished, 0);
 }
 
+/// A reader keeps the log from being reset while others commit; a table without foreign keys, and one with them.
+const PINNED: &str = r#"
+import sqlite3, sys, time
+a, b = [sqlite3.connect("a.db", isolation_level=None) for i in range(2)]
+a.execute("PRAGMA journal_mode = WAL").fetchall()
+a.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, b {REFERENCES})")
+b.execute("PRAGMA foreign_keys = ON")
+b.execute("BEGIN"); b.execute("SELECT count(*) FROM t").fetchall()
+for i in range(30): a.execute("INSERT INTO t(b) VALUES (NULL)")
+time.sleep(1.05)
+b.execute("COMMIT"); b.close(); a.close()
+"#;
+
+#[test]
+fn a_reader_that_pins_the_log_is_named_and_foreign_keys_are_known() {
+    for (references, has_keys) in [("REFERENCES t", true), ("", false)] {
+        let workspace = Workspace::new();
+        let program = PINNED.replace("{REFERENCES}", references);
+        let Some(_) = workspace.sealed(&program, &Options::default()) else { return };
+        let analysis = workspace.analysis();
+        let [pin] = &analysis.pins[..] else { panic!("{:?}", analysis.pins) };
+        assert_eq!((pin.sql.as_str(), pin.commits), ("SELECT count(*) FROM t", 30));
+        assert!(pin.held_us > 1_000_000 && pin.log_bytes > Some(30 * 4096), "{pin:?}");
+        assert_eq!(analysis.unprotected.len(), 1);
+        let trace = Trace::open(&workspace.library, &workspace.trace()).unwrap();
+        let plans = Plans::of(&trace, &analysis).unwrap();
+        assert_eq!(plans.without_foreign_keys.is_empty(), has_keys);
+    }
+}
+
 /// A connection that changes the schema before each statement of another one: reads, writes, a write in a transaction,
 /// one that fails for a constraint, and one whose table is gone.
 const CHANGES_SCHEMA: &str = r#"
