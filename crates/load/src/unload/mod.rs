@@ -406,12 +406,17 @@ fn divided(query: &str, folders: &[String]) -> String {
     format!("SELECT *, {} FROM ({query}) ORDER BY {}", texts.join(", "), order.join(", "))
 }
 
+/// The folder of rows with NULL, as Hive names it.
+const NULL_FOLDER: &str = "__HIVE_DEFAULT_PARTITION__";
+
 /// Returns the folder of a row, such as `country=DE/year=2024`; NULL is what Hive writes for it.
 fn folder(statement: &Statement<'_, '_>, folders: &[String], first: i32) -> Result<PathBuf> {
     let part = |(at, name): (i32, &String)| {
         Ok(match statement.column_value_ref(at)? {
+            // The text stays apart from NULL.
+            ValueRef::Text(NULL_FOLDER) => format!("{}=%5F{}", escaped(name), &NULL_FOLDER[1..]),
             ValueRef::Text(text) => format!("{}={}", escaped(name), escaped(text)),
-            _ => format!("{}=__HIVE_DEFAULT_PARTITION__", escaped(name)),
+            _ => format!("{}={NULL_FOLDER}", escaped(name)),
         })
     };
     (first..).zip(folders).map(part).collect()

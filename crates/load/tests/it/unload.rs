@@ -216,7 +216,8 @@ fn rows_are_divided_by_the_values_of_columns() {
     connection
         .execute(
             "CREATE TABLE t (i INTEGER, c TEXT COLLATE NOCASE, y); INSERT INTO t VALUES (1, 'DE', 1), \
-             (2, 'a/b=%', 1), (3, 'de', 2), (4, 'DE', 1.0), (5, NULL, 1), (6, '', x'01'), (7, 'DE', 1)",
+             (2, 'a/b=%', 1), (3, 'de', 2), (4, 'DE', 1.0), (5, NULL, 1), (6, '', x'01'), (7, 'DE', 1), \
+             (8, '__HIVE_DEFAULT_PARTITION__', 1)",
         )
         .unwrap();
     let split = Some(Split::Columns(vec!["C".to_owned(), "y".to_owned()]));
@@ -230,6 +231,7 @@ fn rows_are_divided_by_the_values_of_columns() {
     assert_eq!(
         names,
         [
+            "c=%5F_HIVE_DEFAULT_PARTITION__/y=1/part.jsonl",
             "c=/y=01/part.jsonl",
             "c=DE/y=1.0/part.jsonl",
             "c=DE/y=1/part.jsonl",
