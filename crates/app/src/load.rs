@@ -143,10 +143,13 @@ fn row_hint(fault: &Fault) -> String {
             "correct the row, or fill short rows with --lenient; if the last lines are not rows, drop them with --skip-lines 0,LINES"
         }
         Fault::Fields { found, expected, .. } if *found == expected + 1 => {
-            "correct the row, name the quote with --quote, skip a header that lacks a name with --skip-lines 1 --header 0, or load its further value with --lenient"
+            "correct the row, name the quote with --quote, skip lines before the header with --skip-lines LINES, or a header that lacks a name with --skip-lines 1 --header 0, or load its further value with --lenient"
         }
         Fault::Fields { .. } => {
-            "correct the row, name the quote with --quote, or load its further values with --lenient"
+            "correct the row, name the quote with --quote, skip lines before the header with --skip-lines LINES, or load its further values with --lenient"
+        }
+        Fault::Quote { is_lenient: true, .. } => {
+            return "read quotes as they are with --quote none; nothing was loaded".to_owned();
         }
         Fault::Quote { is_tab: true, .. } => {
             let remedy =
@@ -278,6 +281,7 @@ mod tests {
             has_blanks,
             is_comment,
         };
+        let quote = |is_tab, is_lenient| Fault::Quote { reason: "", is_tab, is_lenient };
         let full = LoadError::Write("a.db".into(), io::ErrorKind::StorageFull.into());
         let spilled = LoadError::Spill("/data".into(), io::ErrorKind::StorageFull.into());
         for (error, part) in [
@@ -289,8 +293,9 @@ mod tests {
             (row(fields(4, false, false)), "--header 0"),
             (row(fields(5, false, false)), "--quote"),
             (row(fields(4, true, false)), "--trim"),
-            (row(Fault::Quote { reason: "", is_tab: true }), "--quote none"),
-            (row(Fault::Quote { reason: "", is_tab: false }), "--lenient"),
+            (row(quote(true, false)), "--quote none"),
+            (row(quote(false, false)), "--lenient"),
+            (row(quote(false, true)), "as they are with --quote none"),
             (row(Fault::Refused("CHECK".to_owned())), "--on-error skip"),
             (full, "make room"),
             (spilled, "make room"),

@@ -290,6 +290,8 @@ pub enum Fault {
         reason: &'static str,
         /// Whether fields are divided by tabs.
         is_tab: bool,
+        /// Whether quotes that end nothing were read as they are.
+        is_lenient: bool,
     },
     /// An object of JSON has a key without a column.
     #[error("its key {key} is not among those of the first lines")]

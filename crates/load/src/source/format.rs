@@ -74,7 +74,7 @@ pub(super) fn has_name(path: &Path, endings: &[&str]) -> bool {
 }
 
 /// The offset of a mark, the mark, and the advice for such a file.
-const BINARY: [(usize, &[u8], &str); 9] = [
+const BINARY: [(usize, &[u8], &str); 12] = [
     (
         0,
         b"PK\x03\x04",
@@ -101,6 +101,9 @@ const BINARY: [(usize, &[u8], &str); 9] = [
     (0, b"%PDF-", "it is a PDF document"),
     (0, b"ORC\x0a", "it is an ORC file; convert it to Parquet"),
     (0, b"Obj\x01", "it is an Avro file; convert it to Parquet or JSON Lines"),
+    (0, b"FEA1", "it is a Feather file of version 1; convert it to Arrow IPC or Parquet"),
+    (0, b"\x1f\x8b", "it is compressed twice; decompress it first"),
+    (0, b"version https://", "it is a pointer of Git LFS; fetch the file with `git lfs pull`"),
 ];
 
 /// The first bytes of other formats of `load`, which are not read from beginning to end.
@@ -174,7 +177,7 @@ mod tests {
 
     #[test]
     fn words_of_a_header_are_no_marks() {
-        for text in ["BZh,b\n1,2\n", "PK,id\n1,2\n", "7z,a\n1,2\n", ""] {
+        for text in ["BZh,b\n1,2\n", "PK,id\n1,2\n", "7z,a\n1,2\n", "version,https\n", ""] {
             assert_eq!(unreadable_bytes(text.as_bytes(), false), None, "{text}");
         }
         assert_eq!(unreadable_text(b"< 5,> 5\n"), None);
@@ -186,6 +189,8 @@ mod tests {
         for (bytes, part) in [
             (&b"BZh91AY&SYabcdef"[..], "bzip2"),
             (b"SQLite format 3\0", "not as text or from a pipe"),
+            (b"FEA1\0\0\0\0", "Feather"),
+            (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS"),
         ] {
             let reason = unreadable_bytes(bytes, false).unwrap();
             assert!(reason.contains(part), "{reason}");

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::infer::Kind;
 use super::number::has_leading_zero;
 
 /// How numbers are written: the mark before decimals and the mark between thousands.
@@ -113,9 +114,12 @@ impl NumberForm {
             |c: char| self.thousands.is_some_and(|mark| c == mark || is_blank(c) && is_blank(mark));
         let groups: Vec<&str> = whole.split(is_mark).collect();
         for (number, group) in groups.iter().enumerate() {
+            // In India the marks stand between lakhs and crores too: 12,34,567.
+            let is_indian = self.thousands == Some(',') && groups.len() > 2 && groups[1].len() == 2;
             let is_whole = match (number, groups.len()) {
                 (_, 1) => true,
-                (0, _) => (1..=3).contains(&group.len()),
+                (0, _) => (1..=3 - usize::from(is_indian)).contains(&group.len()),
+                (_, all) if is_indian && number + 1 < all => group.len() == 2,
                 _ => group.len() == 3,
             };
             if !is_whole || !group.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -126,22 +130,29 @@ impl NumberForm {
         Some(())
     }
 
-    /// Returns the common forms that all of these texts have, if one of them needs a form to be read.
+    /// Returns the common forms in which all of these texts are numbers that SQLite keeps; one form, if the texts show no
+    /// marks.
     pub(crate) fn of_all<'t>(texts: impl Iterator<Item = &'t [u8]> + Clone) -> Vec<NumberForm> {
-        let has = |form: &&NumberForm| texts.clone().all(|text| form.plain(text).is_some());
-        COMMON.iter().filter(has).copied().collect()
+        let is_kept = |number: Vec<u8>| Kind::of(&number).is_number();
+        let has =
+            |form: &&NumberForm| texts.clone().all(|text| form.plain(text).is_some_and(is_kept));
+        let forms: Vec<NumberForm> = COMMON.iter().filter(has).copied().collect();
+        if forms.len() == COMMON.len() { vec![COMMON[1]] } else { forms }
     }
 }
 
 /// Takes the sign before or behind a number away; returns whether it is a minus.
 fn signed(text: &str) -> Option<(bool, &str)> {
     let text = text.trim_matches(is_blank);
-    for (sign, minus) in [('-', true), ('−', true), ('+', false)] {
+    for (sign, minus) in [('-', true), ('−', true), ('–', true), ('+', false)] {
         if let Some(rest) = text.strip_prefix(sign) {
             return Some((minus, rest.trim_matches(is_blank)));
         }
     }
+    let price = text.trim_end_matches(['-', '–', '—']);
     match text.strip_suffix('-') {
+        // `5.-` is a price without cents.
+        _ if price.ends_with(['.', ',']) => Some((false, price)),
         Some(rest) => (!rest.is_empty()).then_some((true, rest)),
         None => Some((false, text)),
     }
@@ -181,6 +192,11 @@ mod tests {
             ("1 234,5", "1\u{a0}200,5 €", "1200.5"),
             ("1'234.5", "CHF 1'200.50", "1200.50"),
             ("1,234.5", "-Infinity", "-9e999"),
+            ("1,234.5", "CHF 5.-", "5."),
+            ("1.234,5", "1.234,--", "1234."),
+            ("1.234,5", "-5,-", "-5."),
+            ("1,234.5", "–5", "-5"),
+            ("1,234.5", "₹ 12,34,567.00", "1234567.00"),
         ] {
             assert_eq!(plain(form, text).as_deref(), Some(number), "{text}");
         }
@@ -201,6 +217,10 @@ mod tests {
             ("1,234.5", "(-5)"),
             ("1,234.5", "1e5"),
             ("1234,5", "1.200,5"),
+            ("1,234.5", "5,-"),
+            ("1,234.5", "123,45,678"),
+            ("1,234.5", "1,23,45"),
+            ("1.234,5", "10.10.100"),
         ] {
             assert_eq!(plain(form, text), None, "{text}");
         }
@@ -225,5 +245,8 @@ mod tests {
         assert_eq!(forms(&["998.310,75", "12,50", "-3,00"]), ["1.234,5"]);
         assert_eq!(forms(&["1,200.50", "(35.00)"]), ["1,234.5"]);
         assert_eq!(forms(&["12,50", "x"]), [""; 0]);
+        assert_eq!(forms(&[" 1", "2-"]), ["1,234.5"]);
+        // SQLite would change them.
+        assert_eq!(forms(&["0.1234567890123456789", "inf"]), [""; 0]);
     }
 }

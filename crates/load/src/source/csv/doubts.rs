@@ -4,10 +4,10 @@
 use super::QUOTED_EMPTY;
 use super::layout::{FOOTER, has_empty_line, last_lines, may_divide};
 use super::parse::Reader;
-use super::scan::{Quoting, Records};
+use super::scan::{Quoting, Record, Records};
 use crate::source::infer::{ColumnKind, Kind};
 use crate::source::notes::Note;
-use crate::source::number::has_leading_zero;
+use crate::source::number::{has_leading_zero, is_number_to_sqlite};
 use crate::source::number_form::NumberForm;
 use crate::source::truth::are_truth_values;
 
@@ -37,9 +37,7 @@ impl Reader {
             self.doubt_header(kinds, &columns);
         }
         self.doubt_first_row(&columns);
-        if self.width() == 1 {
-            self.doubt_delimiter(bytes);
-        }
+        self.doubt_delimiter(bytes);
         for ((name, column), values) in self.names.iter().zip(kinds).zip(&columns) {
             self.doubt_numbers(name, column, values);
             let texts = values.iter().flatten().copied().filter(|text| !is_missing(text));
@@ -96,22 +94,19 @@ impl Reader {
         }
     }
 
-    /// Warns of a first row that looks like a part of the header: words where all others have numbers, or dashes.
+    /// Warns of a first row that looks like a part of the header: words where all others have numbers.
     fn doubt_first_row(&self, columns: &[Values<'_>]) {
-        let first: Vec<&[u8]> =
-            columns.iter().filter_map(|values| values.first().copied().flatten()).collect();
-        let dashes = |byte: &u8| matches!(byte, b'-' | b'=' | b'+' | b'|' | b':' | b' ');
-        let is_ruler = |text: &&[u8]| text.iter().all(dashes) && text.len() > 1;
-        if !first.is_empty() && first.iter().all(is_ruler) {
-            self.notes.warn("the first row is a line of dashes; leave such lines out with --comment and the character with which they begin");
-            return;
-        }
         let is_number = |text: &[u8]| self.is_number_here(text);
         // Whether the first value is a word, of a column with numbers alone behind it.
         let is_word = |values: &Values<'_>| {
             let behind: Vec<&[u8]> = values.iter().skip(1).flatten().copied().collect();
             let is_numeric = behind.len() > 1 && behind.iter().all(|text| is_number(text));
-            is_numeric.then(|| values[0].is_some_and(|text| !is_number(text) && !is_missing(text)))
+            let is_other_number = |text: &[u8]| {
+                is_number_to_sqlite(text) || !NumberForm::of_all(std::iter::once(text)).is_empty()
+            };
+            let is_word =
+                |text: &[u8]| !is_number(text) && !is_missing(text) && !is_other_number(text);
+            is_numeric.then(|| values[0].is_some_and(is_word))
         };
         let words: Vec<bool> = columns.iter().filter_map(is_word).collect();
         let blank = |values: &Values<'_>| values.first().is_some_and(Option::is_none);
@@ -126,36 +121,51 @@ impl Reader {
         }
     }
 
-    /// Warns of a single column in which another character, or blanks, may divide columns.
+    /// Warns of another character, or blanks, that may divide columns.
     fn doubt_delimiter(&self, bytes: &[u8]) {
         let mut records = Records::new(bytes, self.dialect);
         let (mut fields, mut lines) = (Vec::new(), vec![self.header_line.clone()]);
-        while lines.len() <= 100 && records.next(&mut fields).is_some() {
-            lines.extend(fields.drain(..).take(1).map(|field| bytes[field.range()].to_vec()));
+        while lines.len() <= 100
+            && let Some(record) = records.next(&mut fields)
+        {
+            if let Record::Whole(range) = record {
+                lines.push(bytes[range].to_vec());
+            }
         }
         let count =
             |line: &Vec<u8>, divider: u8| line.iter().filter(|byte| **byte == divider).count();
         let of_header = |divider: &u8| count(&lines[0], *divider);
         let agree =
             |divider: &u8| lines.iter().all(|line| count(line, *divider) == of_header(divider));
-        let divider = (1..=127).filter(|byte| may_divide(*byte));
+        let is_single = self.width() == 1;
+        let is_known = !is_single && self.options.delimiter.is_some();
+        let is_other = |byte: &u8| {
+            *byte != self.dialect.delimiter && may_divide(*byte, is_single) && !is_known
+        };
+        let least = (self.width() - 1).max(1);
+        let divider = (1..=127).filter(is_other);
         let divider =
-            divider.filter(|byte| of_header(byte) > 0 && agree(byte)).max_by_key(of_header);
+            divider.filter(|byte| of_header(byte) >= least && agree(byte)).max_by_key(of_header);
         let has_run = |line: &Vec<u8>| line.trim_ascii().windows(2).any(|pair| pair == b"  ");
         if lines.len() < 2 {
             return;
         }
         if let Some(divider) = divider {
             let divider = char::from(divider).escape_default();
-            self.notes.warn(format!("there is one column, and every row has `{divider}` equally often; --delimiter '{divider}' divides there"));
-        } else if lines.iter().all(has_run) {
+            let place =
+                if is_single { "there is one column, and" } else { "the delimiter is not clear:" };
+            self.notes.warn(format!("{place} every row has `{divider}` equally often; --delimiter '{divider}' divides there"));
+        } else if is_single && lines.iter().all(has_run) {
             self.notes.warn("there is one column, and every row has several blanks in a row: columns of fixed width are not divided");
         }
     }
 
     fn is_number_here(&self, text: &[u8]) -> bool {
-        let plain = self.options.number.and_then(|form| form.plain(text));
-        Kind::of(plain.as_deref().unwrap_or(text)).is_number()
+        let is_kept = |number: &[u8]| Kind::of(number).is_number();
+        match self.options.number {
+            Some(form) => form.plain(text).is_some_and(|plain| is_kept(&plain)),
+            None => is_kept(text),
+        }
     }
 
     /// Warns of numbers in a form that makes them texts.
@@ -165,10 +175,10 @@ impl Reader {
             let digits = text.strip_prefix(b"+").filter(|rest| rest.iter().all(u8::is_ascii_digit));
             digits.is_some() || has_leading_zero(text)
         };
-        let is_read = |text: &&[u8]| Kind::of(text) == Kind::Text && !is_code(text);
+        let is_text = |text: &&[u8]| !self.is_number_here(text) && !is_code(text);
         let texts = || values.iter().flatten().copied().filter(|text| !is_missing(text));
-        let first = texts().find(is_read).filter(|_| column.kind == Kind::Text);
-        let Some(value) = first.filter(|_| self.options.number.is_none()) else { return };
+        let first = texts().find(is_text).filter(|_| column.kind == Kind::Text);
+        let Some(value) = first else { return };
         let forms = NumberForm::of_all(texts());
         if !forms.is_empty() {
             self.notes.add(Note::Numbers {
@@ -220,11 +230,12 @@ impl Reader {
             let begin = last_lines(bytes, lines);
             let footer = &bytes[begin..];
             if begin > 0 && has_empty_line(&bytes[..begin]) {
-                // Empty lines between all rows mean nothing.
-                let rows = bytes[..begin].trim_ascii_end();
-                let has_others = [&b"\n\n"[..], b"\n\r\n"]
-                    .iter()
-                    .any(|pair| memchr::memmem::find(rows, pair).is_some());
+                // Empty lines between all rows mean nothing, and behind a single row they may be between all.
+                let rows = bytes[..begin].trim_ascii();
+                let has_others = memchr::memchr2(b'\n', b'\r', rows).is_none()
+                    || [&b"\n\n"[..], b"\n\r\n", b"\r\r\n"]
+                        .iter()
+                        .any(|pair| memchr::memmem::find(rows, pair).is_some());
                 if !has_others && footer.iter().filter(is_quote).count().is_multiple_of(2) {
                     let first =
                         lossy_text(footer.split(|byte| *byte == b'\n').next().unwrap_or(footer));

@@ -9,7 +9,7 @@ const LONGEST_PREAMBLE: usize = 20;
 /// Records at the end of a text that may be a footer.
 pub(super) const FOOTER: usize = 3;
 
-/// The delimiters that are tried; of equally frequent ones the first is chosen.
+/// The delimiters that are tried; of equally frequent ones the last is chosen: a comma may stand in numbers and texts.
 const DELIMITERS: [u8; 4] = [b',', b'\t', b';', b'|'];
 /// Delimiters that are tried where the first line has none of these.
 const RARE: [u8; 4] = [b'\x01', b'\x1f', b'^', b'~'];
@@ -91,6 +91,18 @@ fn body(text: &[u8], dialect: Dialect) -> Option<(usize, Layout)> {
     is_sure.then_some((most, Layout { delimiter: dialect.delimiter, begin: at }))
 }
 
+/// Returns the length of a first line of dashes, as tools draw it around a header: `---+----`; 0 if there is none.
+pub(super) fn ruler(text: &[u8], delimiter: u8) -> usize {
+    let begin = text.iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
+    let end = memchr::memchr2(b'\n', b'\r', &text[begin..]).map_or(text.len(), |at| begin + at);
+    let line = &text[begin..end];
+    let divides = |byte: &u8| *byte == delimiter || *byte == b'+';
+    let is_ruler = line.iter().all(|byte| divides(byte) || b"-=|: ".contains(byte))
+        && line.iter().any(divides)
+        && [&b"---"[..], b"==="].iter().any(|run| memchr::memmem::find(line, run).is_some());
+    if is_ruler { end } else { 0 }
+}
+
 /// Returns whether an empty line stands at the end.
 pub(super) fn has_empty_line(text: &[u8]) -> bool {
     let rest = text.strip_suffix(b"\n").unwrap_or(text);
@@ -118,14 +130,16 @@ pub(super) fn guess_delimiter(beginning: &[u8], quote: Option<u8>, prefers_tab: 
     if prefers_tab && (counts[1].1 > 0 || counts.iter().all(|(_, count)| *count == 0)) {
         return b'\t';
     }
-    // The first of the equally frequent ones.
-    counts.iter().rev().max_by_key(|(_, count)| *count).map_or(b',', |(byte, _)| *byte)
+    // The last of the equally frequent ones.
+    let found = counts.iter().filter(|(_, count)| *count > 0).max_by_key(|(_, count)| *count);
+    found.map_or(b',', |(byte, _)| *byte)
 }
 
-/// Returns whether a byte may divide fields: one that is no part of words and numbers.
-pub(super) fn may_divide(byte: u8) -> bool {
-    matches!(byte, b'^' | b'~' | b':' | b'#' | b'!' | b'\x01'..=b'\x08' | b'\x0e'..=b'\x1f')
-        || DELIMITERS.contains(&byte)
+/// Returns whether a byte may divide fields: in a single column any that is no part of words and numbers.
+pub(super) fn may_divide(byte: u8, is_single: bool) -> bool {
+    let is_rare =
+        matches!(byte, b'^' | b'~' | b':' | b'#' | b'!' | b'\x01'..=b'\x08' | b'\x0e'..=b'\x1f');
+    is_single && is_rare || DELIMITERS.contains(&byte)
 }
 
 /// Returns whether blanks stand behind, or before, every delimiter of the first records.
@@ -139,6 +153,9 @@ pub(super) fn has_blanks(text: &[u8], dialect: Dialect) -> bool {
         let text = |at: usize| &text[fields[at].range()];
         let last = fields.len() - 1;
         seen += last;
+        if seen == 0 {
+            return false;
+        }
         behind &= (1..=last).all(|at| text(at).starts_with(b" "));
         before &= (0..last).all(|at| text(at).ends_with(b" "));
     }
@@ -178,7 +195,7 @@ const TOTALS: [&str; 12] = [
 pub(super) fn is_total(line: &str, delimiter: u8) -> bool {
     let first = line.split(char::from(delimiter)).next().unwrap_or_default();
     let first = first.trim_matches(|c| matches!(c, '"' | ' ' | ':')).to_lowercase();
-    TOTALS.contains(&&*first)
+    TOTALS.contains(&first.split(':').next().unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -204,6 +221,8 @@ mod tests {
         assert_eq!(layout_of("a;b;c\n1,5;2;x\n"), (';', 0));
         assert_eq!(layout_of("name, first;age\nx;1\ny;2\n"), (';', 0));
         assert_eq!(layout_of("a|b\n1|2\n3\n"), ('|', 0));
+        assert_eq!(layout_of("name;price, EUR\nx;1,5\ny;2,5\n"), (';', 0));
+        assert_eq!(layout_of("a;b,c\n1,2\n3,4\n"), (',', 0));
         // Rows that differ from the header are wrong rows, not another header.
         assert_eq!(layout_of("a,b\n1,2,3\n4,5,6\n"), (',', 0));
         assert_eq!(layout_of("text\nhello, world\nfoo, bar\n"), (',', 0));
@@ -240,6 +259,7 @@ mod tests {
             assert!(!is_row_count(line), "{line}");
         }
         assert!(is_total("\"Grand Total:\",,5", b','));
+        assert!(is_total("Total: account,,5", b','));
         assert!(!is_total("Totally,5", b','));
         assert_eq!(last_lines(b"a\nb\n\nc\n\n", 2), 2);
     }

@@ -15,7 +15,7 @@ use super::number_form::NumberForm;
 use super::text::{Text, TextSource};
 use crate::error::{LoadError, Result};
 use crate::sql::unique;
-use layout::{Layout, guess_delimiter, has_blanks, layout, named_delimiter};
+use layout::{Layout, guess_delimiter, has_blanks, layout, named_delimiter, ruler};
 pub use parse::Reader;
 use parse::unescaped;
 use scan::{Dialect, Field, Quotes, Quoting, Record, Records};
@@ -131,6 +131,15 @@ fn read_header(input: Input, options: CsvOptions) -> Result<(Text, Reader)> {
         pass(&mut text, 1, options.comment)?;
         notes.fact("skipped: the first line, which names the delimiter");
     }
+    let finds_rows = options.finds_rows;
+    let pass_ruler = |text: &mut Text, delimiter: u8, notes: &Notes| {
+        let length = if finds_rows { ruler(&text.bytes, delimiter) } else { 0 };
+        text.skip(length);
+        if length > 0 {
+            notes.fact("skipped: a line of dashes next to the header");
+        }
+    };
+    pass_ruler(&mut text, b'+', &notes);
     let quote = options.quote;
     let known = options.delimiter.or(named);
     let guess = || guess_delimiter(&text.bytes, quote, options.prefers_tab);
@@ -162,6 +171,9 @@ fn read_header(input: Input, options: CsvOptions) -> Result<(Text, Reader)> {
     let whole = text.whole(&reader)?;
     let header = reader.read_names(&text.bytes[..whole])?;
     text.skip(header);
+    if header > 0 {
+        pass_ruler(&mut text, reader.dialect.delimiter, &reader.notes);
+    }
     text.end(&reader);
     reader.find_columns(&text.bytes);
     reader.note_form();

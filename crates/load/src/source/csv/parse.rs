@@ -429,7 +429,8 @@ impl Reader {
 
     /// Returns the fault of a row whose quotes break the rules.
     fn quote_fault(&self, reason: &'static str) -> Fault {
-        Fault::Quote { reason, is_tab: self.dialect.delimiter == b'\t' }
+        let is_lenient = self.options.lenient;
+        Fault::Quote { reason, is_tab: self.dialect.delimiter == b'\t', is_lenient }
     }
 
     /// Fits the last fields to the columns: `listed` begins at their place in the list and ends where the row ends.

@@ -31,7 +31,12 @@ fn every_doubt_names_the_option_that_reads_the_file_otherwise() {
         ("id,name\n1,'a'\n2,'c'\n", "--quote \"'\""),
         ("a:b\n1:x\n2:y\n", "--delimiter ':'"),
         ("ID   NAME\n01   Smith\n02   Li\n", "columns of fixed width"),
-        ("a,b\n--,--\n1,2\n", "a line of dashes"),
+        ("a,b\n--,---\n1,2\n", "skipped: a line of dashes"),
+        ("a,b\n--,--\n1,2\n", "--null '--' reads"),
+        ("a;b,c\n1;2,3\n4;5,6\n", "every row has `,` equally often; --delimiter ','"),
+        ("id,x\n1,\"1,23,456.5\"\n", "such as `1,23,456.5`, which --number 1,234.5 reads"),
+        ("id,x\n1, 5\n2,7\n", "such as ` 5`, which --number 1,234.5 reads"),
+        ("id,x\n1,5\nTotal: all,5\n", "looks like a total"),
         ("\"id\",\"x\"\n\"1\",\"5\"\n\"2\",\"\"\n", "--null '\"\"' reads"),
         ("id,x\n1,5\n2,\u{a0}\n3,—\n", "--null '\u{a0}' --null '—' reads"),
         ("# by x, y\nid,v\n1,2\n3,4\n", "--comment '#'"),
@@ -43,6 +48,28 @@ fn every_doubt_names_the_option_that_reads_the_file_otherwise() {
     ] {
         let notes = notes("a.csv", text);
         assert!(has(&notes, words), "{text}: {notes:?}");
+    }
+}
+
+#[test]
+fn a_form_of_numbers_that_reads_no_value_is_missed() {
+    let number = Some("1.234,5".parse().unwrap());
+    let opening = Opening { csv: CsvOptions { number, ..CsvOptions::default() }, ..opening() };
+    let (rows, notes) = loaded("a.csv", "a;b;c\n1.5;1,5;x\n2.25;2;y\n", &opening);
+    assert_eq!(rows, ["1.5|1.5|x", "2.25|2.0|y"]);
+    assert!(has(&notes, "column a has texts such as `1.5`, which --number 1,234.5"), "{notes:?}");
+    assert!(!has(&notes, "column b") && !has(&notes, "column c"), "{notes:?}");
+}
+
+#[test]
+fn lines_of_dashes_around_the_header_are_no_rows() {
+    for text in [
+        "id,n\n--,---\n-1,a\n2,b\n",
+        " id | n \n----+---\n -1 | a\n  2 | b\n(2 rows)\n\n",
+        "+----+---+\r\nid | n\r\n+----+---+\r\n-1 | a\r\n2 | b\r\n",
+    ] {
+        let csv = CsvOptions { trim: true, ..CsvOptions::default() };
+        assert_eq!(loaded("a.csv", text, &Opening { csv, ..opening() }).0, ["-1|a", "2|b"]);
     }
 }
 
@@ -149,6 +176,13 @@ fn files_without_a_doubt_raise_none() {
         "it's,x\n1,'\n",
         "a,b\n\n1,x\n\n2,y\n\n3,z\n",
         "name\nname\nAnn\n",
+        "a,b\r\r\n1,x\r\r\n2,y\r\r\n",
+        "a,b\r\r\n1,x\r\r\n2,y\r\r\n3,z\r\r\n",
+        "zip\n01234\n90210\n10001\n",
+        "x\n1e5\n2\n3\n",
+        "x\n0.1234567890123456789\n1.0\n",
+        "d\n\"Tue, 31 Dec 2024\"\n\"Wed, 01 Jan 2025\"\n",
+        "a,b\n1,\"x;y\"\n2,\"y;z\"\n",
     ] {
         let warnings: Vec<String> = notes("a.csv", text)
             .iter()

@@ -102,7 +102,7 @@ fn what_is_no_table_of_rows_is_named_for_what_it_is() {
     run(&workspace.write("a.csv", "id\n7\n"), &request).unwrap();
     request.mode = Mode::Replace;
     let database = std::fs::read(workspace.database()).unwrap();
-    let cases: [(&[u8], &str); 12] = [
+    let cases: [(&[u8], &str); 15] = [
         (b"<!DOCTYPE html>\n<html><body>Not here</body></html>", "HTML"),
         (b"\n <HTML>\n</HTML>", "HTML"),
         (b"\xef\xbb\xbf<?xml version=\"1.0\"?>\n<a/>", "XML"),
@@ -112,6 +112,9 @@ fn what_is_no_table_of_rows_is_named_for_what_it_is() {
         (b"\xfd7zXZ\0\0\x04", "compressed with xz"),
         (b"BZh91AY&SY\0\0", "compressed with bzip2"),
         (b"%PDF-1.7\n", "PDF"),
+        (b"FEA1\0\0\0\0", "Feather"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "Git LFS"),
+        (&gzip(&gzip(b"a\n1\n")), "compressed twice"),
         (&gzip(b"PAR1\x15\0\x15"), "compressed Parquet"),
         (&gzip(b"ARROW1\0\0"), "compressed Arrow IPC"),
         (&gzip(&database), "compressed SQLite database"),

@@ -206,6 +206,13 @@ fn rows_that_break_the_rules_are_mended_and_listed() {
         ["1|2|3|NULL", "4|5|NULL|NULL", "6|7|8|9,\"x, y\"", "He said \"hi\"|1|2|NULL"]
     );
     let listed = std::fs::read_to_string(workspace.path("mended.csv")).unwrap();
+    let unclosed = workspace.write("b.csv", "a,b\n1,\"5\" pipe\n");
+    let error = run_as(&unclosed, &workspace.again(), &lenient).unwrap_err();
+    let fault = |error| match error {
+        LoadError::Row { fault, .. } => fault,
+        error => panic!("{error}"),
+    };
+    assert!(matches!(fault(error), Fault::Quote { is_lenient: true, .. }));
     for part in
         [",2,,it has 2 fields instead of 3", ",3,,it has 5 fields", ",4,,quotes within quotes"]
     {
