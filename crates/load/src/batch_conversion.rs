@@ -104,7 +104,10 @@ mod tests {
     use crate::batch::RowNumbers;
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
-    use arrow_array::{Date32Array, DurationSecondArray, StringArray, UInt64Array};
+    use arrow_array::{
+        Date32Array, DurationSecondArray, Int64Array, StringArray, UInt64Array, UnionArray,
+    };
+    use arrow_schema::{DataType, Field, UnionFields};
     use std::sync::Arc;
 
     fn batch(columns: Vec<(&str, ArrayRef)>) -> Batch {
@@ -183,5 +186,16 @@ mod tests {
                 .unwrap_err();
             assert!(matches!(error, LoadError::Type(..)), "{error}");
         }
+        let field = Arc::new(Field::new("i", DataType::Int64, true));
+        let fields = UnionFields::from_fields([field]);
+        let union = UnionArray::try_new(
+            fields,
+            vec![0].into(),
+            None,
+            vec![Arc::new(Int64Array::from(vec![1]))],
+        );
+        let columns = batch(vec![("u", Arc::new(union.unwrap()))]);
+        let error = convert_batch("test", Decimals::Text, columns).unwrap_err();
+        assert!(matches!(error, LoadError::Type(..)), "{error}");
     }
 }

@@ -94,7 +94,7 @@ impl Target {
         known.iter_mut().zip(written).for_each(|(column, written)| column.written = written);
         let table = &*table.name;
         let columns = if info.is_named {
-            by_name(table, known, info)
+            by_name(connection, table, known, info)
         } else {
             by_position(table, known, info)
         };
@@ -181,19 +181,34 @@ pub(crate) fn is_referred_to(connection: &Connection, table: &str) -> Result<boo
 }
 
 /// Returns the columns of a table that have the names of a source's.
-fn by_name(table: &str, known: Vec<TargetColumn>, info: &SourceInfo) -> Result<Vec<TargetColumn>> {
-    let find = |name: &String| {
+fn by_name(
+    connection: &Connection,
+    table: &str,
+    known: Vec<TargetColumn>,
+    info: &SourceInfo,
+) -> Result<Vec<TargetColumn>> {
+    let all = texts(connection, &format!("PRAGMA table_xinfo({})", quoted(table)), 1)?;
+    let find = |(name, number): (&String, usize)| {
         let called = |name: &String| known.iter().find(|known| same(&known.name, name));
         // The names in a header lose the blanks around them.
         let trimmed = || known.iter().find(|known| same(known.name.trim(), name));
-        let column = called(name).or_else(trimmed).cloned();
+        // A header cannot have an empty name.
+        let nameless = || {
+            known.iter().find(|known| *name == format!("column{number}") && known.name.is_empty())
+        };
+        let column = called(name).or_else(trimmed).or_else(nameless).cloned();
         column.ok_or_else(|| {
+            if all.iter().any(|column| same(column, name)) {
+                let reason =
+                    format!("{table} computes its column {name}; leave it out with --select");
+                return LoadError::Definition(reason);
+            }
             let known: Vec<&str> = known.iter().map(|known| known.name.as_str()).collect();
             let known = known.join(", ");
             LoadError::NoColumn(format!("table {table} has no column {name}; it has {known}"))
         })
     };
-    info.columns.iter().map(|column| find(&column.name)).collect()
+    info.columns.iter().map(|column| &column.name).zip(1..).map(find).collect()
 }
 
 /// Returns all columns of a table, for a source with the same number of columns without names.

@@ -91,6 +91,7 @@ impl Json {
                 let texts = converted(array, Decimals::Text)?;
                 Form::Digits(texts.as_string::<i32>().clone())
             }
+            data_type if data_type.is_nested() => return Err(ConversionError::Type),
             _ => Form::Plain(Cells::of(&converted(array, Decimals::Text)?)),
         };
         let array = Arc::clone(array);

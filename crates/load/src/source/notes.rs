@@ -18,7 +18,7 @@ pub enum Note {
         column: String,
         /// Its first value.
         value: String,
-        /// The forms.
+        /// The forms; none if it is the one of SQLite, in which a number would not keep what is written.
         forms: Vec<NumberForm>,
     },
     /// Values of a column of numbers or of truth values are none.
@@ -40,8 +40,11 @@ impl fmt::Display for Note {
             Note::Fact(fact) => f.write_str(fact),
             Note::Warning(warning) => write!(f, "warning: {warning}"),
             Note::Numbers { column, value, forms } => {
-                let forms: Vec<String> =
+                let mut forms: Vec<String> =
                     forms.iter().map(|form| format!("--number {form}")).collect();
+                if forms.is_empty() {
+                    forms.push("--type COLUMN=REAL".to_owned());
+                }
                 write!(
                     f,
                     "warning: column {column} has texts such as `{value}`, which {} reads as numbers",
@@ -85,6 +88,11 @@ impl Notes {
         if !notes.contains(&note) {
             notes.push(note);
         }
+    }
+
+    /// Keeps only these notes.
+    pub(crate) fn retain(&self, is_kept: impl FnMut(&Note) -> bool) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(is_kept);
     }
 
     pub(crate) fn fact(&self, fact: impl Into<String>) {

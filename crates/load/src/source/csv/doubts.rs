@@ -5,6 +5,7 @@ use super::QUOTED_EMPTY;
 use super::layout::{FOOTER, has_empty_line, last_lines, may_divide};
 use super::parse::Reader;
 use super::scan::{Quoting, Record, Records};
+use crate::error::first_characters;
 use crate::source::infer::{ColumnKind, Kind};
 use crate::source::notes::Note;
 use crate::source::number::{has_leading_zero, is_number_to_sqlite};
@@ -180,7 +181,9 @@ impl Reader {
         let first = texts().find(is_text).filter(|_| column.kind == Kind::Text);
         let Some(value) = first else { return };
         let forms = NumberForm::of_all(texts());
-        if !forms.is_empty() {
+        // Such as 1e5, or with more digits than a number keeps.
+        let are_numbers = self.options.number.is_none() && texts().all(is_number_to_sqlite);
+        if !forms.is_empty() || are_numbers && !texts().any(is_code) {
             self.notes.add(Note::Numbers {
                 column: name.to_owned(),
                 value: lossy_text(value),
@@ -216,11 +219,26 @@ impl Reader {
         if columns.iter().flatten().any(Option::is_none) {
             words.push(String::new());
         }
+        // Apart, it would end the options.
+        let option = |word: &String| match &**word {
+            "--" => "--null='--' ".to_owned(),
+            word => format!("--null '{word}' "),
+        };
         self.notes.warn(format!(
             "words for missing values are texts in {}; {}reads them as NULL",
             names.join(", "),
-            words.iter().map(|word| format!("--null '{word}' ")).collect::<String>()
+            words.iter().map(option).collect::<String>()
         ));
+        let has_escape = |text: &&&[u8]| {
+            [&b"\\t"[..], b"\\n", b"\\\\"]
+                .iter()
+                .any(|escape| memchr::memmem::find(text, escape).is_some())
+        };
+        let escaped = columns.iter().flatten().flatten().find(has_escape);
+        if let Some(text) = escaped.filter(|_| words.iter().any(|word| word == "\\N")) {
+            let text = first_characters(text);
+            self.notes.warn(format!("texts have escapes such as `{text}`, which stay as they are"));
+        }
     }
 
     /// Warns of last lines that may be no rows: they stand behind an empty line, or have no value.

@@ -21,11 +21,15 @@ use crate::error::{Fault, Result, first_characters};
 use crate::source::infer::is_changed_by;
 use crate::source::notes::{Note, Notes};
 use crate::source::number::{
-    has_leading_zero, integer, is_number_to_sqlite, kept_decimal, nearest_real, real, short_decimal,
+    has_leading_zero, integer, is_number_to_sqlite, keeps_digits, kept_decimal, nearest_real, real,
+    short_decimal,
 };
 use crate::source::text::{Parsed, TextFormat};
 use crate::source::truth::truth;
 use crate::source::{ReadOptions, Storing, Typing, Unit};
+
+/// The byte order mark of UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// How to read a CSV text whose columns are known.
 pub struct Reader {
@@ -55,6 +59,15 @@ pub struct Reader {
 impl TextFormat for Reader {
     fn begin(&mut self, options: &ReadOptions) {
         self.columns.clone_from(&options.columns);
+        self.notes.retain(|note| match note {
+            Note::Numbers { column, forms, .. } => {
+                let place = self.names.iter().position(|name| name == column);
+                let storing = self.storing(place.unwrap_or(self.names.len()));
+                let stays_wrong = !forms.is_empty() && storing.is_of_numbers();
+                storing.typing == Typing::Sampled || stays_wrong
+            }
+            _ => true,
+        });
         let names = self.names.iter().zip(&self.truth_values).enumerate();
         let is_text = |column: usize| self.storing(column).typing == Typing::Sampled;
         let texts = names.filter(|(column, (_, are))| **are && is_text(*column));
@@ -181,8 +194,9 @@ impl<'r> Block<'r> {
                 Record::Whole(range) => match self.fit(listed, range.end, records.is_mended) {
                     Ok(mended) => {
                         listed += self.reader.names.len();
-                        // Few rows begin as the header does.
-                        if self.bytes.get(range.start) == self.reader.header_line.first() {
+                        // Few rows begin as the header or a byte order mark does.
+                        let first = self.bytes.get(range.start);
+                        if first == self.reader.header_line.first() || first == Some(&MARK[0]) {
                             self.reader.compare_with_header(&self.bytes[range.clone()]);
                         }
                         if let Some(fault) = mended {
@@ -387,8 +401,9 @@ impl<'r> Block<'r> {
 
     /// A column of numbers among whose values are texts.
     fn numbers_and_texts(&self, column: usize, mut values: Texts) -> ArrayRef {
-        let (mut others, mut first) = (0, None);
-        let typing = self.storing(column).typing;
+        let (mut others, mut first, mut is_rounded) = (0, None, false);
+        let Storing { typing, affinity, .. } = self.storing(column);
+        let is_whole = affinity != Affinity::Real;
         for field in self.fields(column) {
             let text = unescaped(self.text.as_bytes(), field, self.reader.dialect);
             if self.reader.is_null(self.bytes, field) {
@@ -402,11 +417,17 @@ impl<'r> Block<'r> {
             if plain.is_none() && !is_number_to_sqlite(&text) {
                 others += 1;
                 first.get_or_insert_with(|| first_characters(&text));
+            } else if is_whole && plain.is_none() {
+                is_rounded |= integer(&text).is_none() && !keeps_digits(text.trim_ascii());
             }
             values.push(plain.as_deref().unwrap_or(&text));
         }
+        let column = &self.reader.names[column];
+        if is_rounded {
+            self.reader.notes.warn(format!("numbers in column {column} do not fit 64 bits and were rounded; a column of type TEXT keeps them"));
+        }
         if let Some(value) = first {
-            let column = self.reader.names[column].clone();
+            let column = column.clone();
             let wanted = if typing == Typing::Booleans { "truth value" } else { "number" };
             self.reader.notes.add(Note::Texts { column, wanted, values: others, value });
         }
@@ -419,9 +440,14 @@ impl Reader {
         Storing::of(&self.columns, column)
     }
 
-    /// Warns of a row that is the header once more.
+    /// Warns of a row that is the header once more, or begins with a byte order mark.
     #[cold]
     fn compare_with_header(&self, row: &[u8]) {
+        let unmarked = row.strip_prefix(MARK);
+        if unmarked.is_some() {
+            self.notes.warn("a row begins with a byte order mark, which became a part of its first value; if files were joined, load the files themselves");
+        }
+        let row = unmarked.unwrap_or(row);
         if row.trim_ascii_end() == self.header_line && self.width() > 1 {
             self.notes.warn("a row repeats the header and was loaded as a row; delete it, or leave it out with --strict, --type and --on-error skip");
         }

@@ -407,6 +407,9 @@ fn object<'l>(line: &'l [u8], positions: &[String]) -> Result<Option<Object<'l>>
         .map(Some)
         // The library counts lines too; here there is only one.
         .map_err(|error| {
+            if std::str::from_utf8(line).is_err() {
+                return "it is not valid UTF-8; set the encoding with --encoding, such as windows-1252".to_owned();
+            }
             let error = error.to_string();
             let reason = error.split(" at line 1 column ").collect::<Vec<_>>();
             match reason[..] {

@@ -32,11 +32,16 @@ fn every_doubt_names_the_option_that_reads_the_file_otherwise() {
         ("a:b\n1:x\n2:y\n", "--delimiter ':'"),
         ("ID   NAME\n01   Smith\n02   Li\n", "columns of fixed width"),
         ("a,b\n--,---\n1,2\n", "skipped: a line of dashes"),
-        ("a,b\n--,--\n1,2\n", "--null '--' reads"),
         ("a;b,c\n1;2,3\n4;5,6\n", "every row has `,` equally often; --delimiter ','"),
         ("id,x\n1,\"1,23,456.5\"\n", "such as `1,23,456.5`, which --number 1,234.5 reads"),
         ("id,x\n1, 5\n2,7\n", "such as ` 5`, which --number 1,234.5 reads"),
         ("id,x\n1,5\nTotal: all,5\n", "looks like a total"),
+        ("id,x\n1,1e5\n2,2\n", "such as `1e5`, which --type COLUMN=REAL reads as numbers"),
+        ("id,x\n1,0.1234567890123456789\n2,2\n", "which --type COLUMN=REAL reads"),
+        ("id,x\n1,--\n2,2\n", "--null='--' reads"),
+        ("id\tt\n1\ta\\tb\n2\t\\N\n", "escapes such as `a\\tb`, which stay"),
+        ("id,t\n1,a\n\u{feff}id,t\n2,b\n", "a row repeats the header"),
+        ("id,t\n1,a\n\u{feff}2,b\n", "a row begins with a byte order mark"),
         ("\"id\",\"x\"\n\"1\",\"5\"\n\"2\",\"\"\n", "--null '\"\"' reads"),
         ("id,x\n1,5\n2,\u{a0}\n3,—\n", "--null '\u{a0}' --null '—' reads"),
         ("# by x, y\nid,v\n1,2\n3,4\n", "--comment '#'"),
@@ -59,6 +64,24 @@ fn a_form_of_numbers_that_reads_no_value_is_missed() {
     assert_eq!(rows, ["1.5|1.5|x", "2.25|2.0|y"]);
     assert!(has(&notes, "column a has texts such as `1.5`, which --number 1,234.5"), "{notes:?}");
     assert!(!has(&notes, "column b") && !has(&notes, "column c"), "{notes:?}");
+}
+
+#[test]
+fn numbers_that_lose_digits_in_a_declared_column_are_noticed() {
+    for (value, is_rounded) in [
+        ("12345678901234567890", true),
+        ("1e400", true),
+        ("9223372036854775807", false),
+        ("007", false),
+    ] {
+        let workspace = Workspace::new();
+        let mut request = workspace.request();
+        request.table.types = vec![Column::new("n", "NUMERIC")];
+        let input = workspace.write("a.csv", format!("n\n{value}\n1.50\n"));
+        let notes = run_as(&input, &request, &opening()).unwrap().notes;
+        assert_eq!(has(&notes, "column n do not fit 64 bits"), is_rounded, "{value}: {notes:?}");
+        assert!(!has(&notes, "--type"), "{value}: {notes:?}");
+    }
 }
 
 #[test]
@@ -179,8 +202,8 @@ fn files_without_a_doubt_raise_none() {
         "a,b\r\r\n1,x\r\r\n2,y\r\r\n",
         "a,b\r\r\n1,x\r\r\n2,y\r\r\n3,z\r\r\n",
         "zip\n01234\n90210\n10001\n",
-        "x\n1e5\n2\n3\n",
-        "x\n0.1234567890123456789\n1.0\n",
+        "id\n12345678901234567890\n9223372036854775807\n",
+        "zip,t\n1e5,+491\n012,+492\n",
         "d\n\"Tue, 31 Dec 2024\"\n\"Wed, 01 Jan 2025\"\n",
         "a,b\n1,\"x;y\"\n2,\"y;z\"\n",
     ] {

@@ -244,6 +244,14 @@ fn encodings_with_several_bytes_for_each_character_are_named() {
 }
 
 #[test]
+fn json_of_another_encoding_names_the_option() {
+    let workspace = Workspace::new();
+    let message =
+        refused(&workspace.write("a.jsonl", b"{\"a\": \"\xe9\"}\n"), &workspace.request());
+    assert!(message.contains("--encoding, such as windows-1252"), "{message}");
+}
+
+#[test]
 fn the_rows_of_a_json_document_are_found() {
     let opening = with(CsvOptions::default());
     for text in [

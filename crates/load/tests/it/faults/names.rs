@@ -159,3 +159,16 @@ fn a_column_may_be_called_like_an_option() {
     let error = run(&workspace.path("a.csv"), &request).unwrap_err();
     assert!(matches!(error, LoadError::TableExists(_)), "{error}");
 }
+
+#[test]
+fn columns_are_found_without_a_name_and_not_loaded_if_the_table_computes_them() {
+    let workspace = Workspace::new();
+    let table = "CREATE TABLE t(\"\" INTEGER, a, c AS (a || 'x'))";
+    workspace.connection().execute(table).unwrap();
+    let mut request = workspace.request();
+    request.mode = Mode::Append;
+    run(&workspace.write("a.csv", ",a\n1,x\n"), &request).unwrap();
+    assert_eq!(workspace.rows("SELECT * FROM t"), ["1|x|xx"]);
+    let message = refused(&workspace.write("b.csv", "a,C\n1,x\n"), &request);
+    assert!(message.contains("t computes its column C; leave it out with --select"), "{message}");
+}
