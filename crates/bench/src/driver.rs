@@ -16,7 +16,7 @@ use lab::trial::{EngineMark, Measured, Message, Outcome, PROTOCOL, TrialSpec};
 use crate::error::{Result, TrialError};
 use crate::platform::die_with_the_parent;
 use crate::target::sqlite;
-use crate::trial::Trial;
+use crate::trial::{Trial, load_library};
 use crate::workload;
 
 /// Runs the trial that `input` specifies and writes its messages to `output`.
@@ -100,7 +100,7 @@ fn measure(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Result<Measured> {
     let workload = workload::find(&spec.workload).ok_or_else(|| {
         TrialError::CannotRun(format!("this driver has no workload `{}`", spec.workload))
     })?;
-    let library = Arc::new(Library::load(&Source::from_str(&spec.engine)?)?);
+    let library = load_library(&spec.engine, &spec.settings)?;
     let identity = library.identity();
     let engine =
         EngineMark { version: identity.version.clone(), source_id: identity.source_id.clone() };

@@ -1,12 +1,15 @@
 //! The context of a trial: everything that a workload and a target get from outside.
 
 use std::path::Path;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use engine::vfs::CountingVfs;
-use engine::{Library, Origin};
-use lab::level::Settings;
+use engine::{Connection, Library, Origin, Source};
+use lab::level::{Level, Settings};
 use lab::seed::Seed;
+
+use crate::error::Result;
 
 /// The context of a trial.
 pub struct Trial<'a> {
@@ -28,6 +31,18 @@ pub struct Trial<'a> {
     pub tests_open: bool,
     /// Tells the parent which phase begins.
     pub phase: &'a mut dyn FnMut(&str),
+}
+
+/// Loads the engine of a trial with what it has to know before the first connection.
+///
+/// # Errors
+/// The engine cannot be loaded.
+pub(crate) fn load_library(engine: &str, settings: &Settings) -> Result<Arc<Library>> {
+    let library = Arc::new(Library::load(&Source::from_str(engine)?)?);
+    if let Some(bytes) = settings.get("page_size").and_then(Level::as_int) {
+        Connection::encrypt_pages_of(&library, bytes)?;
+    }
+    Ok(library)
 }
 
 impl<'a> Trial<'a> {

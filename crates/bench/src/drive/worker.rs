@@ -1,7 +1,6 @@
 //! One worker: a thread or a process with a connection of its own, which carries out the trial's requests.
 
 use std::io::{self, BufRead, Write};
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,9 +12,9 @@ use super::pacing::{Ended, Monotonic, Nanos, request_precise_wakeups, run_task};
 use crate::error::{Result, TrialError};
 use crate::measure::{CpuTime, peak_memory_bytes};
 use crate::target::sqlite::{self, Counts};
-use crate::trial::Trial;
+use crate::trial::{Trial, load_library};
 use engine::vfs::CountingVfs;
-use engine::{Connection, Library, Source};
+use engine::{Connection, Library};
 
 /// The file of the database, in the directory of the trial.
 pub(crate) const DATABASE: &str = "test.db";
@@ -62,8 +61,8 @@ pub(crate) fn serve_process(
     if spec.parent.is_some_and(|parent| !follow_parent(parent)) {
         return Ok(());
     }
-    let library = match Source::from_str(&spec.engine).and_then(|source| Library::load(&source)) {
-        Ok(library) => Arc::new(library),
+    let library = match load_library(&spec.engine, &spec.settings) {
+        Ok(library) => library,
         Err(error) => return channel.send(&Response::Failed(error.to_string())),
     };
     let worker = Worker { spec: &spec, library: &library, prepare };

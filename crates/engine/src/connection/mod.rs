@@ -127,6 +127,19 @@ impl Connection {
         Ok(connection)
     }
 
+    /// Sets the size of encrypted pages for all databases that this process opens from now on. SQLCipher cannot read it from the file,
+    /// and leaves `PRAGMA page_size` aside. Nothing happens on an engine that does not encrypt.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn encrypt_pages_of(library: &Arc<Library>, bytes: i64) -> Result<()> {
+        if !library.encrypts() {
+            return Ok(());
+        }
+        let any = Connection::open(library, Path::new(":memory:"), OpenFlags::default(), None)?;
+        any.execute(&format!("PRAGMA cipher_default_page_size = {bytes}"))
+    }
+
     /// Returns the library that the connection runs on.
     pub fn library(&self) -> &Arc<Library> {
         self.handle.library()

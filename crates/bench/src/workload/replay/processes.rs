@@ -3,12 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use engine::vfs::CountingVfs;
-use engine::{Library, Source};
 use lab::level::{Level, Settings};
 use lab::trial::Measured;
 use serde::{Deserialize, Serialize};
@@ -27,7 +25,7 @@ use crate::drive::messages::{Channel, ChildWorker, follow_parent, read_message};
 use crate::error::{Result, TrialError};
 use crate::locks::{locked, unlocked};
 use crate::measure::{CpuTime, peak_memory_bytes};
-use crate::trial::Trial;
+use crate::trial::{Trial, load_library};
 use crate::workload::common::{Stopwatch, add};
 
 /// The hidden subcommand of pragmark that runs such a process.
@@ -224,7 +222,7 @@ fn execute_spec(
     spec: ProcessSpec,
     channel: &mut Channel<impl BufRead, impl Write>,
 ) -> Result<ProcessReport> {
-    let library = Arc::new(Library::load(&Source::from_str(&spec.engine)?)?);
+    let library = load_library(&spec.engine, &spec.settings)?;
     stand_in(&library, spec.settings.get("stand_in").and_then(Level::as_text).unwrap_or(""))?;
     let counter =
         spec.counting.then(|| CountingVfs::register(&library, None).map(Arc::new)).transpose()?;
