@@ -143,18 +143,28 @@ pub fn script(shapes: &[(Shape, u64)], forms: &[Form], fits: &BTreeMap<usize, Ve
     text
 }
 
-/// Returns the commands for the variables of a statement, and the statement.
+/// Returns the commands for the variables of a statement, and the statement. A parameter has one value, wherever the statement has it.
 fn statement(form: &Form, fits: Option<&Vec<Fit>>, variables: &mut usize) -> String {
-    let (mut commands, mut slots) = (String::new(), Vec::new());
-    for fit in fits.into_iter().flatten() {
+    let (mut commands, mut slots) = (String::new(), Vec::<(String, String)>::new());
+    for (place, fit) in fits.into_iter().flatten().enumerate() {
+        let own = &form.slots[place];
+        let mut earlier = form.slots[..place].iter().zip(&slots);
+        let is_same = |slot: &Origin| matches!(slot, Origin::Bound(_)) && slot == own;
+        if let Some((_, same)) = earlier.find(|(slot, _)| is_same(slot)) {
+            slots.push(same.clone());
+            continue;
+        }
         *variables += 1;
         let name = format!("v{variables}");
-        if let Some(command) = fit.command(&name) {
+        let before = slots.last().map_or("", |(name, _)| name);
+        if let Some(command) = fit.command(&name, before) {
             commands += &command;
             commands.push('\n');
         }
-        slots.push(fit.sql(&name));
+        let sql = fit.sql(&name);
+        slots.push((name, sql));
     }
+    let slots: Vec<String> = slots.into_iter().map(|(_, sql)| sql).collect();
     format!("{commands}{};\n", form.with(&slots).trim_start())
 }
 

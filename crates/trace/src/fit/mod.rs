@@ -234,14 +234,18 @@ impl Written<'_> {
             }
             None => self.of(statement)?,
         };
+        let mut before = None;
         for (slot, values) in form.slots.iter().zip(to) {
-            match slot {
-                Origin::Written(value) => values.add(value),
+            let value = match slot {
+                Origin::Written(value) => value.clone(),
                 Origin::Bound(index) => match bound.get(*index) {
-                    Some(value) => values.add(&trace.in_place(value)?),
-                    None => values.add(&Json::Null),
+                    Some(value) => trace.in_place(value)?,
+                    None => Json::Null,
                 },
-            }
+            };
+            values.add(&value);
+            before.iter().for_each(|before| values.add_beside(&value, before));
+            before = Some(value);
         }
         Ok(())
     }
@@ -264,17 +268,18 @@ fn fits_of(form: &Form, values: Option<&Vec<Values>>, copy: &SnapshotCopy) -> Ve
     let key = form.key();
     let hints = script::hints(&script::significant(&key));
     let inserts = Kind::of(key.trim_start(), false) == Kind::Insert;
-    let slots = values.into_iter().flatten().enumerate();
-    slots
-        .map(|(number, values)| {
-            let hint = hints.get(number).and_then(Option::as_ref);
-            let fit = values.fit(inserts);
-            match (&fit, hint) {
-                (Fit::Constant(_), _) | (_, None) => fit,
-                (_, Some(hint)) => copy.drawn(values, hint).unwrap_or(fit),
-            }
-        })
-        .collect()
+    let mut fits: Vec<Fit> = Vec::new();
+    for (number, values) in values.into_iter().flatten().enumerate() {
+        let hint = hints.get(number).and_then(Option::as_ref);
+        let fit = values.fit(inserts);
+        let beside = fits.last().and_then(|before| values.beside(before, &fit));
+        fits.push(match (&fit, hint) {
+            _ if beside.is_some() => beside.unwrap_or(fit),
+            (Fit::Constant(_), _) | (_, None) => fit,
+            (_, Some(hint)) => copy.drawn(values, hint).unwrap_or(fit),
+        });
+    }
+    fits
 }
 
 impl Trace {

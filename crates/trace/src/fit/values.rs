@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use serde_json::Value as Json;
+use values::calendar;
 
 /// The longest texts that are counted one by one, in bytes.
 const COUNTED: usize = 200;
@@ -27,6 +28,8 @@ pub struct Values {
     documents: u64,
     blob_lengths: Range,
     nulls: u64,
+    /// How far numbers or times are above the value of the slot before.
+    beside: Range,
 }
 
 /// The least and the largest of some numbers.
@@ -38,6 +41,10 @@ pub struct Range {
 }
 
 impl Range {
+    fn extend(&mut self, values: impl IntoIterator<Item = f64>) {
+        values.into_iter().for_each(|value| self.add(value));
+    }
+
     fn add(&mut self, value: f64) {
         let is_first = self.count == 0;
         self.min = if is_first { value } else { self.min.min(value) };
@@ -68,6 +75,22 @@ pub enum Fit {
     Real(f64, f64),
     /// One of these texts as SQL, each with how often it came.
     Choice(Vec<(String, u64)>),
+    /// Dates or times of one form, all equally likely.
+    Time {
+        /// The first and the last one, in seconds since 1970.
+        between: (i64, i64),
+        /// The form, for `strftime()`.
+        form: &'static str,
+        /// The end of each: a fraction, which stays the same, and a zone.
+        end: String,
+    },
+    /// Whole numbers or times that are above the value of the slot before by this much.
+    Beside {
+        /// The least and the largest difference.
+        by: (i64, i64),
+        /// The fit of the values by themselves.
+        own: Box<Fit>,
+    },
     /// Random texts of these lengths.
     Text(u64, u64),
     /// Objects of JSON with random texts of these lengths.
@@ -77,6 +100,18 @@ pub enum Fit {
 }
 
 impl Values {
+    /// Returns the dates or times that all texts are, if they have one form.
+    fn times(&self) -> Option<Fit> {
+        let times: Option<Vec<_>> = self.texts.iter().map(|(text, _)| time(text)).collect();
+        let times = times?;
+        let (form, _, end) = times.first()?;
+        let is_alike =
+            |(other, _, rest): &(&str, i64, &str)| other == form && rest.len() == end.len();
+        let seconds = || times.iter().map(|(_, seconds, _)| *seconds);
+        let between = (seconds().min()?, seconds().max()?);
+        times.iter().all(is_alike).then(|| Fit::Time { between, form, end: end.to_string() })
+    }
+
     /// Adds a value as traces have it; a long one must be in its place.
     pub fn add(&mut self, value: &Json) {
         match value {
@@ -101,6 +136,39 @@ impl Values {
             }
             _ => {}
         }
+    }
+
+    /// Adds the difference to the value of the slot before.
+    pub fn add_beside(&mut self, value: &Json, before: &Json) {
+        let difference = match (value, before) {
+            (Json::String(value), Json::String(before)) => {
+                time(value).zip(time(before)).map(|((_, a, _), (_, b, _))| a - b)
+            }
+            _ => value.as_i64().zip(before.as_i64()).and_then(|(a, b)| a.checked_sub(b)),
+        };
+        self.beside.extend(difference.map(|difference| difference as f64));
+    }
+
+    /// Returns the fit of the ends of ranges, such as of BETWEEN, to the begins that `before` is the fit of: they are much closer to
+    /// these than to each other.
+    pub fn beside(&self, before: &Fit, own: &Fit) -> Option<Fit> {
+        /// How much closer.
+        const CLOSER: f64 = 4.0;
+        let Range { min, max, count } = self.beside;
+        let span = match own {
+            Fit::Uniform(min, max) | Fit::Zipfian(min, max, _) => (max - min) as f64,
+            Fit::Time { between: (first, last), .. } => (last - first) as f64,
+            _ => return None,
+        };
+        let has_number = match before {
+            Fit::Drawn { .. } => !matches!(own, Fit::Time { .. }),
+            Fit::Uniform(..) | Fit::Zipfian(..) | Fit::Time { .. } | Fit::Beside { .. } => true,
+            _ => false,
+        };
+        let is_all = count == self.integers.total().max(self.texts.total());
+        let by = (min as i64, max as i64);
+        (is_all && has_number && (max - min) * CLOSER < span)
+            .then(|| Fit::Beside { by, own: Box::new(own.clone()) })
     }
 
     fn add_text(&mut self, text: &str) {
@@ -182,6 +250,9 @@ impl Values {
                 _ => Fit::Choice(all),
             };
         }
+        if let Some(times) = is_counted.then(|| self.times()).flatten() {
+            return times;
+        }
         let (min, max) = (self.text_lengths.min as u64, self.text_lengths.max as u64);
         if self.documents < self.text_lengths.count {
             return Fit::Text(min, max);
@@ -189,6 +260,26 @@ impl Values {
         // What surrounds the text has eight characters.
         Fit::Document(min.saturating_sub(8), max.saturating_sub(8))
     }
+}
+
+/// Returns the form of a date or time, for `strftime()`, with its seconds since 1970 and what follows them.
+fn time(text: &str) -> Option<(&'static str, i64, &str)> {
+    let number = |from: usize, to: usize| -> Option<i64> {
+        let digits = text.get(from..to)?;
+        digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+    };
+    let is = |place: usize, sign: u8| text.as_bytes().get(place) == Some(&sign);
+    let is_date = is(4, b'-') && is(7, b'-');
+    let day = is_date.then(|| calendar::day(number(0, 4)?, number(5, 7)?, number(8, 10)?))??;
+    let (form, second) = match text.as_bytes().get(10) {
+        None => return Some(("%Y-%m-%d", day * 86_400, "")),
+        Some(b' ') => ("%Y-%m-%d %H:%M:%S", number(17, 19)?),
+        Some(b'T') => ("%Y-%m-%dT%H:%M:%S", number(17, 19)?),
+        Some(_) => return None,
+    };
+    let is_time = is(13, b':') && is(16, b':');
+    let seconds = number(11, 13)? * 3_600 + number(14, 16)? * 60 + second;
+    is_time.then(|| (form, day * 86_400 + seconds, &text[19..]))
 }
 
 fn real(range: Range) -> Fit {
@@ -213,8 +304,8 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 impl Fit {
-    /// Returns the meta command that gives the variable its value, if it needs one.
-    pub fn command(&self, name: &str) -> Option<String> {
+    /// Returns the meta command that gives the variable its value, if it needs one. `before` is the variable of the slot before.
+    pub fn command(&self, name: &str, before: &str) -> Option<String> {
         let set = |expression: String| Some(format!("\\set {name} {expression}"));
         match self {
             Fit::Constant(_) => None,
@@ -224,7 +315,11 @@ impl Fit {
                     zipf.map_or("uniform".to_owned(), |exponent| format!("zipfian {exponent}"));
                 Some(format!("\\draw {name} {table}.{column} {popularity}"))
             }
-            Fit::Uniform(min, max) => set(format!("random({min}, {max})")),
+            Fit::Uniform(min, max) | Fit::Time { between: (min, max), .. } => {
+                set(format!("random({min}, {max})"))
+            }
+            Fit::Beside { by: (min, max), .. } if min == max => set(format!(":{before} + {min}")),
+            Fit::Beside { by: (min, max), .. } => set(format!(":{before} + random({min}, {max})")),
             Fit::Zipfian(min, max, parameter) => {
                 let size = max - min + 1;
                 set(format!("{min} + permute(random_zipfian(1, {size}, {parameter}) - 1, {size})"))
@@ -257,6 +352,11 @@ impl Fit {
                     format!("WHEN :{name} <= {sum} THEN {text}")
                 });
                 format!("CASE {} END", cases.collect::<Vec<_>>().join(" "))
+            }
+            Fit::Beside { own, .. } => own.sql(name),
+            Fit::Time { form, end, .. } => {
+                let time = format!("strftime('{form}', :{name}, 'unixepoch')");
+                if end.is_empty() { time } else { format!("{time} || {}", literal(end)) }
             }
             // A byte has two digits.
             Fit::Text(..) => format!("substr(hex(randomblob(:{name} / 2 + 1)), 1, :{name})"),
@@ -387,6 +487,22 @@ mod tests {
         );
         let many: Vec<Json> = (0..20).map(|it| json!("x".repeat(it))).collect();
         assert_eq!(fit(&many, false), Fit::Text(0, 19));
+        let days: Vec<Json> = (1..20).map(|it| json!(format!("2024-03-{it:02}"))).collect();
+        let time = |of: &Fit| (of.command("x", "").unwrap(), of.sql("x"));
+        assert_eq!(
+            time(&fit(&days, false)),
+            (
+                "\\set x random(1709251200, 1710806400)".to_owned(),
+                "strftime('%Y-%m-%d', :x, 'unixepoch')".to_owned()
+            )
+        );
+        let stamp = |it: u32| json!(format!("2024-03-01T00:00:{it:02}.{it:06}+00:00"));
+        let stamps: Vec<Json> = (10..30).map(stamp).collect();
+        let (command, sql) = time(&fit(&stamps, true));
+        assert_eq!(command, "\\set x random(1709251210, 1709251229)");
+        assert!(sql.starts_with("strftime('%Y-%m-%dT%H:%M:%S', :x, 'unixepoch') || '.0000"));
+        let mixed = [&days[..], &stamps].concat();
+        assert_eq!(fit(&mixed, false), Fit::Text(10, 32));
         let documents: Vec<Json> = (0..20).map(|it| json!(format!("{{\"n\":{it}}}"))).collect();
         assert_eq!(fit(&documents, false), Fit::Document(0, 0));
         assert!(fit(&documents, false).sql("x").starts_with("json_object('v', substr("));
@@ -394,6 +510,25 @@ mod tests {
         let hashed = json!({"text_hash": "0", "length": 12});
         assert_eq!(fit(&[hashed], false), Fit::Text(12, 12));
         assert_eq!(fit(&[], false), Fit::Constant("NULL".into()));
+    }
+
+    #[test]
+    fn ends_of_ranges_are_drawn_beside_their_begins() {
+        let stamp = |it: i64| json!(format!("2024-03-{:02} 0{}:00:00", 1 + it % 20, it % 9));
+        for (value, far) in [(&(|it| json!(it)) as &dyn Fn(i64) -> Json, 3_i64), (&stamp, 0)] {
+            let (mut begin, mut end) = (Values::default(), Values::default());
+            for it in 1..40 {
+                let (from, to) = (value(it * 100), value(it * 100 + far));
+                begin.add(&from);
+                end.add(&to);
+                end.add_beside(&to, &from);
+            }
+            let (begin, own) = (begin.fit(false), end.fit(false));
+            let beside = end.beside(&begin, &own).unwrap();
+            assert_eq!(beside.command("v2", "v1").unwrap(), format!("\\set v2 :v1 + {far}"));
+            assert_eq!(beside.sql("v2"), own.sql("v2"));
+            assert_eq!(end.beside(&Fit::Constant("1".into()), &own), None);
+        }
     }
 
     #[test]
