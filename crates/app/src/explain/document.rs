@@ -513,6 +513,9 @@ fn cause_in_plan(cause: &Cause) -> Option<String> {
 fn cause_in_text(cause: &Cause) -> Option<String> {
     Some(match cause {
         Cause::Range { call, column, operand } => range(call, column, operand.as_deref()),
+        Cause::Since { expression, column } => format!(
+            "`{expression}` is computed for every row: compare `{column}` with a time, which an index can find."
+        ),
         Cause::Plain { call, column, is_always } => plain(call, column, *is_always),
         Cause::MinMax => {
             "SQLite finds min() or max() alone at an end of an index, but reads all rows for both."
@@ -586,7 +589,7 @@ fn cause_in_form(cause: &Cause) -> Option<String> {
         | Cause::Direction { .. } | Cause::Or | Cause::AutomaticIndex { .. }
         | Cause::Trigger { .. } | Cause::ForeignKey { .. } | Cause::Sort { .. }
         | Cause::Group { .. } | Cause::Distinct { .. } | Cause::List { .. }
-        | Cause::NotCovering { .. } | Cause::Range { .. } | Cause::Plain { .. } | Cause::MinMax
+        | Cause::NotCovering { .. } | Cause::Range { .. } | Cause::Since { .. } | Cause::Plain { .. } | Cause::MinMax
         | Cause::Optional { .. } | Cause::Hint { .. } | Cause::Materialized | Cause::Never { .. }
         | Cause::NotIn { .. } | Cause::Offset { .. } | Cause::CountForExists
         | Cause::Correlated { .. } | Cause::Affinity { .. } | Cause::Wildcard { .. } => return None,

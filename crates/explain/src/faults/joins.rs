@@ -4,7 +4,7 @@ use super::rewrites::Edits;
 use super::{Cause, MANY, Seen};
 
 impl Seen<'_> {
-    fn has_any(&self, words: &str) -> bool {
+    pub(super) fn has_any(&self, words: &str) -> bool {
         self.tokens.iter().any(|token| words.split(' ').any(|word| token.is(word)))
     }
 

@@ -110,6 +110,13 @@ pub enum Cause {
         /// An operand that has to be written as the result of the call is, because its value is not known.
         operand: Option<String>,
     },
+    /// The time since a column is compared, where the column itself could be.
+    Since {
+        /// The difference.
+        expression: String,
+        /// The column.
+        column: String,
+    },
     /// An operation is compared that gives the value of its column in every row.
     Plain {
         /// The operation.

@@ -6,7 +6,7 @@ use script::{Kind, Token, closing};
 
 use super::rewrites::{Affinity, Edits, affinity};
 use super::{Cause, Seen};
-use crate::conditions::begins_condition;
+use crate::conditions::{begins_condition, ends_condition};
 
 /// The beginnings of a time: their length, format, what a time lacks then, and the step to the next one.
 const BEGINNINGS: [(usize, &str, &str, &str); 6] = [
@@ -52,6 +52,66 @@ impl Seen<'_> {
             }
         }
         Some((cause?, edits))
+    }
+
+    /// Returns the text with a column alone in place of the time since it, such as `julianday('now') - julianday(column) < 7`, if all rows
+    /// allow it.
+    pub(super) fn since(&self) -> Option<(Cause, Edits)> {
+        let all = &self.tokens;
+        (1..all.len()).filter(|place| begins_condition(&all[place - 1])).find_map(|place| {
+            let (minus, now) = self.operand(place)?;
+            all.get(minus).filter(|sign| sign.text == "-")?;
+            let name = all.get(minus + 1)?;
+            let (is_day, first) = match (name.text.to_lowercase().as_str(), all.get(minus + 3)?) {
+                ("julianday", _) => (Some(true), minus + 3),
+                ("unixepoch", _) => (Some(false), minus + 3),
+                ("strftime", format) if format.text == "'%s'" => (Some(false), minus + 5),
+                _ => (None, minus + 1),
+            };
+            let (_, table, column, last) = self.column(first)?;
+            let after = last + usize::from(is_day.is_some());
+            let operator: String = all
+                .get(after..)?
+                .iter()
+                .map_while(|it| "<>=".contains(it.text).then_some(it.text))
+                .collect();
+            let span = after + operator.len();
+            let end =
+                (span..all.len()).find(|place| ends_condition(&all[*place])).unwrap_or(all.len());
+            let difference = self.text(span, end);
+            let difference =
+                if end == span + 1 { difference.to_owned() } else { format!("({difference})") };
+            let text = self.text(first, last);
+            let quoted = quoted(&column);
+            let operator = match (operator.as_str(), is_day) {
+                // A time in whole seconds is after one with a fraction if it is after its second.
+                ("<" | "<=", Some(true)) | ("<", _) => ">",
+                (">" | ">=", Some(true)) | (">=", _) => "<=",
+                ("<=", _) => ">=",
+                _ => "<",
+            };
+            let (bound, differs) = match is_day {
+                Some(is_day) => {
+                    let unit = if is_day { "" } else { ", 'unixepoch'" };
+                    let differs = format!("{quoted} IS NOT datetime({quoted})");
+                    (format!("datetime({now} - {difference}{unit})"), differs)
+                }
+                None => {
+                    let differs = format!("typeof({quoted}) NOT IN ('integer', 'real', 'null')");
+                    (format!("{now} - {difference}"), differs)
+                }
+            };
+            let is_compared = span > after && !difference.is_empty();
+            (is_compared && self.has_none(table, &differs)).then(|| {
+                let start = all[place].start;
+                let expression = self.text(place, after).to_owned();
+                let edits = vec![(
+                    start..all[end - 1].start + all[end - 1].text.len(),
+                    format!("{text} {operator} {bound}"),
+                )];
+                (Cause::Since { expression, column }, edits)
+            })
+        })
     }
 
     /// Returns the call that begins at this token.

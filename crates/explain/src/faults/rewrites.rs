@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use engine::schema::{BINARY, Table};
 use engine::{EngineError, Step, Value};
-use script::effect::{depends_on_chance, quoted};
+use script::effect::quoted;
 use script::{Kind, Token, closing};
 
 use super::{Cause, Fault, Remedy, Seen};
@@ -32,7 +32,7 @@ impl Seen<'_> {
             return Ok(Vec::new());
         }
         let nulls = self.nulls().map(|cause| Fault { cause, remedy: Remedy::Untried });
-        if depends_on_chance(&self.query.sql) {
+        if self.has_any("random randomblob") {
             return Ok(nulls.into_iter().collect());
         }
         let edited =
@@ -48,7 +48,8 @@ impl Seen<'_> {
         let plain = is_dear.then(|| self.plain()).flatten();
         let signed = is_dear.then(|| self.signed()).flatten();
         let unmatched = is_dear.then(|| self.without_match()).flatten();
-        let texts = [self.optional(), self.hint(), self.materialized(), unmatched];
+        let since = is_dear.then(|| self.since()).flatten();
+        let texts = [self.optional(), self.hint(), self.materialized(), unmatched, since];
         let edits = [ranges, plain, signed].into_iter().chain(texts);
         tried.extend(edits.flatten().filter_map(edited));
         tried.extend(is_dear.then(|| self.sides()).flatten());

@@ -8,7 +8,7 @@ use pragmark_explain::faults::{Cause, Fault, Remedy, faults};
 use super::{SHOP, causes, explained, query, subject};
 
 /// Kinds of faults, each with statements that have it.
-const FAULTY: [(&str, &[&str]); 25] = [
+const FAULTY: [(&str, &[&str]); 26] = [
     (
         "Filter",
         &[
@@ -67,6 +67,15 @@ const FAULTY: [(&str, &[&str]); 25] = [
             "SELECT id FROM customers WHERE email = :e OR name = :n",
             "SELECT id FROM products WHERE title = :t OR price = :p",
             "SELECT id FROM customers WHERE lower(email) = :e OR name = :n",
+        ],
+    ),
+    (
+        "Since",
+        &[
+            "SELECT id FROM orders WHERE julianday('now') - julianday(created_at) < 30",
+            "SELECT id FROM customers c WHERE strftime('%s', 'now') - strftime('%s', c.created_at) <= 3600 * 24",
+            "SELECT count(*) FROM orders WHERE status = 'paid' AND unixepoch('2024-01-02') - unixepoch(created_at) > 86000",
+            "SELECT id FROM items WHERE abs(-100000) - product_id > 99990",
         ],
     ),
     (
