@@ -245,6 +245,9 @@ fn hint(error: &LoadError) -> Option<String> {
         {
             FULL
         }
+        LoadError::Write(_, source) if source.kind() == io::ErrorKind::NotFound => {
+            "make its folder first, or choose another one"
+        }
         LoadError::Database(_, source) => return hint_of_sqlite(source).map(str::to_owned),
         _ => return None,
     };
@@ -299,6 +302,7 @@ mod tests {
             (row(Fault::Refused("CHECK".to_owned())), "--on-error skip"),
             (full, "make room"),
             (spilled, "make room"),
+            (LoadError::Write("a/b.csv".into(), io::ErrorKind::NotFound.into()), "make its folder"),
         ] {
             let found = hint(&error).unwrap();
             assert!(found.contains(part), "{error}: {found}");

@@ -81,11 +81,12 @@ pub(crate) fn feed(
     let stop = Arc::new(AtomicBool::new(false));
     options.stop = Arc::clone(&stop);
     let blobs = std::mem::take(&mut options.blobs);
+    let rowid = options.rowid;
     source.begin(options);
     let (input, total_bytes) = (source.name().to_owned(), source.info().total_bytes);
     std::thread::scope(|scope| {
         let (sender, batches) = sync_channel(AHEAD);
-        scope.spawn(move || read(source, &blobs, &sender));
+        scope.spawn(move || read(source, &blobs, rowid, &sender));
         // However `work` ends, the source must not be waited for afterwards.
         let _stop = StopOnDrop(stop);
         let mut feed = Feed {
@@ -110,8 +111,22 @@ impl Drop for StopOnDrop {
 }
 
 /// Sends batches until the end, an error, or until the receiver is gone.
-fn read(source: &mut dyn Source, blobs: &[Option<Blobs>], sender: &SyncSender<Result<Batch>>) {
+fn read(
+    source: &mut dyn Source,
+    blobs: &[Option<Blobs>],
+    rowid: Option<usize>,
+    sender: &SyncSender<Result<Batch>>,
+) {
     while let Some(mut item) = source.next_converted().transpose() {
+        if let (Ok(batch), Some(key)) = (&item, rowid)
+            && batch.rows.column(key).null_count() > 0
+        {
+            let info = source.info();
+            let name = &info.columns[key].name;
+            info.notes.warn(format!(
+                "rows without a value in {name} got a number there, because it is the rowid"
+            ));
+        }
         if let Ok(batch) = &mut item
             && blobs.iter().any(Option::is_some)
             && let Err(error) = decode(source.name(), batch, blobs)

@@ -182,6 +182,7 @@ pub(crate) fn read_options(source: &dyn Source, request: &Request, target: &Targ
     ReadOptions {
         columns: columns.map(of).collect(),
         blobs: blobs.collect(),
+        rowid: target.rowid_alias,
         is_reopenable,
         ..ReadOptions::default()
     }
@@ -217,12 +218,18 @@ fn load_once(
     let bytes_read = loaded
         .map_err(|error| with_rows(error.in_database(&request.database), source.info(), request))?;
     let metadata = std::fs::metadata(&request.database);
+    let (mut notes, dates) = (source.info().notes.all(), source.info().dates.clone());
+    // Texts that became dates did not stay.
+    notes.retain(|note| match note {
+        Note::Texts { column, .. } => !dates.iter().any(|date| date.name == *column),
+        _ => true,
+    });
     Ok(Summary {
         rejected: rejects.count,
         mended: rejects.mended,
-        notes: source.info().notes.all(),
+        notes,
         decimals: source.info().decimals.clone(),
-        dates: source.info().dates.clone(),
+        dates,
         bytes_read,
         new_database: is_new,
         database_bytes: metadata.map_err(LoadError::open(&request.database))?.len(),

@@ -32,7 +32,8 @@ impl Unfinished {
                 .prefix(&prefix)
                 // The permissions of SQLite's databases; the umask applies.
                 .permissions(Permissions::from_mode(0o644))
-                .tempfile_in(directory(path))?;
+                .tempfile_in(directory(path))
+                .map_err(without_path)?;
             match file.as_file().try_lock() {
                 // The file system has no such locks, so no other load can lock and remove the file.
                 Ok(()) | Err(TryLockError::Error(_)) => {}
@@ -144,6 +145,13 @@ pub(crate) fn new_database(path: &Path) -> Result<Unfinished> {
         }
     }
     Unfinished::next_to(path).map_err(LoadError::write(path))
+}
+
+/// Returns an error without the path that was tried, which nobody named.
+fn without_path(error: io::Error) -> io::Error {
+    let text = error.to_string();
+    let reason = text.split(" at path ").next().unwrap_or_default();
+    io::Error::new(error.kind(), reason.to_owned())
 }
 
 #[cfg(test)]

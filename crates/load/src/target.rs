@@ -222,8 +222,10 @@ fn by_position(
         return Ok(known);
     }
     let names: Vec<&str> = known.iter().map(|column| &*column.name).collect();
+    let choice =
+        if count > known.len() { "; choose columns with --select column1,column2" } else { "" };
     Err(LoadError::Definition(format!(
-        "{} has {count} columns without names; {table} has {}: {}",
+        "{} has {count} columns without names; {table} has {}: {}{choice}",
         info.name,
         names.len(),
         names.join(", ")

@@ -59,6 +59,8 @@ pub struct ReadOptions {
     pub columns: Vec<Storing>,
     /// The form in which each column's blobs are written as texts, to turn them back into blobs; empty if no column has any.
     pub(crate) blobs: Vec<Option<Blobs>>,
+    /// The column that is the rowid, if one is.
+    pub(crate) rowid: Option<usize>,
     /// Whether the rows can be read again, with types and keys of all rows.
     pub is_reopenable: bool,
     /// Whether nothing is read ahead: rows are read and parsed only while [`Source::next`](super::Source::next) waits for them, so that a

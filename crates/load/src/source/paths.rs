@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{LoadError, Result};
 
-/// Returns the files that inputs name: for a folder every file in it, except those whose names begin with a point,
-/// and for a pattern (`*`, `?`, `[…]`, `**`) that is not the name of a file whatever matches it, each in the order
+/// Returns the files that inputs name: for a folder every file in it, except those whose names begin with a point
+/// and `_SUCCESS`, and for a pattern (`*`, `?`, `[…]`, `**`) that is not the name of a file whatever matches it, each in the order
 /// of the names.
 ///
 /// # Errors
@@ -31,12 +31,16 @@ fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = LoadError::open(folder);
     let entries: Result<Vec<_>, _> = std::fs::read_dir(folder).map_err(&unreadable)?.collect();
     let paths = entries.map_err(&unreadable)?.into_iter().map(|entry| entry.path());
-    let is_hidden =
-        |path: &Path| path.file_name().unwrap_or_default().as_encoded_bytes().starts_with(b".");
+    let is_hidden = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        // An empty file of Spark's.
+        name.starts_with(b".") || name == b"_SUCCESS"
+    };
     let mut files: Vec<PathBuf> = paths.filter(|path| path.is_file() && !is_hidden(path)).collect();
     files.sort();
     if files.is_empty() {
-        Err(none(folder.display(), "the folder has no files"))
+        let reason = "the folder has no files; a pattern such as 'FOLDER/**/*.csv' names the ones in its folders";
+        Err(none(folder.display(), reason))
     } else {
         Ok(files)
     }
@@ -64,7 +68,7 @@ mod tests {
     fn folders_and_patterns_become_files_in_order() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        for name in ["b.csv", "a.csv", ".hidden", "c.txt", "odd[1].csv"] {
+        for name in ["b.csv", "a.csv", ".hidden", "_SUCCESS", "c.txt", "odd[1].csv"] {
             std::fs::write(path(name), "").unwrap();
         }
         std::fs::create_dir(path("more")).unwrap();

@@ -39,6 +39,7 @@ impl Reader {
         }
         self.doubt_first_row(&columns);
         self.doubt_delimiter(bytes);
+        self.doubt_empty_lines(bytes.trim_ascii());
         for ((name, column), values) in self.names.iter().zip(kinds).zip(&columns) {
             self.doubt_numbers(name, column, values);
             let texts = values.iter().flatten().copied().filter(|text| !is_missing(text));
@@ -158,6 +159,16 @@ impl Reader {
             self.notes.warn(format!("{place} every row has `{divider}` equally often; --delimiter '{divider}' divides there"));
         } else if is_single && lines.iter().all(has_run) {
             self.notes.warn("there is one column, and every row has several blanks in a row: columns of fixed width are not divided");
+        }
+    }
+
+    /// Warns of empty lines in a single column, where programs write NULL so.
+    fn doubt_empty_lines(&self, rows: &[u8]) {
+        let has_quote = self.dialect.quote.is_some_and(|quote| rows.contains(&quote));
+        let has_empty =
+            [&b"\n\n"[..], b"\n\r\n"].iter().any(|pair| memchr::memmem::find(rows, pair).is_some());
+        if self.width() == 1 && has_empty && !has_quote {
+            self.notes.warn("empty lines were left out; in a single column they may mean NULL");
         }
     }
 

@@ -415,8 +415,11 @@ impl<'r> Block<'r> {
                 _ => self.reader.options.number.and_then(|form| form.plain(&text)),
             };
             if plain.is_none() && !is_number_to_sqlite(&text) {
-                others += 1;
-                first.get_or_insert_with(|| first_characters(&text));
+                // A column of type DATE has the affinity of numbers.
+                if affinity != Affinity::Numeric || !is_date(&text) {
+                    others += 1;
+                    first.get_or_insert_with(|| first_characters(&text));
+                }
             } else if is_whole && plain.is_none() {
                 is_rounded |= integer(&text).is_none() && !keeps_digits(text.trim_ascii());
             }
@@ -449,7 +452,7 @@ impl Reader {
         }
         let row = unmarked.unwrap_or(row);
         if row.trim_ascii_end() == self.header_line && self.width() > 1 {
-            self.notes.warn("a row repeats the header and was loaded as a row; delete it, or leave it out with --strict, --type and --on-error skip");
+            self.notes.warn("a row repeats the header; delete it, or leave it out with --strict, --type and --on-error skip");
         }
     }
 
@@ -573,6 +576,18 @@ fn null_buffer(rows: usize, nulls: &[usize]) -> Option<NullBuffer> {
         valid.set_bit(*row, false);
     }
     Some(NullBuffer::new(valid.finish()))
+}
+
+/// Returns whether a text begins as SQLite writes dates and times.
+fn is_date(text: &[u8]) -> bool {
+    let has_form = |form: &[u8]| {
+        let fits = |(byte, wanted): (&u8, &u8)| match wanted {
+            b'0' => byte.is_ascii_digit(),
+            mark => byte == mark,
+        };
+        text.len() >= form.len() && text.iter().zip(form).all(fits)
+    };
+    has_form(b"0000-00-00") || has_form(b"00:00")
 }
 
 /// Returns the number that a text is, if the text can be had again from it.

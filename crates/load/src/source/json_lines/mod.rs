@@ -314,6 +314,7 @@ impl Lines {
             return Ok(None);
         };
         let mut values: Vec<Value<'l>> = (0..self.names.len()).map(|_| Value::Null).collect();
+        let mut is_given = vec![false; values.len()];
         for (key, raw) in object.0 {
             let Some(column) = self.columns_by_key.get(&*key) else {
                 if self.ignores_others {
@@ -322,6 +323,10 @@ impl Lines {
                 let is_reread = self.is_reopenable;
                 return Err((None, Fault::UnknownKey { key: key.into_owned(), is_reread }));
             };
+            if std::mem::replace(&mut is_given[*column], true) {
+                self.notes
+                    .warn(format!("an object has the key {key} twice; its last value was loaded"));
+            }
             if let Some(fault) = self.mismatch(*column, raw.get()) {
                 return Err((Some(key.into_owned()), fault));
             }

@@ -24,6 +24,9 @@ fn read<'l>(lines: &Lines, line: &'l str, values: &mut [ValueRef<'l>]) -> Option
     let mut expected = 0;
     loop {
         let column = rest.key(&lines.keys, expected)?;
+        if !matches!(values[column], ValueRef::Null) {
+            return None;
+        }
         expected = column + 1;
         rest.skip(b':')?;
         values[column] = rest.value(lines, column)?;
@@ -196,7 +199,7 @@ mod tests {
             r#"{"b c":"x","a":-12}"#,
             r#" { "a" : 1.50 , "b c" : true }  "#,
             r#"{"a": null}"#,
-            r#"{"b c": 1.50, "b c": -0}"#,
+            r#"{"b c": -0}"#,
         ] {
             assert!(is_read(&lines, line), "{line}");
         }
@@ -212,6 +215,7 @@ mod tests {
             r#"{"a": "7"}"#,
             r#"{"b c": "\n"}"#,
             r#"{"d": 1}"#,
+            r#"{"b c": 1.50, "b c": -0}"#,
             r#"{"a": [1]}"#,
             r#"{"a": nul}"#,
             r#"{"a": 1."#,

@@ -1,7 +1,7 @@
 //! Files as people have them: lines that are no rows, blanks, numbers and quotes in other forms, documents of JSON.
 
 use pragmark_load::{
-    CsvOptions, Fault, LoadError, Note, Opening, Selection, Summary, open, outline,
+    CsvOptions, Fault, LoadError, Mode, Note, Opening, Selection, Summary, open, outline,
 };
 
 use crate::faults::{Workspace, library, refused, run, run_as};
@@ -173,7 +173,13 @@ fn a_type_of_numbers_for_a_column_without_any_is_refused_and_texts_among_numbers
     // Dates have an affinity of numbers, and are texts.
     request.table = pragmark_load::Table::new("u");
     request.table.types = vec![pragmark_load::Column::new("b", "DATE")];
-    run(&workspace.write("a.csv", "a,b\nx,2024-01-01\n"), &request).unwrap();
+    let text = "a,b\nx,2024-01-01\nx,10:00\n";
+    assert!(!has(&run(&workspace.write("a.csv", text), &request).unwrap().notes, "stayed text"));
+    let dated = Opening { dates: Some(Default::default()), ..Opening::new(&library()) };
+    let text = "a,b\nx,31.12.2024\n";
+    request.mode = Mode::Append;
+    let notes = run_as(&workspace.write("a.csv", text), &request, &dated).unwrap().notes;
+    assert!(!has(&notes, "stayed text"), "{notes:?}");
 }
 
 #[test]
@@ -282,6 +288,10 @@ fn json_of_other_programs_is_read() {
     assert_eq!(rows, ["NULL|NaN \" Infinity", "-inf|NULL", "1.5|NULL"]);
     let (_, notes) = loaded("a.jsonl", "{\"id\": 1, \"ID\": 2}\n", &opening);
     assert!(has(&notes, "keys: ID, "), "{notes:?}");
+    let (rows, notes) =
+        loaded("a.jsonl", "{\"a\":1,\"b\":2}\n{\"a\":3,\"b\":4,\"a\":5}\n", &opening);
+    assert_eq!(rows, ["1|2", "5|4"]);
+    assert!(has(&notes, "the key a twice; its last value was loaded"), "{notes:?}");
     assert_eq!(
         columns("a.jsonl", "{\"id\": 1, \"ID\": \"x\"}\n{\"ID\": \"y\"}\n", &opening),
         ["id|INTEGER", "ID_2|TEXT"]

@@ -99,6 +99,23 @@ fn columns_without_names_are_appended_by_position() {
         let error = run_as(&workspace.write("b.csv", "1,5\n"), &request, &unnamed()).unwrap_err();
         let expected = "b.csv has 2 columns without names; t has 3: id, n, s";
         assert!(error.to_string().ends_with(expected), "{error}");
+        let error =
+            run_as(&workspace.write("c.csv", "1|5|x|\n"), &request, &unnamed()).unwrap_err();
+        assert!(error.to_string().ends_with("n, s; choose columns with --select column1,column2"));
+    }
+}
+
+#[test]
+fn rows_without_a_key_that_is_the_rowid_are_noticed() {
+    for (text, has_note) in [("a,b\n1,x\n,y\n", true), ("a,b\n1,x\n2,\n", false)] {
+        let workspace = Workspace::new();
+        let mut request = workspace.request();
+        request.table.primary_key = vec!["a".to_owned()];
+        let notes = run(&workspace.write("a.csv", text), &request).unwrap().notes;
+        let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
+        let has = notes.iter().any(|note| note.contains("rows without a value in a got a number"));
+        assert_eq!(has, has_note, "{notes:?}");
+        assert_eq!(workspace.rows("SELECT a FROM t"), ["1", "2"]);
     }
 }
 
