@@ -158,6 +158,12 @@ fn signed(text: &str) -> Option<(bool, &str)> {
     }
 }
 
+/// Returns the sign of a currency or percent in a text.
+pub(crate) fn unit(text: &[u8]) -> Option<&'static str> {
+    let text = str::from_utf8(text).ok()?;
+    ["%"].iter().chain(&CURRENCIES).copied().find(|unit| text.contains(unit))
+}
+
 /// Returns a number without the sign of a currency or percent.
 fn without_unit(text: &str) -> &str {
     let text = text.strip_suffix('%').unwrap_or(text);

@@ -9,7 +9,7 @@ use crate::error::first_characters;
 use crate::source::infer::{ColumnKind, Kind};
 use crate::source::notes::Note;
 use crate::source::number::{has_leading_zero, is_number_to_sqlite};
-use crate::source::number_form::NumberForm;
+use crate::source::number_form::{NumberForm, unit};
 use crate::source::truth::are_truth_values;
 
 /// Rows that are looked at.
@@ -74,6 +74,16 @@ impl Reader {
             }
         }
         values
+    }
+
+    /// Warns of a text whose encoding was named wrongly.
+    pub(super) fn doubt_encoding(&self, bytes: &[u8]) {
+        // `Ã¼` and a byte order mark.
+        let marks = [&b"\xc3\x83\xc2"[..], b"\xc3\xaf\xc2\xbb\xc2\xbf"];
+        let has = |mark: &&[u8]| memchr::memmem::find(bytes, mark).is_some();
+        if self.encoding != "UTF-8" && marks.iter().any(has) {
+            self.notes.warn("texts such as `Ã¼` are UTF-8 that was read in another encoding; --encoding utf-8 reads them");
+        }
     }
 
     /// Warns of a header that looks like a row.
@@ -187,6 +197,15 @@ impl Reader {
             let digits = text.strip_prefix(b"+").filter(|rest| rest.iter().all(u8::is_ascii_digit));
             digits.is_some() || has_leading_zero(text)
         };
+        if self.options.number.is_some() && column.kind.is_number() {
+            let mut units: Vec<&str> = values.iter().flatten().copied().filter_map(unit).collect();
+            units.sort_unstable();
+            units.dedup();
+            if units.len() > 1 {
+                let units = units.join(" and ");
+                self.notes.warn(format!("column {name} has {units}, which --number leaves out"));
+            }
+        }
         let is_text = |text: &&[u8]| !self.is_number_here(text) && !is_code(text);
         let texts = || values.iter().flatten().copied().filter(|text| !is_missing(text));
         let first = texts().find(is_text).filter(|_| column.kind == Kind::Text);

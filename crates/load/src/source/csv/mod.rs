@@ -169,6 +169,7 @@ fn read_header(input: Input, options: CsvOptions) -> Result<(Text, Reader)> {
     };
     reader.has_blanks = !reader.dialect.trim && has_blanks(&text.bytes, reader.dialect);
     let whole = text.whole(&reader)?;
+    reader.doubt_encoding(&text.bytes);
     let header = reader.read_names(&text.bytes[..whole])?;
     text.skip(header);
     if header > 0 {

@@ -68,6 +68,21 @@ fn a_form_of_numbers_that_reads_no_value_is_missed() {
 }
 
 #[test]
+fn units_that_are_left_out_and_texts_of_another_encoding_are_noticed() {
+    for (text, has_doubt) in [("x\n$5\n€6\n", true), ("x\n12%\n$5\n", true), ("x\n$5\n6\n", false)]
+    {
+        let csv = CsvOptions { number: Some("1,234.5".parse().unwrap()), ..CsvOptions::default() };
+        let (_, notes) = loaded("a.csv", text, &Opening { csv, ..opening() });
+        assert_eq!(has(&notes, "which --number leaves out"), has_doubt, "{text}: {notes:?}");
+    }
+    for (text, has_doubt) in [("a\né\n", true), ("\u{feff}a\nx\n", true), ("a\nx\n", false)] {
+        let encoding = Some("windows-1252".parse().unwrap());
+        let (_, notes) = loaded("a.csv", text, &Opening { encoding, ..opening() });
+        assert_eq!(has(&notes, "--encoding utf-8 reads"), has_doubt, "{text}: {notes:?}");
+    }
+}
+
+#[test]
 fn numbers_that_lose_digits_in_a_declared_column_are_noticed() {
     for (value, is_rounded) in [
         ("12345678901234567890", true),
