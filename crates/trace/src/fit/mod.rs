@@ -272,7 +272,7 @@ fn fits_of(form: &Form, values: Option<&Vec<Values>>, copy: &SnapshotCopy) -> Ve
     for (number, values) in values.into_iter().flatten().enumerate() {
         let hint = hints.get(number).and_then(Option::as_ref);
         let fit = values.fit(inserts);
-        let beside = fits.last().and_then(|before| values.beside(before, &fit));
+        let beside = fits.last().and_then(|before| values.fit_of_ends(before, &fit));
         fits.push(match (&fit, hint) {
             _ if beside.is_some() => beside.unwrap_or(fit),
             (Fit::Constant(_), _) | (_, None) => fit,

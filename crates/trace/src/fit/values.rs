@@ -151,7 +151,7 @@ impl Values {
 
     /// Returns the fit of the ends of ranges, such as of BETWEEN, to the begins that `before` is the fit of: they are much closer to
     /// these than to each other.
-    pub fn beside(&self, before: &Fit, own: &Fit) -> Option<Fit> {
+    pub fn fit_of_ends(&self, before: &Fit, own: &Fit) -> Option<Fit> {
         /// How much closer.
         const CLOSER: f64 = 4.0;
         let Range { min, max, count } = self.beside;
@@ -524,10 +524,10 @@ mod tests {
                 end.add_beside(&to, &from);
             }
             let (begin, own) = (begin.fit(false), end.fit(false));
-            let beside = end.beside(&begin, &own).unwrap();
+            let beside = end.fit_of_ends(&begin, &own).unwrap();
             assert_eq!(beside.command("v2", "v1").unwrap(), format!("\\set v2 :v1 + {far}"));
             assert_eq!(beside.sql("v2"), own.sql("v2"));
-            assert_eq!(end.beside(&Fit::Constant("1".into()), &own), None);
+            assert_eq!(end.fit_of_ends(&Fit::Constant("1".into()), &own), None);
         }
     }
 
