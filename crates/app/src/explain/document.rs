@@ -28,7 +28,7 @@ const FEW: u64 = 100;
 const SHORT: usize = 50;
 
 /// Returns the explanations, after what helps.
-pub(super) fn document(of: &str, all: &[Explained], advice: &Advice) -> Document {
+pub(super) fn document(of: &str, version: &str, all: &[Explained], advice: &Advice) -> Document {
     let sections = match all {
         [only] => {
             vec![answer(only, advice), section("plan", "What it does", Kind::Chapter, work(only))]
@@ -50,10 +50,9 @@ pub(super) fn document(of: &str, all: &[Explained], advice: &Advice) -> Document
             [only] => format!("{} on {of}", heading(&only.query.name)),
             several => format!("{} statements on {of}", several.len()),
         },
-        about: vec![
-            "Executed on a copy with pragmark's own SQLite, first with an empty cache; what a statement writes is undone."
-                .into(),
-        ],
+        about: vec![Sentence::marked(&format!(
+            "Executed on a copy with pragmark's own SQLite {version}, first with an empty cache; what a statement writes is undone. Others may plan otherwise: `--vary engine=default,system`."
+        ))],
         sections: sections.into_iter().filter(|section| !section.blocks.is_empty()).collect(),
         ..Document::default()
     }

@@ -1,5 +1,6 @@
 //! Explanations of statements: the work of each loop, what is wrong, and what helps, tried on a copy.
 
+mod alike;
 mod copies;
 mod difference;
 pub(crate) mod document;
@@ -141,6 +142,10 @@ fn explained_on(
     ui: &dyn Interface,
 ) -> Result<Explanation, Error> {
     let (statements, copy) = statements(request, copies)?;
+    let (statements, remarks) = match request.what {
+        What::Trace(..) => (statements, Vec::new()),
+        _ => alike::first_of_each(statements),
+    };
     let (statements, mut left_out) = planned(statements)?;
     let is_recording = matches!(request.what, What::Trace(_, None));
     let failed = |left_out: LeftOut| left_out.first.filter(|_| !is_recording);
@@ -172,8 +177,11 @@ fn explained_on(
     }
     let whole = advice.made.iter().filter(|made| made.index.condition.is_none());
     let indexes = whole.map(|made| (made.index.table.clone(), made.index.columns(&subject.schema)));
+    let version = &subject.library().identity().version;
+    let mut document = document::document(&title(request), version, &all, &advice);
+    document.about.extend(remarks);
     Ok(Explanation {
-        document: document::document(&title(request), &all, &advice),
+        document,
         indexes: indexes.collect(),
         spoiled: advice.spoiled.as_ref().map(Vec::len),
         failed: failed(left_out),
@@ -192,16 +200,12 @@ const WITHOUT_PLAN: [&str; 17] = [
 /// # Errors
 /// None has a plan.
 fn planned(statements: Vec<Statement>) -> Result<(Vec<Statement>, LeftOut), Error> {
-    let first = |sql: &str| {
-        let word = script::tokens(sql).find(script::Token::counts);
-        word.map_or(String::new(), |word| word.text.to_uppercase())
-    };
     // SQLite names a mistake in any other word.
     let has_plan = |word: &str| !WITHOUT_PLAN.contains(&word);
     let (planned, others): (Vec<Statement>, Vec<Statement>) =
-        statements.into_iter().partition(|statement| has_plan(&first(&statement.sql)));
+        statements.into_iter().partition(|statement| has_plan(&first_word(&statement.sql)));
     let why = |statement: &Statement| {
-        (statement.name.clone(), format!("{} has no plan", first(&statement.sql)))
+        (statement.name.clone(), format!("{} has no plan", first_word(&statement.sql)))
     };
     let left_out = LeftOut { why: others.iter().map(why).collect(), first: None };
     match (planned.is_empty(), left_out.why.first()) {
@@ -209,6 +213,12 @@ fn planned(statements: Vec<Statement>) -> Result<(Vec<Statement>, LeftOut), Erro
             .hint("SELECT, INSERT, UPDATE and DELETE have one; `pragmark measure --index` measures an index")),
         _ => Ok((planned, left_out)),
     }
+}
+
+/// Returns the first word of a statement in capitals.
+fn first_word(sql: &str) -> String {
+    let word = script::tokens(sql).find(script::Token::counts);
+    word.map_or(String::new(), |word| word.text.to_uppercase())
 }
 
 /// Returns the name of the file that the statements belong to.

@@ -77,10 +77,8 @@ fn block(text: &mut Text, block: &Block) {
         Block::Tally(title, counts) => tally(text, title, counts),
         Block::Table(it) => table::add(text, it),
         Block::Chart(it) => chart(text, it),
-        // SQL may be broken at any space; other languages have strings and indentation.
-        Block::Code(code) if code.language == "sql" => {
-            code.text.lines().for_each(|line| text.under(Paint::Plain, line))
-        }
+        // SQL may be broken between its tokens; other languages have indentation.
+        Block::Code(code) if code.language == "sql" => text.sql(&code.text),
         Block::Code(code) => text.code(&code.text),
         Block::Fold(fold) => {
             text.gap();

@@ -162,6 +162,16 @@ impl Text {
         }
     }
 
+    /// SQL to paste. Lines are broken between tokens, so that it stays the same to SQLite.
+    pub(super) fn sql(&mut self, code: &str) {
+        const INDENT: &str = "  ";
+        for line in code.lines() {
+            for line in broken(&one_line(line), self.width - INDENT.len()) {
+                self.push(Paint::Plain, INDENT, line);
+            }
+        }
+    }
+
     /// Code to paste, whose lines and indentation stay as they are, however narrow the terminal.
     pub(super) fn code(&mut self, code: &str) {
         for line in code.lines() {
@@ -224,6 +234,35 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// A line of SQL in lines of at most `width` characters where spaces and commas outside of quotes and comments allow it.
+fn broken(sql: &str, width: usize) -> Vec<&str> {
+    let (mut lines, mut start, mut end) = (Vec::new(), 0, 0);
+    let mut quote = None;
+    for (place, character) in sql.char_indices() {
+        match (quote, character) {
+            (Some(close), _) => quote = quote.filter(|_| character != close),
+            (None, '\'' | '"' | '`') => quote = Some(character),
+            (None, '[') => quote = Some(']'),
+            (None, '-') if sql[place..].starts_with("--") => break,
+            (None, ' ' | ',') => {
+                let next = place + usize::from(character == ',');
+                if end > start && sql[start..next].chars().count() > width {
+                    lines.push(sql[start..end].trim_end());
+                    start = end + sql[end..].len() - sql[end..].trim_start().len();
+                }
+                end = next;
+            }
+            _ => {}
+        }
+    }
+    if end > start && sql[start..].chars().count() > width {
+        lines.push(sql[start..end].trim_end());
+        start = end;
+    }
+    lines.push(sql[start..].trim());
+    lines
+}
+
 fn last(lines: &mut [String]) -> &mut String {
     lines.last_mut().expect("there is always a line")
 }
@@ -238,6 +277,21 @@ mod tests {
         assert_eq!(wrap("a verylongword b", 6), ["a", "verylo", "ngword", "b"]);
         assert_eq!(wrap("", 7), [""]);
         assert_eq!(wrap("about 5 %", 8), ["about", "5 %"]);
+    }
+
+    #[test]
+    fn sql_is_broken_between_tokens_only() {
+        let sql = "SELECT a FROM t WHERE b = 'needs  manual review' AND c IN (1,22,333,4444) -- for all of it";
+        for width in 5..100 {
+            let lines = broken(sql, width);
+            let alike = |text: &str| text.replace(' ', "");
+            assert_eq!(alike(&lines.concat()), alike(sql), "{width}");
+            assert!(lines.iter().any(|line| line.contains("'needs  manual review'")), "{width}");
+            assert!(lines.last().unwrap().ends_with("-- for all of it"), "{width}");
+        }
+        assert_eq!(broken("SELECT a, b FROM t", 12), ["SELECT a, b", "FROM t"]);
+        assert_eq!(broken("(1,22,333)", 6), ["(1,22,", "333)"]);
+        assert_eq!(broken("", 6), [""]);
     }
 
     #[test]
