@@ -221,7 +221,13 @@ pub struct LoadArgs {
     #[arg(long, value_name = "CHARACTER", value_parser = one_byte)]
     pub comment: Option<u8>,
     /// Unquoted text that means NULL, or '""' for an empty text in quotes; repeatable [default: an empty field].
-    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true,
+        allow_negative_numbers = true
+    )]
     pub null: Vec<String>,
     /// Declared type of a column, such as price=REAL; repeatable. BOOLEAN stores words such as true and N in CSV as
     /// 1 and 0. Otherwise types come from the first ten thousand rows, and from all rows if a later one does not fit.

@@ -174,10 +174,13 @@ impl Reader {
 
     /// Warns of empty lines in a single column, where programs write NULL so.
     fn doubt_empty_lines(&self, rows: &[u8]) {
+        if self.width() > 1 {
+            return;
+        }
         let has_quote = self.dialect.quote.is_some_and(|quote| rows.contains(&quote));
         let has_empty =
             [&b"\n\n"[..], b"\n\r\n"].iter().any(|pair| memchr::memmem::find(rows, pair).is_some());
-        if self.width() == 1 && has_empty && !has_quote {
+        if has_empty && !has_quote {
             self.notes.warn("empty lines were left out; in a single column they may mean NULL");
         }
     }

@@ -93,6 +93,15 @@ fn lists_of_columns_take_any_names() {
 }
 
 #[test]
+fn words_for_null_may_begin_with_dashes() {
+    let laboratory = Laboratory::new();
+    laboratory.write("a.csv", "a,b\n-999,--\n5,6\n");
+    let arguments = ["load", "a.csv", "a.db", "--null", "-999", "--null=--"];
+    laboratory.pragmark(&arguments).exits(0);
+    assert_eq!(dump(&laboratory, "a.db", "SELECT a, b FROM a"), "NULL|NULL\n5|6");
+}
+
+#[test]
 fn several_inputs_become_one_table_and_the_wrong_one_is_named() {
     let laboratory = Laboratory::new();
     laboratory.write("a.csv", "id,zip\n1,53111\n2,53112\n");
