@@ -65,6 +65,18 @@ pub enum TraceError {
     /// The trace has no statements for this database, or none at all.
     #[error("{}", no_database(.0))]
     NoDatabase(String),
+    /// A script can have none of the transactions.
+    #[error(
+        "a script can have none of the {left_out} transactions on {}: each is longer than {} statements, has one that failed, or needs more than this database, such as a temporary table",
+        named(database),
+        crate::fit::LONGEST
+    )]
+    NoTransactions {
+        /// The database.
+        database: String,
+        /// The number of its transactions.
+        left_out: u64,
+    },
     /// A part of the file is missing or something else.
     #[error("{} is damaged: a part of the trace is missing or was overwritten", .0.display())]
     Damaged(PathBuf),
@@ -72,8 +84,13 @@ pub enum TraceError {
     #[error("{} is damaged: its snapshot of a database is not whole", .0.display())]
     TornSnapshot(PathBuf),
     /// The trace has no snapshot of this database.
-    #[error("the trace has no snapshot of {}", if .0.is_empty() { "a database in memory" } else { .0 })]
+    #[error("the trace has no snapshot of {}", named(.0))]
     NoSnapshot(String),
+}
+
+/// Returns the name of a database in words.
+pub fn named(database: &str) -> &str {
+    if database.is_empty() { "a database in memory" } else { database }
 }
 
 fn no_database(name: &str) -> String {

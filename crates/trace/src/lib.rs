@@ -26,7 +26,7 @@ mod replay;
 mod schema;
 pub mod seal;
 
-pub use error::{Result, TraceError};
+pub use error::{Result, TraceError, named};
 pub use fit::{Amount, Fitted, to_script};
 pub use grown::Grown;
 pub use normalise::normalised;

@@ -30,13 +30,16 @@ pub fn fit_script(request: &ScriptRequest) -> Result<Exit> {
 
 fn say(request: &ScriptRequest, fitted: &Fitted) {
     let (script, snapshot) = (request.out.display(), request.snapshot.display());
-    tell!("{script}: {} on {}", words(&fitted.fitted), fitted.database);
+    tell!("{script}: {} on {}", words(&fitted.fitted), trace::named(&fitted.database));
     if fitted.left_out.transactions > 0 {
-        tell!("left out: {}", words(&fitted.left_out));
+        tell!(
+            "left out: {} (long, rare or failed, or in need of more than this database)",
+            words(&fitted.left_out)
+        );
     }
     for (database, statements) in &fitted.others {
         let statements = plural(*statements, "statement", "statements");
-        tell!("not in the script: {statements} on {database}");
+        tell!("not in the script: {statements} on {}", trace::named(database));
     }
     tell!("measure it: pragmark measure --db {snapshot} {script}");
 }

@@ -274,6 +274,67 @@ fn a_script_with_the_recorded_distributions_can_be_measured() {
     laboratory.pragmark(&to_script).exits(3).complains(&["work.sql exists"]);
 }
 
+/// Works on a database that begins empty: sessions with few keys, and rows whose keys it gives.
+const SESSIONS: &str = r#"
+import sqlite3
+c = sqlite3.connect("new.db", isolation_level=None)
+c.execute("CREATE TABLE s(sid TEXT PRIMARY KEY, n)")
+c.execute("CREATE TABLE row(id INTEGER PRIMARY KEY, n)")
+for i in range(300):
+    sid = f"session-{i * i % 97 % 23}"
+    c.execute("INSERT INTO s VALUES (?, 1) ON CONFLICT(sid) DO UPDATE SET n = n + 1", (sid,))
+    c.execute("SELECT n FROM s WHERE sid = ?", (sid,)).fetchall()
+c.execute("BEGIN")
+for i in range(15): c.execute("INSERT INTO row VALUES (?, 1)", (i,))
+for i in range(45): c.execute("SELECT n FROM row WHERE id = ?", (i % 15,)).fetchall()
+c.execute("COMMIT")
+c.close()
+"#;
+
+#[test]
+fn a_script_for_an_empty_database_finds_the_rows_that_it_writes() {
+    let Some(laboratory) = recorded() else { return };
+    laboratory.write("app.py", SESSIONS);
+    laboratory.pragmark(&["record", "--out", "s.trace", "--", "python3", "app.py"]).exits(0);
+    let to_script = ["trace", "to-script", "s.trace", "--out", "s.sql"];
+    laboratory.pragmark(&to_script).exits(0).complains(&["601 transactions of 662 statements"]);
+    let script = laboratory.read("s.sql");
+    for part in ["\\draw v1 pragmark_texts_", "INSERT OR IGNORE INTO row"] {
+        assert!(script.contains(part), "{script}");
+    }
+    let measure = ["measure", "--db", "s.db", "s.sql", "--rounds", "2", "--no-tiers"];
+    let measure = [&measure[..], &["--set", "transactions=900", "--out", "run"]].concat();
+    let answer = laboratory.pragmark(&measure).exits(0).stdout();
+    let select = script.lines().position(|line| line.starts_with("SELECT n FROM s")).unwrap() + 1;
+    let row = answer.lines().find(|line| line.starts_with(&format!("s:{select} "))).unwrap();
+    assert!(row.contains(" 0.9"), "nearly every read finds its row: {answer}");
+}
+
+/// Works with a temporary table only, of a database in memory.
+const TEMPORARY: &str = r#"
+import sqlite3
+c = sqlite3.connect(":memory:", isolation_level=None)
+c.execute("CREATE TEMP TABLE mine(a)")
+for i in range(30): c.execute("INSERT INTO mine VALUES (?)", (i,))
+"#;
+
+#[test]
+fn no_script_without_a_transaction_is_written() {
+    let Some(laboratory) = recorded() else { return };
+    laboratory.write("app.py", TEMPORARY);
+    laboratory.pragmark(&["record", "--out", "m.trace", "--", "python3", "app.py"]).exits(0);
+    let to_script = ["trace", "to-script", "m.trace", "--out", "m.sql"];
+    let why = "a script can have none of the 30 transactions";
+    laboratory.pragmark(&to_script).exits(3).complains(&[why]);
+    for left in ["m.sql", "m.db", "m.db.unfinished"] {
+        assert!(!laboratory.path().join(left).exists(), "{left}");
+    }
+    laboratory.write("app.py", &TEMPORARY.replace("TEMP TABLE", "TABLE"));
+    laboratory.pragmark(&["record", "--out", "n.trace", "--", "python3", "app.py"]).exits(0);
+    let to_script = ["trace", "to-script", "n.trace", "--out", "n.sql"];
+    laboratory.pragmark(&to_script).exits(0).complains(&["30 transactions of 30 statements"]);
+}
+
 #[test]
 fn no_script_is_written_for_what_is_not_in_the_trace() {
     let Some(laboratory) = recorded() else { return };

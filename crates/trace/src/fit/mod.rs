@@ -76,17 +76,23 @@ pub fn to_script(trace: &Trace, database: Option<&str>, snapshot: &Path) -> Resu
     let usable: HashSet<usize> =
         executed.filter(|form| copy.can_execute(&forms.forms[*form].key())).collect();
     let (shapes, left_out) = shapes.most_frequent(SHAPES, |form| usable.contains(&form));
+    if shapes.is_empty() {
+        return Err(TraceError::NoTransactions { database, left_out: left_out.transactions });
+    }
     let chosen: HashSet<usize> = shapes.iter().flat_map(|(shape, _)| shape).copied().collect();
     let values = values_of(trace, &forms, &connections, &chosen, &counts)?;
-    let fits: BTreeMap<usize, Vec<Fit>> = chosen
-        .iter()
-        .map(|number| (*number, fits_of(&forms.forms[*number], values.get(number), &copy)))
-        .collect();
+    let fits = chosen.iter().map(|number| {
+        let fits = fits_of((*number, &forms.forms[*number]), values.get(number), &copy)?;
+        Ok((*number, fits))
+    });
+    let fits: BTreeMap<usize, Vec<Fit>> = fits.collect::<Result<_>>()?;
     let mut ignores = false;
     for number in &chosen {
         let form = &mut forms.forms[*number];
         let varies = fits[number].iter().any(|fit| !matches!(fit, Fit::Constant(_)));
-        if varies && copy.has_unique_keys(&form.key()) {
+        let are_new = fits[number].iter().any(|fit| matches!(fit, Fit::New(_)));
+        let key = form.key();
+        if varies && (copy.has_unique_keys(&key) || !are_new && copy.gives_rowids(&key)) {
             ignores |= form.ignore_collisions();
         }
     }
@@ -264,7 +270,11 @@ impl Written<'_> {
     }
 }
 
-fn fits_of(form: &Form, values: Option<&Vec<Values>>, copy: &SnapshotCopy) -> Vec<Fit> {
+fn fits_of(
+    (form_number, form): (usize, &Form),
+    values: Option<&Vec<Values>>,
+    copy: &SnapshotCopy,
+) -> Result<Vec<Fit>> {
     let key = form.key();
     let hints = script::hints(&script::significant(&key));
     let inserts = Kind::of(key.trim_start(), false) == Kind::Insert;
@@ -273,13 +283,16 @@ fn fits_of(form: &Form, values: Option<&Vec<Values>>, copy: &SnapshotCopy) -> Ve
         let hint = hints.get(number).and_then(Option::as_ref);
         let fit = values.fit(inserts);
         let beside = fits.last().and_then(|before| values.fit_of_ends(before, &fit));
-        fits.push(match (&fit, hint) {
+        fits.push(match (&fit, values.repeated(), hint) {
             _ if beside.is_some() => beside.unwrap_or(fit),
-            (Fit::Constant(_), _) | (_, None) => fit,
-            (_, Some(hint)) => copy.drawn(values, hint).unwrap_or(fit),
+            (Fit::Text(..), Some(texts), _) => {
+                copy.kept(format!("pragmark_texts_{form_number}_{number}"), texts)?
+            }
+            (Fit::Constant(_), ..) | (.., None) => fit,
+            (.., Some(hint)) => copy.drawn(values, hint).unwrap_or(fit),
         });
     }
-    fits
+    Ok(fits)
 }
 
 impl Trace {
@@ -305,7 +318,7 @@ impl Trace {
 }
 
 /// The most statements of a shape; longer transactions are left out.
-const LONGEST: usize = 40;
+pub(crate) const LONGEST: usize = 300;
 
 /// The forms of the statements of a transaction, in order.
 pub type Shape = Vec<usize>;
@@ -423,11 +436,11 @@ mod tests {
         shapes.take(&event(true, 19), Some(3));
         shapes.take(&event(true, 0), None);
         shapes.take(&event(true, 0), Some(9));
-        (0..50).for_each(|_| shapes.take(&event(false, 0), Some(1)));
+        (0..310).for_each(|_| shapes.take(&event(false, 0), Some(1)));
         let (all, left_out) = shapes.most_frequent(1, |form| form != 9);
         assert_eq!(all, [(vec![1, 2], 3)]);
         // Another shape, a failure, a text that is not known, one that is too long, and a form that is not usable.
-        let expected = Amount { transactions: 5, statements: 54 };
+        let expected = Amount { transactions: 5, statements: 314 };
         assert_eq!(left_out, expected);
     }
 }

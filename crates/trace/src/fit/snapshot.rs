@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::values::{Fit, Values};
 use crate::analysis::Kind;
-use crate::{Result, Trace, TraceError};
+use crate::{Result, Trace, TraceError, is_in_memory};
 
 /// The share of values that a column must have for values to be drawn from it.
 const SHARE: f64 = 0.9;
@@ -37,6 +37,7 @@ impl SnapshotCopy {
         let is_new = match snapshot.map(|snapshot| (snapshot.id, snapshot.state.as_str())) {
             Some((id, "taken")) => trace.restore(id, path).map(|()| false)?,
             Some((_, "empty")) => true,
+            None if is_in_memory(database) => true,
             _ => return Err(TraceError::NoSnapshot(database.to_owned())),
         };
         let copy = SnapshotCopy::open(trace, path)?;
@@ -81,6 +82,13 @@ impl SnapshotCopy {
         script::effect::written(sql).iter().any(has)
     }
 
+    /// Returns whether an insertion gives the keys of rows itself, so that SQLite looks whether they exist.
+    pub fn gives_rowids(&self, sql: &str) -> bool {
+        let program = self.connection.query_all(&format!("EXPLAIN {sql}")).unwrap_or_default();
+        let looks = Value::Text("NotExists".to_owned());
+        program.iter().any(|instruction| instruction.get(1) == Some(&looks))
+    }
+
     /// Closes the database, so that its file is whole.
     pub fn close(self) -> Result<()> {
         let closed = self.connection.close();
@@ -100,6 +108,30 @@ impl SnapshotCopy {
             }
             Ok(())
         })
+    }
+
+    /// Draws texts by their frequency from a table of this name, which is made for them.
+    pub fn kept<'v>(
+        &self,
+        table: String,
+        texts: impl Iterator<Item = (&'v String, u64)>,
+    ) -> Result<Fit> {
+        let mut texts: Vec<_> = texts.collect();
+        texts.sort();
+        let total: u64 = texts.iter().map(|(_, count)| count).sum();
+        let rows_of = |count: u64| count.div_ceil(total.div_ceil(DRAWN / 2));
+        let fill = || {
+            self.connection.execute(&format!("BEGIN; CREATE TABLE {table}(text TEXT)"))?;
+            let mut insert = self.connection.prepare(&format!("INSERT INTO {table} VALUES (?)"))?;
+            for (text, count) in texts {
+                insert.bind_value(1, &Value::Text(text.clone()))?;
+                (0..rows_of(count)).try_for_each(|_| insert.run())?;
+            }
+            drop(insert);
+            self.connection.execute("COMMIT")
+        };
+        self.named(fill())?;
+        Ok(Fit::Drawn { column: (table, "text".to_owned()), zipf: None })
     }
 
     /// Draws from the column of a hint, if it has the values.

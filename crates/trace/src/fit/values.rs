@@ -12,6 +12,8 @@ use values::calendar;
 const COUNTED: usize = 200;
 /// The most different texts that a script chooses from.
 const CHOICES: usize = 8;
+/// The most different texts that a script draws from a table of their own.
+const REPEATED: usize = 1_000;
 /// The fewest values that must be different to count as new ones.
 const NEW: u64 = 20;
 /// How far above the largest recorded value new ones are.
@@ -187,6 +189,15 @@ impl Values {
         } else {
             self.texts.iter().map(|(value, _)| value.as_str().into()).take(most).collect()
         }
+    }
+
+    /// Returns the texts with how often each came, if they are many, and most came again.
+    pub fn repeated(&self) -> Option<impl Iterator<Item = (&String, u64)>> {
+        let (total, distinct) = (self.texts.total(), self.texts.distinct());
+        let are_all = total == self.text_lengths.count
+            && self.nulls + self.integers.total() + self.reals.count + self.blob_lengths.count == 0;
+        let come_again = distinct > CHOICES && distinct <= REPEATED && total >= 2 * distinct as u64;
+        (are_all && come_again).then(|| self.texts.iter())
     }
 
     /// How values of a column were chosen that has this many.
@@ -529,6 +540,17 @@ mod tests {
             assert_eq!(beside.sql("v2"), own.sql("v2"));
             assert_eq!(end.fit_of_ends(&Fit::Constant("1".into()), &own), None);
         }
+    }
+
+    #[test]
+    fn texts_that_come_again_and_again_are_kept() {
+        let of = |distinct: u64, times: u64| {
+            let mut values = Values::default();
+            (0..distinct * times).for_each(|n| values.add(&json!(format!("x{}", n % distinct))));
+            values.repeated().map(|texts| texts.map(|(_, count)| count).sum::<u64>())
+        };
+        assert_eq!(of(20, 2), Some(40));
+        assert_eq!((of(20, 1), of(8, 9), of(1_001, 2)), (None, None, None));
     }
 
     #[test]
