@@ -53,6 +53,8 @@ static void chain_trace(struct connection *it) {
   if (!knows_trace(shape) || is_traced(it)) return;
   uint8_t mask = ((const uint8_t *)it->db)[shape->trace_mask];
   void *callback = pointer_at(it->db, shape->trace);
+  if (!it->replaced) note(NOTE_REPLACED, it->library->path);
+  it->replaced = true;
   if (callback && (mask & LEGACY_MASK)) return;
   it->user_mask = callback ? mask & 15 : 0;
   it->user_trace = (int (*)(unsigned, void *, void *, void *))callback;
@@ -457,7 +459,9 @@ static void record_event(struct connection *it, unsigned event, void *statement,
 
 static int on_event(unsigned event, void *context, void *p, void *x) {
   struct connection *it = context;
-  if (process.active && !own_work) record_event(it, event, p, x);
+  /* The program knows nothing of the recorder's statements, and when it closes a connection, its callback's data may be gone. */
+  if (own_work) return 0;
+  if (process.active) record_event(it, event, p, x);
   if (it->user_trace && (it->user_mask & event)) return it->user_trace(event, it->user_trace_argument, p, x);
   return 0;
 }

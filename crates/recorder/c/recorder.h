@@ -137,6 +137,7 @@ struct connection {
   int changes;
   bool late;                   /* a statement has ended before SQLite counts what it changed */
   bool closed, secret, ran;
+  bool replaced;               /* the program has replaced the callback, and statements may be missing */
   unsigned user_mask;          /* of the program's own trace callback */
   int (*user_trace)(unsigned, void *, void *, void *);
   void *user_trace_argument;

@@ -99,6 +99,11 @@ pub struct Note {
     pub words: String,
 }
 
+impl Note {
+    /// The program has replaced the recorder's callback, so statements are missing.
+    pub const REPLACED: i64 = 2;
+}
+
 /// The state of a database when it was first opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {

@@ -357,7 +357,7 @@ fn of_note(note: &Note) -> String {
     match note.code {
         1 => format!("The SQLite library in {words} could not be recorded."),
         2 => format!(
-            "The program replaced the recorder's callback in {words}; statements after that are missing."
+            "The program set a trace callback of its own in {words}; statements after that are missing, until the next commit."
         ),
         3 => format!("A key was set for {words}; values of that connection are omitted."),
         4 => format!("SQLite in {words} is older than 3.14 and was not recorded."),

@@ -290,7 +290,9 @@ impl<'t> PreparedReplay<'t> {
     fn cause(&self, groups: &[&DifferenceGroup], end: &EndState) -> String {
         let by_chance = end.left_out.iter().filter(|(_, why)| why == end_state::BY_CHANCE);
         let by_chance: Vec<&str> = by_chance.map(|(table, _)| table.as_str()).collect();
-        if !self.trial.library.stand_ins().is_empty() {
+        if self.recording.is_incomplete() {
+            "; statements are missing in the recording, as `pragmark trace` says".to_owned()
+        } else if !self.trial.library.stand_ins().is_empty() {
             "; stand-ins may compute other values than the application did".to_owned()
         } else if end.differing.is_empty() && !by_chance.is_empty() {
             format!("; chance or the present time wrote {}", by_chance.join(", "))

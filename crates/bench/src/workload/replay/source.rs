@@ -11,7 +11,9 @@ use engine::{Library, OpenFlags, Source, Value};
 use lab::level::Settings;
 use script::effect::{self, Attached};
 use serde::{Deserialize, Serialize};
-use trace::{Bound, Call, Connection, EndOfDatabase, Meta, Text, Trace, Values, is_in_memory};
+use trace::{
+    Bound, Call, Connection, EndOfDatabase, Meta, Note, Text, Trace, Values, is_in_memory,
+};
 
 use super::outcome::{failed_by_chance, was_cut_off};
 use crate::error::{Result, TrialError};
@@ -123,8 +125,9 @@ impl Recording {
     /// # Errors
     /// As [`Recording::check`].
     pub(super) fn of(trace: &Trace, path: &Path, directory: &Path) -> Result<Recording> {
-        let meta = trace.meta()?;
+        let mut meta = trace.meta()?;
         check(path, &meta)?;
+        meta.lost |= trace.notes()?.iter().any(|note| note.code == Note::REPLACED);
         let (connections, texts) = (trace.connections()?, trace.texts()?);
         Ok(Recording {
             meta,

@@ -405,6 +405,14 @@ fn the_cause_of_differences_is_named_whatever_the_version() {
 }
 
 #[test]
+fn statements_that_a_callback_of_the_program_hid_are_missing() {
+    let program = "import sqlite3\nc = sqlite3.connect('a.db', isolation_level=None)\nc.set_trace_callback(lambda sql: None)\nc.execute('CREATE TABLE t(a)')\nfor i in range(9): c.execute('INSERT INTO t VALUES (1)')\nc.close()\n";
+    let Some(recorded) = Recorded::python(program) else { return };
+    let problem = recorded.problem(&[]);
+    assert!(problem.contains("%; statements are missing in the recording"), "{problem}");
+}
+
+#[test]
 fn rows_that_another_version_changes_within_virtual_tables_are_no_divergence() {
     let more = "c.execute('CREATE VIRTUAL TABLE f USING fts5(x)')\nc.execute(\"INSERT INTO f VALUES ('a')\")";
     for (more, diverges) in [(more, false), ("", true)] {
