@@ -46,6 +46,8 @@ static bool is_preparing(const struct connection *it) {
 
 /* The legacy sqlite3_trace() has another signature, and this bit in the mask. */
 #define LEGACY_MASK 0x40
+/* The legacy sqlite3_profile(), which trace_v2() switches off. */
+#define PROFILE_MASK 0x80
 
 /* Puts the recorder before a callback that the program has set in its stead. */
 static void chain_trace(struct connection *it) {
@@ -55,11 +57,20 @@ static void chain_trace(struct connection *it) {
   void *callback = pointer_at(it->db, shape->trace);
   if (!it->replaced) note(NOTE_REPLACED, it->library->path);
   it->replaced = true;
-  if (callback && (mask & LEGACY_MASK)) return;
-  it->user_mask = callback ? mask & 15 : 0;
+  bool is_legacy = callback && (mask & LEGACY_MASK);
+  it->user_mask = callback && !is_legacy ? mask & 15 : 0;
   it->user_trace = (int (*)(unsigned, void *, void *, void *))callback;
+  it->user_legacy = is_legacy ? (void (*)(void *, const char *))callback : NULL;
   it->user_trace_argument = pointer_at(it->db, shape->trace_argument);
   it->library->trace_v2(it->db, EVENTS, on_event, it);
+  ((uint8_t *)it->db)[shape->trace_mask] |= mask & PROFILE_MASK;
+}
+
+/* The legacy callback has the statement with its values, or the comment that stands for one of a trigger. */
+static void call_legacy(struct connection *it, sqlite3_stmt *statement, const char *sql) {
+  char *expanded = strncmp(sql, "--", 2) == 0 ? NULL : it->library->expanded_sql(statement);
+  it->user_legacy(it->user_trace_argument, expanded ? expanded : sql);
+  it->library->free(expanded);
 }
 
 /* The same for the commit hook. */
@@ -462,6 +473,7 @@ static int on_event(unsigned event, void *context, void *p, void *x) {
   /* The program knows nothing of the recorder's statements, and when it closes a connection, its callback's data may be gone. */
   if (own_work) return 0;
   if (process.active) record_event(it, event, p, x);
+  if (it->user_legacy && event == SQLITE_TRACE_STMT) call_legacy(it, p, x);
   if (it->user_trace && (it->user_mask & event)) return it->user_trace(event, it->user_trace_argument, p, x);
   return 0;
 }

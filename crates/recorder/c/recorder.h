@@ -140,6 +140,7 @@ struct connection {
   bool replaced;               /* the program has replaced the callback, and statements may be missing */
   unsigned user_mask;          /* of the program's own trace callback */
   int (*user_trace)(unsigned, void *, void *, void *);
+  void (*user_legacy)(void *, const char *); /* that of the legacy function */
   void *user_trace_argument;
   int (*user_commit)(void *);
   int (*commit)(void *);       /* the recorder's own hook for this connection, or NULL */

@@ -69,13 +69,15 @@ pub enum TraceError {
     #[error(
         "a script can have none of the {left_out} transactions on {}: each is longer than {} statements, has one that failed, or needs more than this database, such as a temporary table",
         named(database),
-        crate::fit::LONGEST
+        longest
     )]
     NoTransactions {
         /// The database.
         database: String,
         /// The number of its transactions.
         left_out: u64,
+        /// The most statements of a transaction in a script.
+        longest: usize,
     },
     /// A part of the file is missing or something else.
     #[error("{} is damaged: a part of the trace is missing or was overwritten", .0.display())]

@@ -321,7 +321,10 @@ fn of_processes(processes: &[Process]) -> Vec<String> {
     let words = |count: u64| plural(count, "process", "processes");
     [
         (killed > 0).then(|| {
-            format!("{} ended without saying so: killed, or still running.", words(killed))
+            format!(
+                "{} ended without saying so: killed, by `_exit()`, or still running.",
+                words(killed)
+            )
         }),
         (inexact > 0).then(|| {
             format!(

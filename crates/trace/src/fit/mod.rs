@@ -77,7 +77,8 @@ pub fn to_script(trace: &Trace, database: Option<&str>, snapshot: &Path) -> Resu
         executed.filter(|form| copy.can_execute(&forms.forms[*form].key())).collect();
     let (shapes, left_out) = shapes.most_frequent(SHAPES, |form| usable.contains(&form));
     if shapes.is_empty() {
-        return Err(TraceError::NoTransactions { database, left_out: left_out.transactions });
+        let left_out = left_out.transactions;
+        return Err(TraceError::NoTransactions { database, left_out, longest: LONGEST });
     }
     let chosen: HashSet<usize> = shapes.iter().flat_map(|(shape, _)| shape).copied().collect();
     let values = values_of(trace, &forms, &connections, &chosen, &counts)?;
@@ -318,7 +319,7 @@ impl Trace {
 }
 
 /// The most statements of a shape; longer transactions are left out.
-pub(crate) const LONGEST: usize = 300;
+const LONGEST: usize = 300;
 
 /// The forms of the statements of a transaction, in order.
 pub type Shape = Vec<usize>;
