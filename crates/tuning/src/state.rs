@@ -178,6 +178,7 @@ impl SearchState {
         let last = self.trials.iter().map(|trial| trial.place.0).max();
         let number = match last {
             None => 0,
+            Some(0) if self.is_out_of_time() => return Ok(None),
             Some(last) if !self.has_ended(last) => last,
             Some(last) if self.goes_on(last + 1) => last + 1,
             Some(_) => return Ok(None),
@@ -191,6 +192,17 @@ impl SearchState {
             }
         }
         Ok(Some(self.block(number, &configurations)))
+    }
+
+    /// Returns whether trials take so long that the first block cannot end with time for a round of what it recommends.
+    pub fn is_out_of_time(&self) -> bool {
+        /// The fewest trials, however long they take.
+        const LEAST: usize = 3;
+        let elapsed_s = self.elapsed_s();
+        let next_s = elapsed_s / self.trials.len().max(1) as f64 + self.round_s();
+        self.trials.len() >= LEAST
+            && !self.has_ended(0)
+            && self.budget_s.is_some_and(|budget_s| elapsed_s + next_s > budget_s)
     }
 
     /// Returns whether all trials of a block have ended.

@@ -269,17 +269,24 @@ pub(super) fn search(
             let (planned, purpose) = (&planned, Purpose::Search);
             observer.event(Event::ExperimentBegins { planned, number: 1, of: 1, purpose });
         }
-        let tasks: Vec<Task> = slots.iter().map(|slot| task_of(plan, &planned, slot)).collect();
-        let mut block = BlockOfSearch {
-            planned: &planned,
-            slots: &slots,
-            budget_s: plan.rounds_budget_s(),
-            tuning: &mut tuning,
-            observer: &mut *observer,
-            appender: &mut *appender,
-        };
-        if executor.execute(&tasks, &mut block)? == End::Cancelled {
-            return Ok((End::Cancelled, tuning.search().elapsed_s()));
+        let is_first = slots.first().is_some_and(|slot| slot.place.0 == 0);
+        // The first block shows how long trials take.
+        for slots in slots.chunks(if is_first { 1 } else { slots.len() }) {
+            if tuning.search().is_out_of_time() {
+                break;
+            }
+            let tasks: Vec<Task> = slots.iter().map(|slot| task_of(plan, &planned, slot)).collect();
+            let mut block = BlockOfSearch {
+                planned: &planned,
+                slots,
+                budget_s: plan.rounds_budget_s(),
+                tuning: &mut tuning,
+                observer: &mut *observer,
+                appender: &mut *appender,
+            };
+            if executor.execute(&tasks, &mut block)? == End::Cancelled {
+                return Ok((End::Cancelled, tuning.search().elapsed_s()));
+            }
         }
         let block = slots.first().map(|slot| slot.place.0 as usize);
         if block == Some(SCREEN_BLOCKS - 1)

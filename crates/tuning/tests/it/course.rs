@@ -181,6 +181,23 @@ fn there_is_an_answer_after_the_first_block_which_has_what_is_known_to_be_good()
 }
 
 #[test]
+fn trials_that_take_too_long_for_the_first_block_end_it() {
+    let surface = Surface::new(6, Seed(11));
+    let mut plan = plan(&surface);
+    // Time for four trials and a round.
+    plan.budget_s = Some(8.0 * CURRENT_S);
+    let mut course = SearchState::of(&plan).unwrap();
+    let block = course.next_block().unwrap().unwrap();
+    let mut trials = 0;
+    while !course.is_out_of_time() {
+        course.add(&record(&block, &block.slots[trials], CURRENT_S));
+        trials += 1;
+    }
+    assert!((3..block.slots.len()).contains(&trials), "{trials}");
+    assert!(course.next_block().unwrap().is_none());
+}
+
+#[test]
 fn a_search_ends_after_a_hundred_blocks_however_short_its_trials_are() {
     let surface = Surface::new(6, Seed(11));
     let mut plan = plan(&surface);
