@@ -8,6 +8,7 @@ use script::effect::{depends_on_chance, first_word, makes_virtual, written};
 use trace::content::{self, Content, SCHEMA, SEQUENCE, Table, is_statistics};
 
 use super::coverage::{Survey, binds_now, lacking, spread};
+use super::outcome::rows;
 use super::source::{Database, Recording};
 use crate::error::Result;
 
@@ -202,10 +203,10 @@ impl Comparison {
 fn difference(wanted: Option<Content>, found: Option<Content>) -> String {
     match (wanted, found) {
         (Some(wanted), Some(found)) if wanted.rows == found.rows => {
-            format!("the same {} rows with other content", found.rows)
+            format!("the same {} with other content", rows(found.rows))
         }
         (Some(wanted), Some(found)) => {
-            format!("{} rows instead of {}", found.rows, wanted.rows)
+            format!("{} instead of {}", rows(found.rows), wanted.rows)
         }
         (Some(_), None) => "it is missing".to_owned(),
         _ => "it is not in the recording".to_owned(),

@@ -165,7 +165,8 @@ fn error_words(recorded: i32, done: &CallOutcome) -> String {
     }
 }
 
-fn rows(count: u64) -> String {
+/// Returns a number of rows in words.
+pub(super) fn rows(count: u64) -> String {
     match count {
         1 => "1 row".to_owned(),
         count => format!("{count} rows"),

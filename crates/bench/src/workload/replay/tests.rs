@@ -383,6 +383,8 @@ fn writes_that_are_no_statements_are_named() {
     recorded
         .change("UPDATE end_state SET checksum = '0' WHERE name = 't' AND database LIKE '%a.db'");
     let problem = recorded.problem(&[]);
+    recorded.change("UPDATE end_state SET rows = 1 WHERE name = 't' AND database LIKE '%a.db'");
+    assert!(recorded.problem(&[]).contains("20 rows instead of 1;"));
     assert!(problem.contains("something else wrote, too: a backup"), "{problem}");
     assert!(problem.contains("every replayed statement did the same as in the recording"));
     assert!(problem.contains("--set accept_divergence=true"), "{problem}");
