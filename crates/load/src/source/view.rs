@@ -69,11 +69,12 @@ impl View {
                 return Err(unknown(&info.name, &info.columns, old));
             }
         }
+        let known: Vec<String> = info.columns.iter().map(|column| column.name.clone()).collect();
         for column in &mut info.columns {
-            rename(&mut column.name, names);
+            rename(&mut column.name, names, &known);
         }
         for column in &mut info.decimals {
-            rename(&mut column.name, names);
+            rename(&mut column.name, names, &known);
         }
         if let Some(name) = file_column {
             info.columns.push(Column::new(name, "TEXT"));
@@ -99,9 +100,10 @@ fn unknown(input: &str, columns: &[Column], name: &str) -> LoadError {
     LoadError::no_input_column(input, name, columns.iter().map(|column| &column.name))
 }
 
-/// Gives a column its new name, if it has one.
-fn rename(name: &mut String, names: &[(String, String)]) {
-    if let Some((_, new)) = names.iter().find(|(old, _)| same(old, name)) {
+/// Gives a column its new name, if it has one. An old name in other letters means it unless another column has exactly that one.
+fn rename(name: &mut String, names: &[(String, String)], known: &[String]) {
+    let is_meant = |old: &String| old == name || same(old, name) && !known.contains(old);
+    if let Some((_, new)) = names.iter().find(|(old, _)| is_meant(old)) {
         name.clone_from(new);
     }
 }
@@ -111,7 +113,9 @@ fn check_names(columns: &[Column]) -> Result<()> {
         let is_same = |other: &Column| same(&other.name, &column.name);
         if columns[..number].iter().any(is_same) {
             let name = &column.name;
-            let reason = format!("two columns would have the name {name}");
+            let reason = format!(
+                "two columns would have the name {name}; leave one out with --select, or rename it with --rename"
+            );
             return Err(LoadError::Definition(reason));
         }
     }

@@ -279,3 +279,16 @@ fn timestamps_of_96_bits_keep_their_nanoseconds_or_are_refused() {
     assert!(message.contains("its column at has INT96"), "{message}");
     assert!(!workspace.database().exists());
 }
+
+#[test]
+fn columns_that_differ_only_in_case_are_told_apart_by_a_new_name() {
+    let workspace = Workspace::new();
+    let values = |value| Arc::new(Float64Array::from(vec![value])) as ArrayRef;
+    let input = parquet(&workspace, "a.parquet", vec![("a", values(1.0)), ("A", values(2.0))]);
+    let mut opening = Opening::new(&library());
+    opening.names = vec![("A".to_owned(), "b".to_owned())];
+    let mut source = open(std::slice::from_ref(&input), &opening).unwrap();
+    load(&library(), &mut *source, &workspace.request(), &mut |_| true).unwrap();
+    assert_eq!(workspace.rows("SELECT a, b FROM t"), ["1.0|2.0"]);
+    assert!(refused(&input, &workspace.again()).contains("rename it with --rename"));
+}
