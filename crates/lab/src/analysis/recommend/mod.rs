@@ -194,20 +194,28 @@ fn rung(experiment: &ExperimentAnalysis, may_lose: MayLose) -> Rung {
         }
         None => Err(Withheld::NoVariant),
         Some(Choice::Unresolved(tied)) => Err(Withheld::Unresolved(tied)),
-        Some(Choice::Variant(variant)) => advice(experiment, variant),
+        Some(Choice::Variant(variant)) => {
+            let mut baseline = experiment.variants.iter().take(1);
+            advice(experiment, variant, baseline.any(|it| experiment.is_accepted(it, may_lose)))
+        }
     };
     Rung { may_lose, advice }
 }
 
-fn advice(experiment: &ExperimentAnalysis, index: usize) -> Result<Advice, Withheld> {
+/// Returns the advice to use a variant. It needs a gain in speed where the baseline is safe enough, and otherwise brings safety.
+fn advice(
+    experiment: &ExperimentAnalysis,
+    index: usize,
+    needs_gain: bool,
+) -> Result<Advice, Withheld> {
     let variant = &experiment.variants[index];
     let gain = gain(experiment, variant);
     let no_longer = |gain: &Gain| gain.confirmation_rounds.is_some() && !gain.is_found;
-    if gain.as_ref().is_some_and(no_longer) {
+    if needs_gain && gain.as_ref().is_some_and(no_longer) {
         return Err(Withheld::Unconfirmed(index));
     }
     let detectable = variant.estimate().map(|estimate| estimate.detectable);
-    let too_noisy = detectable.filter(|detectable| *detectable > NEAR - 1.0);
+    let too_noisy = detectable.filter(|detectable| needs_gain && *detectable > NEAR - 1.0);
     if let (Some(Gain { is_found: false, .. }), Some(detectable)) = (&gain, too_noisy) {
         return Err(Withheld::TooNoisy(index, detectable));
     }

@@ -155,11 +155,22 @@ fn without_evidence_there_is_no_advice_but_its_reason() {
     short.variants[1].effect = None;
     assert_eq!(why(&short, 0), Withheld::TooFewRounds);
     // The confirmation run sees nothing.
+    assert_eq!(why(&unconfirmed(nothing()), 0), Withheld::Unconfirmed(1));
+}
+
+/// Returns an experiment whose confirmation run does not distinguish what was best from a baseline with these losses.
+fn unconfirmed(losses: Option<Counts>) -> ExperimentAnalysis {
     let mut unconfirmed =
-        experiment(vec![variant("delete", 1.0, "b", last()), variant("full", 3.0, "a", nothing())]);
+        experiment(vec![variant("delete", 1.0, "b", losses), variant("full", 3.0, "a", nothing())]);
     let same = Estimate::from_log_ratios(&[-0.1, 0.1, 0.05, -0.06, 0.0], ALPHA).unwrap();
     unconfirmed.variants[1].confirmation = Some(same);
-    assert_eq!(why(&unconfirmed, 0), Withheld::Unconfirmed(1));
+    unconfirmed
+}
+
+#[test]
+fn safety_that_the_baseline_lacks_needs_no_gain_in_speed() {
+    let advice = ladder(&unconfirmed(last())).unwrap().rungs.remove(0).advice.unwrap();
+    assert_eq!((advice.variant, advice.gain.map(|gain| gain.is_found)), (1, Some(false)));
 }
 
 #[test]
