@@ -2,8 +2,7 @@
 
 use ::tuning::Analysis;
 use lab::analysis::{
-    Answer, ExperimentAnalysis, Faster, Finding, RecallLoss, SafetyChange, SurvivalChange,
-    TierChange,
+    Answer, Faster, Finding, RecallLoss, SafetyChange, SurvivalChange, TierChange,
 };
 use lab::level::label;
 use lab::tier::{Accident, Class, Loss, Tier};
@@ -33,7 +32,7 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
     let changes =
         subjects.filter_map(|subject| tuning::to_change(subject.tuning()?, subject.metric()));
     let changes: Vec<String> = changes.collect();
-    let blocks = match (items.is_empty(), without_findings(experiments, !changes.is_empty())) {
+    let blocks = match (items.is_empty(), without_findings(analysis, !changes.is_empty())) {
         (true, None) => return Vec::new(),
         (true, Some(words)) => {
             changes.into_iter().chain([words.to_owned()]).map(Block::paragraph).collect()
@@ -45,7 +44,8 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
 
 /// Returns the sentence that stands in place of findings. It claims less if `has_changes` of the application stand before it.
 /// Returns nothing if no experiment has anything to compare.
-fn without_findings(experiments: &[ExperimentAnalysis], has_changes: bool) -> Option<&'static str> {
+fn without_findings(analysis: &Analysis, has_changes: bool) -> Option<&'static str> {
+    let experiments = &analysis.experiments;
     let answers = experiments.iter().map(|experiment| experiment.answer(None));
     let answers: Vec<Answer<'_>> = answers.collect();
     let is_open =
@@ -58,7 +58,12 @@ fn without_findings(experiments: &[ExperimentAnalysis], has_changes: bool) -> Op
             false => "No answer yet: too little was measured.",
         })
     } else {
-        Some(match experiments {
+        let rungs = analysis.ladders.iter().flat_map(|ladder| &ladder.rungs);
+        let mut advised = rungs.filter_map(|rung| Some(rung.advice.as_ref().ok()?.variant));
+        Some(match experiments.as_slice() {
+            [only] if only.id == "tune" && advised.any(|variant| variant > 0) => {
+                "No settings were found to be faster than the current ones, but others lose less."
+            }
             [only] if only.id == "tune" => {
                 "No settings were found to be better than the current ones."
             }
