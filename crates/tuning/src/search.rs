@@ -143,6 +143,8 @@ impl Search {
             self.climbed(number, &tried, &mut generator)
         };
         generator.shuffle(&mut block);
+        // The first block may have to end early.
+        block.sort_by_key(|configuration| number == 0 && !self.good.contains(configuration));
         if !measures_current(number) {
             return block;
         }

@@ -291,7 +291,7 @@ impl SearchState {
     /// Returns the configuration to recommend by what was tried so far; none before the first block is done, or where the
     /// current settings could not be measured.
     pub fn choice(&mut self) -> Option<Configuration> {
-        self.current_cost().filter(|_| self.has_ended(0))?;
+        self.current_cost().filter(|_| self.has_ended(0) || self.is_out_of_time())?;
         let tried = self.tried();
         let choice = if self.is_screened() {
             self.search.choice(&tried)

@@ -195,6 +195,9 @@ fn trials_that_take_too_long_for_the_first_block_end_it() {
     }
     assert!((3..block.slots.len()).contains(&trials), "{trials}");
     assert!(course.next_block().unwrap().is_none());
+    let good = surface.good().into_iter().find(|good| *good != surface.current()).unwrap();
+    assert_eq!(block.planned.variants[1].label, surface.space().label(&good));
+    assert!(course.choice().is_some(), "what was tried is compared");
 }
 
 #[test]
