@@ -172,7 +172,7 @@ fn a_limit_too_short_for_the_screen_is_kept_and_recommends_what_was_tried() {
     let mut collector = Collector::new(plan, environment());
     let records = records(&folder);
     let searched = records.iter().filter(|it| it.purpose == Purpose::Search).count();
-    assert_eq!(searched, 7, "one block");
+    assert!((3..=7).contains(&searched), "{searched}: one block, as far as there is time");
     records.into_iter().for_each(|record| collector.add(record));
     let tuning = collector.finish().tuning.unwrap();
     assert_eq!(tuning.extent, Extent::Known);
