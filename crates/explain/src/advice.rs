@@ -35,21 +35,30 @@ impl Advice {
         made.chain(dropped).chain(is_counted.then(|| "ANALYZE;".to_owned())).collect()
     }
 
-    /// Removes indexes that are not needed any more. What the others of their statements bring counts from before them.
+    /// Removes indexes that are not needed any more.
     pub(crate) fn remove(&mut self, is_removed: impl Fn(&Candidate) -> bool) {
-        let removed = self.made.extract_if(.., |made| is_removed(&made.index));
-        let removed: Vec<MadeIndex> = removed.collect();
-        for gone in removed.iter().rev() {
-            if self.made.iter().any(|made| made.step == gone.step) {
-                continue;
-            }
-            let later = self.made.iter_mut().filter(|made| made.step > gone.step);
-            for change in later.flat_map(|made| &mut made.changes) {
-                let same = gone
-                    .changes
-                    .iter()
-                    .find(|same| same.name == change.name && same.after == change.before);
-                change.before = same.map_or(change.before, |same| same.before);
+        self.forget(|index, _| is_removed(index));
+        self.made.retain(|made| !is_removed(&made.index));
+    }
+
+    /// Removes changes that an index has no part in any more. What later ones bring the statement counts from before them.
+    pub(crate) fn forget(&mut self, is_gone: impl Fn(&Candidate, &Change) -> bool) {
+        for place in (0..self.made.len()).rev() {
+            let MadeIndex { index, changes, step, .. } = &mut self.made[place];
+            let (index, step) = (index.clone(), *step);
+            let gone: Vec<Change> =
+                changes.extract_if(.., |change| is_gone(&index, change)).collect();
+            for gone in gone {
+                let is_same = |change: &Change| change.name == gone.name;
+                let mut of_step = self.made.iter().filter(|made| made.step == step);
+                if of_step.any(|made| made.changes.iter().any(is_same)) {
+                    continue;
+                }
+                let later = self.made.iter_mut().filter(|made| made.step > step);
+                let later = later.flat_map(|made| &mut made.changes);
+                later
+                    .filter(|change| is_same(change) && change.before == gone.after)
+                    .for_each(|change| change.before = gone.before);
             }
         }
     }

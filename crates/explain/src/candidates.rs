@@ -214,7 +214,10 @@ impl<'s> Planner<'s> {
                 };
                 for (column, condition) in &conditions {
                     let is_other = |part: &&Part| part.of != PartOf::Column(*column);
-                    let others: Vec<Part> = parts.iter().filter(is_other).cloned().collect();
+                    let mut others: Vec<Part> = parts.iter().filter(is_other).cloned().collect();
+                    if others.is_empty() {
+                        others.clone_from(&parts);
+                    }
                     let covered = parts[parts.len() - covering..].iter().filter(is_other).count();
                     if others.len() > covered {
                         let condition = Some(condition.clone());
@@ -383,8 +386,9 @@ impl<'s> Planner<'s> {
         let mut missing = self.read(table, question)?;
         missing.retain(|read| !parts.iter().any(|part| part.of == read.of));
         let count = missing.len();
-        // An index of all columns is the table once more.
-        let is_copy = parts.len() + count + 1 >= table.columns.len();
+        // An index of all of several columns is the table once more.
+        let columns = table.columns.iter().filter(|column| !column.is_rowid).count().max(3);
+        let is_copy = parts.len() + count >= columns;
         ((1..=COVERED).contains(&count) && !is_copy).then(|| ([parts, &missing].concat(), count))
     }
 

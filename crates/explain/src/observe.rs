@@ -232,7 +232,7 @@ impl Subject {
         let nodes = match statement.scan_nodes() {
             // A plan of one instruction, such as a count of all rows, has no loop.
             Ok(nodes) if !nodes.is_empty() => {
-                tree(&nodes, statement.cycles(), &program, &|node| self.is_named(sql, node))
+                tree(&nodes, statement.cycles(), &program, &|node| self.is_named(sql, &nodes, node))
             }
             Ok(_) | Err(EngineError::Unsupported(..)) => {
                 planned(&connection.query_plan_with(sql, values)?)
@@ -271,17 +271,23 @@ impl Subject {
         })
     }
 
-    /// Returns whether a node belongs to the text, and not to a search for rows that refer to a changed one.
-    fn is_named(&self, sql: &str, node: &ScanNode) -> bool {
-        let object = node.object.as_deref().unwrap_or_default();
-        let table = self.schema.table_of_index(object).map_or(object, |table| &table.name);
+    /// Returns whether a node belongs to the text, and not to a search for rows that refer to a changed one, which comes later.
+    fn is_named(&self, sql: &str, nodes: &[ScanNode], node: &ScanNode) -> bool {
+        let table = |node: &ScanNode| {
+            let object = node.object.as_deref().unwrap_or_default();
+            let table = self.schema.table_of_index(object).map_or(object, |table| &table.name);
+            table.to_ascii_lowercase()
+        };
+        let own = table(node);
         let written = script::effect::written(sql);
         let refers = |(child, key): (&str, &ForeignKey)| {
-            child.eq_ignore_ascii_case(table)
+            child.eq_ignore_ascii_case(&own)
                 && written.iter().any(|name| name.eq_ignore_ascii_case(&key.parent))
         };
+        let mut earlier = nodes.iter().take_while(|other| other.id != node.id);
         !keys(&self.schema).any(refers)
-            || script::effect::names(sql).contains(&table.to_ascii_lowercase())
+            || script::effect::names(sql).contains(&own)
+                && !earlier.any(|other| table(other) == own)
     }
 
     /// Executes a statement with each of its values, and returns what an execution costs in the mean. What it writes is

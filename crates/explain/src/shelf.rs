@@ -42,6 +42,8 @@ struct Shelved {
     candidate: Option<Candidate>,
     /// The root of its tree, if it was made.
     root: Option<i64>,
+    /// About the bytes of its entries, and of the terms that only spare look-ups; 0 for one that existed.
+    bytes: (f64, f64),
 }
 
 impl<'s> Shelf<'s> {
@@ -62,6 +64,7 @@ impl<'s> Shelf<'s> {
             sql: row[2].to_string(),
             candidate: None,
             root: integer(&row[3]),
+            bytes: (0.0, 0.0),
         });
         let indexes: Vec<Shelved> = existing.collect();
         let shown = (0..indexes.len()).collect();
@@ -82,6 +85,11 @@ impl<'s> Shelf<'s> {
     /// Returns the candidate at a place; none for an index that existed.
     pub(crate) fn candidate(&self, place: usize) -> Option<&Candidate> {
         self.indexes[place].candidate.as_ref()
+    }
+
+    /// Returns about how many bytes an index takes, and those of its terms that only spare look-ups.
+    pub(crate) fn expected(&self, place: usize) -> (f64, f64) {
+        self.indexes[place].bytes
     }
 
     /// Returns the bytes that an index takes.
@@ -120,11 +128,36 @@ impl<'s> Shelf<'s> {
             sql,
             candidate: Some(candidate.clone()),
             root: None,
+            bytes: (0.0, 0.0),
         });
         if self.is_small || !self.estimate(place)? {
             self.make(place)?;
         }
+        self.indexes[place].bytes = self.expected_bytes(place, candidate);
         Ok(Some(place))
+    }
+
+    /// Returns about how many bytes the entries of an index on the shelf have, by the first rows of its table, and those of its terms that
+    /// only spare look-ups; 0 where a collation of the table is missing.
+    fn expected_bytes(&self, place: usize, candidate: &Candidate) -> (f64, f64) {
+        const ROWID: f64 = 8.0;
+        let Some(table) = self.schema.table(&candidate.table) else { return (0.0, 0.0) };
+        let count = |sql: &str| self.connection.query_i64(sql).unwrap_or(0) as f64;
+        let name = literal(&self.indexes[place].name);
+        let rows = count(&format!(
+            "SELECT sum(CAST(stat AS INTEGER)) FROM sqlite_stat1 WHERE idx = {name}"
+        ));
+        let width = |parts: &[Part]| {
+            let length = |part: &Part| {
+                let term = sql_of(table, &Part { is_descending: false, ..part.clone() });
+                format!("+ ifnull(length(CAST({term} AS BLOB)), 0)")
+            };
+            let sum: String = parts.iter().map(length).collect();
+            let first = format!("(SELECT * FROM {} LIMIT 1000)", quoted(&candidate.table));
+            count(&format!("SELECT sum(0 {sum}) / count(*) FROM {first}"))
+        };
+        let covered = &candidate.parts[candidate.parts.len() - candidate.covering..];
+        (rows * (ROWID + width(&candidate.parts)), rows * width(covered))
     }
 
     /// Evaluates the expressions of a candidate for all rows.

@@ -1,8 +1,8 @@
 //! Explanations as a document.
 
 use ::explain::Query;
-use ::explain::advisor::{Advice, Change, LEAST, SMALL, Spoiled};
-use ::explain::faults::{Cause, Fault, Remedy};
+use ::explain::advisor::{Advice, Change, LEAST, MadeIndex, SMALL, Spoiled};
+use ::explain::faults::{Cause, Fault, Remedy, helps};
 use ::explain::observe::{Cost, Node, Observation, WITHOUT_PARENT};
 use engine::Value;
 use lab::metric::Unit;
@@ -658,7 +658,8 @@ fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
     };
     match remedy {
         Remedy::Indexes(step) => {
-            let made: Vec<_> = advice.made.iter().filter(|made| made.step == *step).collect();
+            let is_own = |made: &&MadeIndex| made.step == *step && helps(made, &it.query);
+            let made: Vec<_> = advice.made.iter().filter(is_own).collect();
             let noun = if made.len() == 1 { " With an index on " } else { " With indexes on " };
             let names = joined(made.iter().map(|made| Sentence::code(made.on.clone())), " and ");
             let bytes = made.iter().map(|made| made.bytes).sum();

@@ -1,6 +1,7 @@
 //! Indexes for a whole workload, judged by what its statements cost with them on a copy: those that read and those that
 //! write, each as often as it is executed.
 
+mod kept;
 mod statistics;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +13,6 @@ pub use crate::advice::{Advice, Change, DroppedIndex, MadeIndex, Spoiled};
 use crate::candidates::{Candidate, Planner};
 use crate::implied::implied;
 use crate::observe::Cost;
-use crate::schema;
 use crate::shelf::{PREFIX, Set, Shelf};
 use crate::subject::{Query, Subject};
 
@@ -41,10 +41,14 @@ const CLOSE: f64 = 0.9;
 /// The least cost that covered columns have to save besides, about 0.1 ms: writes maintain them, too.
 const COVERING: f64 = 10_000.0;
 
-/// Favourites of the planner that are measured for each statement: among partial indexes, four times among those that only search and sort,
-/// and among all.
-const FAVOURITES: [fn(&Candidate) -> bool; 6] = [
+/// Bytes of an index for each unit of cost that it has to save, and those of its columns that only spare look-ups.
+const BYTES: (f64, f64) = (1024.0, 32.0);
+
+/// Favourites of the planner that are measured for each statement: among partial indexes that only search and sort, among all partial ones,
+/// four times among those that only search and sort, and among all.
+const FAVOURITES: [fn(&Candidate) -> bool; 7] = [
     |candidate| candidate.condition.is_some() && candidate.covering == 0,
+    |candidate| candidate.condition.is_some(),
     searches,
     searches,
     searches,
@@ -123,6 +127,9 @@ pub fn advise(
         }
         advice.untried = untried.unwrap_or_default();
         work.drop_redundant(&mut advice)?;
+        advice.forget(|index, change| {
+            change.after.total() < change.before.total() && !work.uses(index, &change.name)
+        });
         if advice.analyzed.is_none() && !work.saves_since(&before) {
             // What statistics spoil and indexes mend is better left as it is.
             (advice.made, advice.dropped) = Default::default();
@@ -171,6 +178,8 @@ struct Gain {
     /// The costs of the statements that they change, before and with them.
     before: f64,
     left: f64,
+    /// The cost that they have to save because of their size.
+    price: f64,
     /// Whether they are worth their place.
     is_worth: bool,
     /// Whether a statement was stopped, so that it costs more than is counted.
@@ -178,7 +187,8 @@ struct Gain {
 }
 
 /// Returns the number of the indexes that save most; among those that save nearly as much, of those that leave least, where each
-/// column counts for a twentieth and each that is only covered for a quarter. Covered columns have to save something besides.
+/// column counts for a fiftieth, each that is only covered for a quarter, and the price for a hundredth. Covered columns have to save
+/// something besides.
 fn best(shelf: &Shelf<'_>, tried: &[Tried]) -> Option<usize> {
     struct Worth<'t> {
         number: usize,
@@ -200,13 +210,17 @@ fn best(shelf: &Shelf<'_>, tried: &[Tried]) -> Option<usize> {
     let plain = worth.iter().filter(|one| one.covered == 0);
     let plain = plain.max_by(|a, b| saved(a).total_cmp(&saved(b)));
     let is_enough = |one: &&Worth<'_>| {
-        let least = plain.map(|plain| saved(plain) + COVERING.max(LEAST * plain.gain.left));
+        let least = plain.map(|plain| {
+            let price = one.gain.price - plain.gain.price;
+            saved(plain) + COVERING.max(LEAST * plain.gain.left).max(price)
+        });
         one.covered == 0 || least.is_none_or(|least| saved(one) > least)
     };
     let most = worth.iter().filter(is_enough).map(|one| one.gain.saved).fold(0.0, f64::max);
     let near = worth.iter().filter(is_enough).filter(|one| one.gain.saved > most * CLOSE);
     let score = |one: &Worth<'_>| {
         one.gain.left * (1.0 + 0.02 * one.columns as f64 + 0.25 * one.covered as f64)
+            + 0.01 * one.gain.price
     };
     near.min_by(|a, b| score(a).total_cmp(&score(b))).map(|one| one.number)
 }
@@ -339,6 +353,29 @@ impl Work<'_> {
         candidates.any(|candidate| candidate.covering > 0)
     }
 
+    /// Returns the cost that a group has to save beside others because of its size. An index of the same columns as another one, or of some
+    /// of them, brings little more than an order.
+    fn price(&self, now: &Set, group: &Group) -> f64 {
+        let others = now.iter().filter_map(|place| self.shelf.candidate(*place));
+        let has = |a: &Candidate, b: &Candidate| {
+            let mut parts = b.parts.iter();
+            parts.all(|part| a.parts.iter().any(|other| other.of == part.of))
+        };
+        let is_twin = |of: &Candidate| {
+            others.clone().any(|other| {
+                let is_near = other.table == of.table && other.condition == of.condition;
+                is_near && !other.is_served_by(of) && (has(other, of) || has(of, other))
+            })
+        };
+        let price = |place: &usize| {
+            let candidate = self.shelf.candidate(*place).filter(|_| !now.contains(place))?;
+            let (all, covered) = self.shelf.expected(*place);
+            let dear = if is_twin(candidate) { all } else { covered };
+            Some(all / BYTES.0 + dear / BYTES.1)
+        };
+        group.iter().filter_map(price).sum()
+    }
+
     /// Returns a group that was not tried and that one with covered columns serves: they may bring little besides.
     fn narrower(&self, of: &Group, left: &[Tried]) -> Option<Group> {
         let is_narrower = |tried: &&Tried| {
@@ -422,7 +459,7 @@ impl Work<'_> {
                 if then.steps >= i64::from(steps) {
                     unended.push(group);
                 } else {
-                    best = best.min(then.total());
+                    best = best.min(then.total() + self.price(&now, &group) as i64);
                     measured.push((then.total(), group));
                 }
             }
@@ -441,17 +478,6 @@ impl Work<'_> {
         };
         let near = measured.into_iter().filter(is_near);
         Ok(near.map(|(then, group)| (group, saved(query, cost, then))).collect())
-    }
-
-    /// Returns the names of the indexes in the plan of a statement, with its values bound.
-    fn used(&self, measured: &Measured) -> Result<Vec<String>, EngineError> {
-        let plan = self.plan(&measured.query, &measured.implied)?;
-        // As in `USING INDEX name FOR IN-OPERATOR`; names of candidates have no spaces.
-        let name = |line: &String| {
-            let (_, rest) = line.split_once(" INDEX ")?;
-            rest.split(' ').next().map(str::to_owned)
-        };
-        Ok(plan.iter().filter_map(name).collect())
     }
 
     /// Adds the indexes that save most, again and again, until none saves enough.
@@ -561,7 +587,7 @@ impl Work<'_> {
         self.shelf.show(&self.with(group))?;
         let costs = self.costs_with(group, Some(more))?;
         self.shelf.show(&now)?;
-        let mut gain = Gain::default();
+        let mut gain = Gain { price: self.price(&now, group), ..Gain::default() };
         let (mut total, mut is_worth) = (0.0, false);
         let least = if self.covers(group) { COVERING } else { 0.0 };
         for (place, (measured, then)) in self.queries.iter().zip(costs).enumerate() {
@@ -583,7 +609,7 @@ impl Work<'_> {
             }
             is_worth |= now - then > least.max(LEAST * now) && now > SMALL;
         }
-        gain.is_worth = is_worth && gain.saved > 0.0 && total > 0.0;
+        gain.is_worth = is_worth && gain.saved > 0.0 && total > gain.price;
         Ok(gain)
     }
 
@@ -676,39 +702,6 @@ impl Work<'_> {
         plan.into_iter().map(line).collect()
     }
 
-    fn keep(&mut self, chosen: Group, advice: &mut Advice) -> Result<(), EngineError> {
-        // Statistics come with the index, also where they alone make a plan worse.
-        let before: Vec<Cost> = self.queries.iter().map(|measured| measured.said).collect();
-        // Whether existing indexes are redundant is judged at the end.
-        let existing = self.shelf.visible().into_iter();
-        let existing = existing.filter(|place| self.shelf.candidate(*place).is_none());
-        self.shelf.show(&self.with(&chosen).into_iter().chain(existing).collect())?;
-        self.shelf.make_all(&chosen)?;
-        let costs = self.costs_with(&chosen, None)?;
-        self.measure_again(costs)?;
-        let shown = self.shelf.visible();
-        let step = advice.made.last().map_or(0, |made| made.step + 1);
-        let is_shown = |index: &Candidate| {
-            shown.iter().any(|place| self.shelf.candidate(*place) == Some(index))
-        };
-        advice.remove(|index| !is_shown(index));
-        for place in chosen {
-            let Some(index) = self.shelf.candidate(place).cloned() else { continue };
-            let schema = &self.subject.schema;
-            advice.made.push(MadeIndex {
-                on: index.on(schema),
-                sql: format!("{};", index.create(schema, &index.name(schema))),
-                bytes: self.shelf.bytes(place)?,
-                step,
-                changes: changed(self.changes_since(&before)),
-                is_for_keys: false,
-                index,
-            });
-        }
-        self.queries.iter_mut().for_each(|measured| measured.said = measured.cost);
-        Ok(())
-    }
-
     /// Notes what each statement costs from now on, and its plan.
     fn measure_again(&mut self, costs: Vec<Cost>) -> Result<(), EngineError> {
         for (place, cost) in costs.into_iter().enumerate() {
@@ -717,52 +710,6 @@ impl Work<'_> {
             (measured.cost, measured.plan) = (cost, plan);
         }
         Ok(())
-    }
-
-    /// Drops indexes that others serve as well: new ones, and existing ones whose terms a new one has.
-    fn drop_redundant(&mut self, advice: &mut Advice) -> Result<(), EngineError> {
-        for place in self.shelf.visible() {
-            if (self.spent)() > 1.0 {
-                return Ok(());
-            }
-            let Some(candidate) = self.shelf.candidate(place) else { continue };
-            let candidate = candidate.clone();
-            if advice.made.len() > 1 && self.is_dropped(place)? {
-                advice.remove(|index| *index == candidate);
-            }
-        }
-        for made in &advice.made {
-            let Some(table) = self.subject.schema.table(&made.index.table) else { continue };
-            for name in served(table, &made.index) {
-                let place =
-                    self.shelf.find(name).filter(|place| self.shelf.visible().contains(place));
-                if let Some(place) = place
-                    && self.is_dropped(place)?
-                {
-                    let (name, instead) = (name.to_owned(), made.on.clone());
-                    let sql = format!("DROP INDEX {};", schema::name(&name));
-                    advice.dropped.push(DroppedIndex { name, instead, sql });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Drops an index, unless a statement costs more without it.
-    fn is_dropped(&mut self, place: usize) -> Result<bool, EngineError> {
-        let now = self.shelf.visible();
-        self.shelf.show(&now.iter().copied().filter(|other| *other != place).collect())?;
-        let costs = self.costs_where(|_| true, Some(MORE))?;
-        let is_worse = (self.queries.iter().zip(&costs).enumerate()).any(|(place, (now, then))| {
-            let is_stopped = *then != now.cost && then.steps >= i64::from(self.most(place, MORE));
-            is_stopped || then.total() as f64 > now.cost.total() as f64 * (1.0 + CHANGE)
-        });
-        if is_worse {
-            self.shelf.show(&now)?;
-        } else {
-            self.measure_again(costs)?;
-        }
-        Ok(!is_worse)
     }
 }
 

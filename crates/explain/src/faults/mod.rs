@@ -12,7 +12,7 @@ mod rewrites;
 use crate::advisor::{Advice, Change, MadeIndex};
 use crate::conditions::{Never, never};
 use crate::implied::key;
-use crate::observe::{Cost, Observation};
+use crate::observe::{Cost, Node, Observation};
 use crate::subject::{Query, Subject};
 
 /// A fault, and what mends it.
@@ -319,7 +319,7 @@ pub fn faults(
 }
 
 /// Returns whether an index makes a statement cheaper.
-fn helps(made: &MadeIndex, query: &Query) -> bool {
+pub fn helps(made: &MadeIndex, query: &Query) -> bool {
     let mut changes = made.changes.iter();
     changes.any(|change| change.name == query.name && change.after.total() < change.before.total())
 }
@@ -377,6 +377,7 @@ impl Seen<'_> {
         if causes.is_empty() {
             causes.push(self.filter(table));
         }
+        causes.retain(|cause| !matches!(cause, Cause::Filter { visited: 0, .. }));
         causes
     }
 
@@ -471,7 +472,7 @@ impl Seen<'_> {
         let is_together =
             |other: &&MadeIndex| other.step == made.step && other.index.table == made.index.table;
         let columns = advice.made.iter().filter(is_together).filter_map(key_of).collect();
-        let Cause::Filter { visited, .. } = self.filter(table) else { return None };
+        let visited = self.nodes(table).filter_map(|node| node.visited).max().unwrap_or(0);
         let visited = visited + self.observation.repeated().get(table.name.as_str()).unwrap_or(&0);
         Some(Cause::ForeignKey { child: table.name.clone(), columns, visited })
     }
@@ -535,14 +536,18 @@ impl Seen<'_> {
         Some(Cause::List { table: table.name.clone(), rows })
     }
 
-    fn filter(&self, table: &Table) -> Cause {
-        let reads = |object: &Option<String>| {
-            let object = object.as_deref().unwrap_or_default();
+    /// Returns the nodes that read a table.
+    fn nodes(&self, table: &Table) -> impl Iterator<Item = &Node> {
+        self.observation.nodes.iter().filter(|node| {
+            let object = node.object.as_deref().unwrap_or_default();
             let index = table.indexes.iter().any(|index| index.name == object);
             index || object.eq_ignore_ascii_case(&table.name)
-        };
-        let nodes = self.observation.nodes.iter().filter(|node| reads(&node.object));
-        let node = nodes.max_by_key(|node| node.visited);
+        })
+    }
+
+    fn filter(&self, table: &Table) -> Cause {
+        // Searches for rows that refer to changed ones have no expectation.
+        let node = self.nodes(table).max_by_key(|node| (node.expected.is_some(), node.visited));
         Cause::Filter {
             table: table.name.clone(),
             visited: node.and_then(|node| node.visited).unwrap_or(0),

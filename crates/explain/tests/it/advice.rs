@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{SHOP, causes, explained, query, subject};
-use pragmark_explain::advisor::advise;
+use pragmark_explain::advisor::{MadeIndex, advise};
 use pragmark_explain::candidates::Planner;
 use pragmark_explain::faults::{Cause, Fault, Remedy};
 
@@ -151,7 +151,7 @@ fn indexes_are_sought_again_where_others_have_changed_the_plan() {
     let schema = "CREATE TABLE users(id INTEGER PRIMARY KEY, name TEXT, bio TEXT); \
          CREATE TABLE posts(id INTEGER PRIMARY KEY, author_id INT, status TEXT, deleted_at TEXT, body TEXT); \
          WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000) \
-         INSERT INTO users SELECT i, 'Name ' || i % 1000, hex(zeroblob(100)) FROM n; \
+         INSERT INTO users SELECT i, 'Name ' || (i % 1000), hex(zeroblob(100)) FROM n; \
          WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8000) \
          INSERT INTO posts SELECT i, i * 7919 % 4000, iif(i % 5, 'published', 'draft'), iif(i % 40, NULL, i), 'text' FROM n;";
     let sql = "SELECT p.* FROM posts p JOIN users u ON u.id = p.author_id \
@@ -517,6 +517,114 @@ fn columns_that_are_only_read_are_in_an_index_where_they_spare_many_look_ups() {
         );
         assert_eq!(made(schema, &[(&sql, 1.0)]).0, [index]);
     }
+}
+
+#[test]
+fn a_long_text_is_in_no_index_only_to_be_read_from_it() {
+    let notes = "CREATE TABLE notes(id INTEGER PRIMARY KEY, deleted INT, kind INT, sent INT, stars INT, body TEXT);
+        CREATE INDEX notes_by_kind ON notes(kind);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+        INSERT INTO notes SELECT i, i % 9 = 0, i % 4, i * 7919 % 20011, 5, printf('%.300c', 'x') || (i % 10) FROM n;";
+    for (sql, wanted) in [
+        (
+            "SELECT id, body FROM notes WHERE body LIKE '%x7' AND deleted = 0 ORDER BY sent DESC LIMIT 20",
+            vec!["notes(deleted, sent)"],
+        ),
+        ("SELECT id FROM notes WHERE kind = 3 AND (body LIKE '%x7' OR body LIKE '%y%')", vec![]),
+        ("SELECT sum(stars) FROM notes WHERE kind = 3", vec!["notes(kind, stars)"]),
+    ] {
+        assert_eq!(made(notes, &[(sql, 1.0)]).0, wanted, "{sql}");
+    }
+}
+
+/// Readings of devices and of their archive, some without a value.
+const READINGS: &str = "CREATE TABLE readings(id INTEGER PRIMARY KEY, device INT, at INT, metric TEXT, value REAL, quality INT);
+    CREATE TABLE archive(id INTEGER PRIMARY KEY, device INT, at INT, metric TEXT, value REAL, quality INT);
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+    INSERT INTO readings SELECT i, i * 7919 % 50, 1700000000 + i, CASE WHEN i % 12 = 0 THEN 'rssi' WHEN i % 2 THEN 'temp' ELSE 'hum' END,
+      iif(i % 50, i * 0.37, NULL), 0 FROM n;
+    INSERT INTO archive SELECT id, device, at - 1000000, metric, value, quality FROM readings WHERE id < 4000;";
+
+#[test]
+fn no_second_index_has_the_same_columns_in_another_direction() {
+    let recent = "SELECT at, value FROM readings WHERE device = 3 AND metric = 'temp' UNION \
+        SELECT at, value FROM archive WHERE device = 3 AND metric = 'temp' ORDER BY at DESC LIMIT 100";
+    let range = "SELECT at, value FROM readings WHERE device = 3 AND metric = 'temp' AND at > 1700010000 ORDER BY at";
+    let (made, _) = made(READINGS, &[(recent, 1.0), (range, 1.0)]);
+    let of_readings = made.iter().filter(|on| on.starts_with("readings("));
+    assert_eq!(of_readings.count(), 1, "{made:?}");
+}
+
+#[test]
+fn a_partial_index_has_also_the_column_of_its_condition_and_columns_to_read() {
+    let sum = "SELECT sum(value) FROM readings WHERE metric = 'rssi' AND device > 3";
+    let lost = "SELECT count(*) FROM readings WHERE value IS NULL";
+    for (sql, wanted) in [
+        (sum, "readings(device, value) WHERE metric = 'rssi'"),
+        (lost, "readings(value) WHERE value IS NULL"),
+    ] {
+        assert_eq!(made(READINGS, &[(sql, 1.0)]).0, [wanted], "{sql}");
+    }
+}
+
+#[test]
+fn an_index_that_saves_a_few_microseconds_is_not_worth_its_size() {
+    let schema = "CREATE TABLE reactions(message INT, user INT, emoji TEXT, PRIMARY KEY(message, user, emoji));
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120000)
+        INSERT INTO reactions SELECT i / 12, i, 'emoji' || (i % 6) FROM n;";
+    let sql = "SELECT message, emoji, count(*) FROM reactions WHERE message IN (10, 20, 30, 40) GROUP BY message, emoji";
+    assert_eq!(made(schema, &[(sql, 1.0)]).0, [""; 0]);
+}
+
+#[test]
+fn an_index_that_sqlite_builds_for_each_execution_is_made_though_it_has_most_columns() {
+    let schema = "CREATE TABLE tags(id INTEGER PRIMARY KEY, name TEXT);
+        CREATE TABLE tagged(post INT, tag INT, place INT, PRIMARY KEY(post, tag));
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60) INSERT INTO tags SELECT i, 'tag ' || i FROM n;
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
+        INSERT INTO tagged SELECT i, i * i % 61, 0 FROM n;";
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), schema);
+    let sql =
+        "SELECT t.name, count(d.post) FROM tags t LEFT JOIN tagged d ON d.tag = t.id GROUP BY t.id";
+    let explained = explained(&subject, sql);
+    let made: Vec<&str> = explained.advice.made.iter().map(|made| &*made.on).collect();
+    assert_eq!(made, ["tagged(tag, post)"]);
+    assert_eq!(causes(&explained), ["AutomaticIndex"]);
+}
+
+#[test]
+fn a_column_that_is_searched_behind_a_skipped_one_does_not_only_spare_look_ups() {
+    let schema = "CREATE TABLE messages(id INTEGER PRIMARY KEY, room INT, sent INT, body TEXT);
+        CREATE INDEX messages_by_room ON messages(room);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
+        INSERT INTO messages SELECT i, i % 9, i, 'a body of some words' FROM n;";
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), schema);
+    let explained = explained(&subject, "DELETE FROM messages WHERE sent < 3000");
+    let made: Vec<_> =
+        explained.advice.made.iter().map(|made| (&*made.on, made.index.covering)).collect();
+    assert_eq!(made, [("messages(room, sent)", 0)]);
+}
+
+#[test]
+fn a_statement_counts_only_the_indexes_that_its_plan_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), SHOP);
+    let statements = [
+        "SELECT id FROM orders WHERE customer_id = 7 OR total = 733",
+        "SELECT id FROM orders WHERE customer_id = 7",
+        "UPDATE customers SET name = 'x' WHERE id = 7",
+    ];
+    let queries = statements.map(|sql| (query(&subject, sql, sql), None));
+    let advice = advise(&subject, &queries, &|| 0.0).unwrap();
+    let names = |made: &MadeIndex| -> Vec<usize> {
+        let is_in = |sql: &str| made.changes.iter().any(|change| change.name == sql);
+        (0..3).filter(|place| is_in(statements[*place])).collect()
+    };
+    let of: BTreeSet<_> = advice.made.iter().map(|made| (&*made.on, names(made))).collect();
+    let wanted = [("orders(customer_id)", vec![0, 1]), ("orders(total)", vec![0])];
+    assert_eq!(of, BTreeSet::from(wanted));
 }
 
 /// Draws numbers that are the same each time.

@@ -168,3 +168,20 @@ fn a_row_that_exists_already_is_said_to_be_refused() {
     assert_eq!(explained.observation.refused.as_deref(), Some(why));
     assert!(explained.advice.failed.is_empty(), "{:?}", explained.advice.failed);
 }
+
+#[test]
+fn rows_that_are_read_for_a_key_of_the_table_itself_are_not_those_of_the_statement() {
+    let folder = tempfile::tempdir().unwrap();
+    let replies = "CREATE TABLE messages(id INTEGER PRIMARY KEY, sent INT, reply INT REFERENCES messages(id));
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000)
+        INSERT INTO messages SELECT i, i * 7919 % 9001, NULL FROM n;";
+    let subject = subject(folder.path(), replies);
+    let explained = explained(&subject, "DELETE FROM messages WHERE sent < 20");
+    let table = || "messages".to_owned();
+    let causes: Vec<&Cause> = explained.faults.iter().map(|fault| &fault.cause).collect();
+    let own = Cause::Filter { table: table(), visited: 9000, kept: Some(19) };
+    assert!(causes.contains(&&own), "{causes:?}");
+    let is_of_key =
+        |cause: &&Cause| matches!(cause, Cause::ForeignKey { visited, .. } if *visited > 100_000);
+    assert!(causes.iter().any(is_of_key), "{causes:?}");
+}
