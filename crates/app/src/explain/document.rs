@@ -668,10 +668,12 @@ fn mended(remedy: &Remedy, it: &Explained, advice: &Advice) -> Sentence {
             let counted = change.map(|change| counted(change.before, change.after));
             // Neither this copy nor SQLite's planner knows which values a program binds.
             let is_partial = made.iter().any(|made| made.index.condition.is_some());
-            let only = if is_partial {
-                " SQLite uses a partial index only if the statement implies its condition; with a parameter, the value that is bound when it plans decides."
-            } else {
+            let only = if !is_partial {
                 ""
+            } else if it.parameters.is_empty() {
+                " SQLite uses a partial index only if the statement implies its condition."
+            } else {
+                " SQLite uses a partial index only if the statement implies its condition; with a parameter, the value that is bound when it plans decides."
             };
             let covered = covered(made.iter().map(|made| made.index.covering).sum());
             let counted = counted.unwrap_or_default();
