@@ -89,7 +89,8 @@ fn a_copy_has_the_same_schema_numbers_and_dates_and_none_of_the_words() {
     assert_eq!((users.name.as_str(), users.rows), ("users", 1));
     assert_eq!(users.replaced, [("email".to_owned(), 1), ("photo".to_owned(), 1)]);
     new.close().unwrap();
-    for word in ["ada@", "bob", "Germany", "secret", "Ada"] {
+    // Chance writes shorter ones.
+    for word in ["@example", "Germany", "secret", "words"] {
         assert!(!contains(&laboratory.path("new.db"), word.as_bytes()), "{word}");
     }
 }
