@@ -105,7 +105,7 @@ fn is_allowed(connection: &Connection, [base, new]: &[Statement; 2]) -> Option<b
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_change_is_a_difference_unless_the_base_allows_it(both in both(), index in select(INDEXES.to_vec())) {
