@@ -78,9 +78,11 @@ impl Seen<'_> {
             let span = after + operator.len();
             let end =
                 (span..all.len()).find(|place| ends_condition(&all[*place])).unwrap_or(all.len());
-            let difference = self.text(span, end);
-            let difference =
-                if end == span + 1 { difference.to_owned() } else { format!("({difference})") };
+            let difference = match end.checked_sub(span)? {
+                0 => return None,
+                1 => self.text(span, end).to_owned(),
+                _ => format!("({})", self.text(span, end)),
+            };
             let text = self.text(first, last);
             let quoted = quoted(&column);
             let operator = match (operator.as_str(), is_day) {
@@ -88,7 +90,8 @@ impl Seen<'_> {
                 ("<" | "<=", Some(true)) | ("<", _) => ">",
                 (">" | ">=", Some(true)) | (">=", _) => "<=",
                 ("<=", _) => ">=",
-                _ => "<",
+                (">", _) => "<",
+                _ => return None,
             };
             let (bound, differs) = match is_day {
                 Some(is_day) => {
@@ -101,8 +104,7 @@ impl Seen<'_> {
                     (format!("{now} - {difference}"), differs)
                 }
             };
-            let is_compared = span > after && !difference.is_empty();
-            (is_compared && self.has_none(table, &differs)).then(|| {
+            self.has_none(table, &differs).then(|| {
                 let start = all[place].start;
                 let expression = self.text(place, after).to_owned();
                 let edits = vec![(

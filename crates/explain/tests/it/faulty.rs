@@ -311,6 +311,22 @@ fn an_operation_without_affinity_or_collation_is_not_left_out_where_that_finds_o
 }
 
 #[test]
+fn the_time_since_a_column_is_a_bound_only_where_it_is_compared_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), SHOP);
+    // No row meets any of them, so that each wrong bound gives the same rows.
+    for (condition, is_bound) in
+        [("> 5", true), ("= 5", false), ("== 5", false), ("<> NULL", false)]
+    {
+        let sql = format!(
+            "SELECT id FROM orders WHERE julianday('1990-01-01') - julianday(created_at) {condition}"
+        );
+        let causes = causes(&explained(&subject, &sql));
+        assert_eq!(causes.contains(&"Since".to_owned()), is_bound, "{sql}: {causes:?}");
+    }
+}
+
+#[test]
 fn a_range_is_no_remedy_for_texts_that_are_no_times_or_of_another_form() {
     let folder = tempfile::tempdir().unwrap();
     let others = "UPDATE orders SET created_at = '05/01/2024' WHERE id = 9;
