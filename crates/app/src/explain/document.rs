@@ -572,7 +572,7 @@ fn cause_in_form(cause: &Cause) -> Option<String> {
             "SQLite searches an index for LIKE only if the pattern is one literal or parameter: bind `{parameter}` with its % at the end."
         ),
         Cause::Product { table, rows } => format!(
-            "No condition joins `{table}` to the other tables, so each of its rows is combined with each of theirs: {} rows. If that is not meant, add the condition.",
+            "No condition joins `{table}` to the tables that are read before it, so its rows are combined with all of theirs: {} rows. If that is not meant, add the condition.",
             count(rows)
         ),
         Cause::WithoutMatch { table } => format!(
@@ -588,7 +588,8 @@ fn cause_in_form(cause: &Cause) -> Option<String> {
         | Cause::Direction { .. } | Cause::Or | Cause::AutomaticIndex { .. }
         | Cause::Trigger { .. } | Cause::ForeignKey { .. } | Cause::Sort { .. }
         | Cause::Group { .. } | Cause::Distinct { .. } | Cause::List { .. }
-        | Cause::NotCovering { .. } | Cause::Range { .. } | Cause::Since { .. } | Cause::Plain { .. } | Cause::MinMax
+        | Cause::NotCovering { .. } | Cause::Range { .. } | Cause::Since { .. }
+        | Cause::Plain { .. } | Cause::MinMax
         | Cause::Optional { .. } | Cause::Hint { .. } | Cause::Materialized | Cause::Never { .. }
         | Cause::NotIn { .. } | Cause::Offset { .. } | Cause::CountForExists
         | Cause::Correlated { .. } | Cause::Affinity { .. } | Cause::Wildcard { .. } => return None,

@@ -43,15 +43,16 @@ impl Seen<'_> {
         let nodes = self.observation.nodes.iter();
         let mut read =
             nodes.filter_map(|node| Some((number(node.detail.split(' ').nth(1)?)?, node)));
-        let (first, _) = read.next()?;
+        let mut before = vec![groups[read.next()?.0]];
         read.find_map(|(of, node)| {
+            let is_alone = !before.contains(&groups[of]);
+            before.push(groups[of]);
             let (loops, rows) = (node.loops?, node.kept.or(node.visited)?);
-            let is_product =
-                groups[of] != groups[first] && loops > 1 && rows >= MANY.max(2 * loops);
             let (table, alias) = &named[of];
             let is_table = self.schema().table(table).is_some();
+            let is_product = is_alone && is_table && loops > 1 && rows >= MANY.max(2 * loops);
             let table = alias.as_ref().unwrap_or(table).clone();
-            (is_product && is_table).then_some(Cause::Product { table, rows })
+            is_product.then_some(Cause::Product { table, rows })
         })
     }
 
@@ -83,7 +84,10 @@ impl Seen<'_> {
         };
         let is_rowid = known.column(&column).is_some_and(|column| known.columns[column].is_rowid);
         let is_own = is_rowid || (on + 2..end).any(is_equal);
-        let is_term = all[term - 1].is("where") || all[term - 1].is("and");
+        let count =
+            |sign: &str| all[condition..term].iter().filter(|token| token.text == sign).count();
+        let is_outer = count("(") == count(")");
+        let is_term = is_outer && (all[term - 1].is("where") || all[term - 1].is("and"));
         let exists = format!(
             "NOT EXISTS (SELECT 1 FROM {} WHERE {})",
             self.text(join + 1, on),

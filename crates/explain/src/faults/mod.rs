@@ -142,16 +142,16 @@ pub enum Cause {
         /// The parameter.
         parameter: String,
     },
-    /// No condition joins a table to the others.
+    /// No condition joins a table to those that are read before it.
     Product {
-        /// What the statement calls it.
+        /// The name of the table in the statement.
         table: String,
-        /// Its rows that were read.
+        /// The rows that meet its own conditions, each time that it is read.
         rows: i64,
     },
     /// A LEFT JOIN is there to find rows without a match.
     WithoutMatch {
-        /// What the statement calls the table.
+        /// The name of the table in the statement.
         table: String,
     },
     /// Rows are sorted by chance.
