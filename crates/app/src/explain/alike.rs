@@ -17,7 +17,7 @@ pub(super) fn first_of_each(statements: Vec<Statement>) -> (Vec<Statement>, Vec<
     let writes = writes_alone(&statements);
     if writes > MOST {
         remarks.push(Sentence::from(format!(
-            "{} statements write outside of BEGIN and COMMIT. Each is a transaction then and waits for the disk; in one transaction they wait once.",
+            "{} statements write outside of BEGIN and COMMIT. Each is then a transaction, which with SQLite's defaults waits for the disk; in one transaction they wait once.",
             grouped(writes as u64)
         )));
     }
@@ -31,7 +31,7 @@ pub(super) fn first_of_each(statements: Vec<Statement>) -> (Vec<Statement>, Vec<
             Some(count) if *count > MOST => {
                 let many = grouped(*count as u64);
                 remarks.push(Sentence::from(format!(
-                    "{} stands for {many} statements that differ in values only.",
+                    "{} stands for {many} statements that differ at most in values.",
                     statement.name
                 )));
                 statement.weight *= *count as f64;
@@ -46,12 +46,19 @@ pub(super) fn first_of_each(statements: Vec<Statement>) -> (Vec<Statement>, Vec<
 
 /// Returns how many statements write outside of a transaction.
 fn writes_alone(statements: &[Statement]) -> usize {
-    let (mut is_inside, mut writes) = (false, 0);
+    let (mut is_begun, mut savepoints, mut writes) = (false, 0_usize, 0);
     for statement in statements {
         match &*first_word(&statement.sql) {
-            "BEGIN" | "SAVEPOINT" => is_inside = true,
-            "COMMIT" | "END" | "ROLLBACK" | "RELEASE" => is_inside = false,
-            "INSERT" | "REPLACE" | "UPDATE" | "DELETE" if !is_inside => writes += 1,
+            "BEGIN" => is_begun = true,
+            "SAVEPOINT" => savepoints += 1,
+            "RELEASE" => savepoints = savepoints.saturating_sub(1),
+            // ROLLBACK TO a savepoint ends no transaction.
+            "ROLLBACK" if script::effect::names(&statement.sql).iter().any(|word| word == "to") => {
+            }
+            "COMMIT" | "END" | "ROLLBACK" => (is_begun, savepoints) = (false, 0),
+            "INSERT" | "REPLACE" | "UPDATE" | "DELETE" if !is_begun && savepoints == 0 => {
+                writes += 1;
+            }
             _ => {}
         }
     }
@@ -82,9 +89,11 @@ mod tests {
         let (weights, remarks) = of(&all);
         assert_eq!(weights, [30.0, 1.0]);
         assert!(remarks[0].starts_with("30 statements write outside of BEGIN"), "{remarks:?}");
-        assert_eq!(remarks[1], "s:0 stands for 30 statements that differ in values only.");
+        assert_eq!(remarks[1], "s:0 stands for 30 statements that differ at most in values.");
         let within = [&["BEGIN"], &all[..], &["COMMIT"]].concat();
         assert_eq!(of(&within).1.len(), 1);
+        let undone = ["BEGIN", "SAVEPOINT a", "ROLLBACK TO a", "RELEASE a"];
+        assert_eq!(of(&[&undone, &all[..], &["COMMIT"]].concat()).1.len(), 1);
     }
 
     #[test]
