@@ -2,7 +2,8 @@
 
 use ::tuning::Analysis;
 use lab::analysis::{
-    Answer, Faster, Finding, RecallLoss, SafetyChange, SurvivalChange, TierChange,
+    Answer, ExperimentAnalysis, Faster, Finding, RecallLoss, SafetyChange, SurvivalChange,
+    TierChange,
 };
 use lab::level::label;
 use lab::tier::{Accident, Class, Loss, Tier};
@@ -61,7 +62,7 @@ fn without_findings(analysis: &Analysis, has_changes: bool) -> Option<&'static s
         let rungs = analysis.ladders.iter().flat_map(|ladder| &ladder.rungs);
         let mut advised = rungs.filter_map(|rung| Some(rung.advice.as_ref().ok()?.variant));
         Some(match experiments.as_slice() {
-            [only] if only.id == "tune" && advised.any(|variant| variant > 0) => {
+            [only] if only.id == "tune" && advised.any(|advised| loses_less(only, advised)) => {
                 "No settings were found to be faster than the current ones, but others lose less."
             }
             [only] if only.id == "tune" => {
@@ -71,6 +72,12 @@ fn without_findings(analysis: &Analysis, has_changes: bool) -> Option<&'static s
             _ => "No variant was found to be better than the baseline of its experiment.",
         })
     }
+}
+
+/// Returns whether a variant loses less in crashes than the baseline, as far as both were measured.
+fn loses_less(experiment: &ExperimentAnalysis, variant: usize) -> bool {
+    let [baseline, own] = [0, variant].map(|index| experiment.variants[index].class());
+    baseline.is_measured() && own.is_measured() && own.order() < baseline.order()
 }
 
 fn item(analysis: &Analysis, finding: &Finding) -> Option<Item> {
