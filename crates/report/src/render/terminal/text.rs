@@ -165,9 +165,12 @@ impl Text {
     /// SQL to paste. Lines are broken between tokens, so that it stays the same to SQLite.
     pub(super) fn sql(&mut self, code: &str) {
         const INDENT: &str = "  ";
+        let mut quote = None;
         for line in code.lines() {
-            for line in broken(&one_line(line), self.width - INDENT.len()) {
-                self.push(Paint::Plain, INDENT, line);
+            // The rest of a text that goes over several lines has none.
+            let indent = if quote.is_none() { INDENT } else { "" };
+            for line in broken(&one_line(line), self.width - INDENT.len(), &mut quote) {
+                self.push(Paint::Plain, indent, line);
             }
         }
     }
@@ -234,15 +237,15 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A line of SQL in lines of at most `width` characters where spaces and commas outside of quotes and comments allow it.
-fn broken(sql: &str, width: usize) -> Vec<&str> {
+/// A line of SQL in lines of at most `width` characters where spaces and commas outside of quotes and comments allow it. `quote` ends the
+/// text that the line begins in, and then the one that it ends in.
+fn broken<'s>(sql: &'s str, width: usize, quote: &mut Option<char>) -> Vec<&'s str> {
     let (mut lines, mut start, mut end) = (Vec::new(), 0, 0);
-    let mut quote = None;
     for (place, character) in sql.char_indices() {
-        match (quote, character) {
-            (Some(close), _) => quote = quote.filter(|_| character != close),
-            (None, '\'' | '"' | '`') => quote = Some(character),
-            (None, '[') => quote = Some(']'),
+        match (*quote, character) {
+            (Some(close), _) => *quote = quote.filter(|_| character != close),
+            (None, '\'' | '"' | '`') => *quote = Some(character),
+            (None, '[') => *quote = Some(']'),
             (None, '-') if sql[place..].starts_with("--") => break,
             (None, ' ' | ',') => {
                 let next = place + usize::from(character == ',');
@@ -257,9 +260,9 @@ fn broken(sql: &str, width: usize) -> Vec<&str> {
     }
     if end > start && sql[start..].chars().count() > width {
         lines.push(sql[start..end].trim_end());
-        start = end;
+        start = end + sql[end..].len() - sql[end..].trim_start().len();
     }
-    lines.push(sql[start..].trim());
+    lines.push(&sql[start..]);
     lines
 }
 
@@ -283,15 +286,19 @@ mod tests {
     fn sql_is_broken_between_tokens_only() {
         let sql = "SELECT a FROM t WHERE b = 'needs  manual review' AND c IN (1,22,333,4444) -- for all of it";
         for width in 5..100 {
-            let lines = broken(sql, width);
+            let lines = broken(sql, width, &mut None);
             let alike = |text: &str| text.replace(' ', "");
             assert_eq!(alike(&lines.concat()), alike(sql), "{width}");
             assert!(lines.iter().any(|line| line.contains("'needs  manual review'")), "{width}");
             assert!(lines.last().unwrap().ends_with("-- for all of it"), "{width}");
         }
-        assert_eq!(broken("SELECT a, b FROM t", 12), ["SELECT a, b", "FROM t"]);
-        assert_eq!(broken("(1,22,333)", 6), ["(1,22,", "333)"]);
-        assert_eq!(broken("", 6), [""]);
+        assert_eq!(broken("SELECT a, b FROM t", 12, &mut None), ["SELECT a, b", "FROM t"]);
+        assert_eq!(broken("(1,22,333)", 6, &mut None), ["(1,22,", "333)"]);
+        assert_eq!(broken("", 6, &mut None), [""]);
+        let mut text = Text::new(Style { width: 20, colour: false });
+        text.sql("INSERT INTO t\n  VALUES ('one two\n  three four  ',\n  'a long text to keep');");
+        let kept = "  INSERT INTO t\n    VALUES ('one two\n  three four  ',\n    'a long text to keep');\n";
+        assert_eq!(text.finish(), kept);
     }
 
     #[test]
