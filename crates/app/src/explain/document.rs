@@ -289,7 +289,7 @@ pub(crate) fn not_tried(advice: &Advice) -> Vec<Block> {
 /// Returns how much slower statistics alone make a statement, and why.
 fn spoiled(of: &Spoiled) -> Sentence {
     let Change { name, before, after } = &of.change;
-    let ratio = about_ratio(after.total() as f64 / before.total() as f64);
+    let ratio = about_ratio(after.total() as f64 / before.total() as f64).replace('×', "");
     let why = of.node.iter().map(|(node, read, expected)| {
         format!(
             ": SQLite then reads {} rows in `{node}`, where it expects {}",
@@ -301,7 +301,7 @@ fn spoiled(of: &Spoiled) -> Sentence {
     let without = of.index.iter().map(|index| format!(" Without `{index}` it would not."));
     let (counted, without) = (effect(*before, *after), without.collect::<String>());
     Sentence::marked(&format!(
-        "`ANALYZE` alone would make {name} slower, with {ratio} the work ({counted}){why}.{without}"
+        "`ANALYZE` alone would make {name} slower: {ratio} times as much work ({counted}){why}.{without}"
     ))
 }
 

@@ -112,8 +112,6 @@ pub struct Explanation {
     pub indexes: Vec<(String, Vec<String>)>,
     /// How many statements ANALYZE alone makes slower; none if it was not tried.
     pub spoiled: Option<usize>,
-    /// The version of SQLite that executed them.
-    pub version: String,
     /// The first error of a statement, if others were explained. Of a recording, only the application can execute all.
     pub failed: Option<Error>,
 }
@@ -156,13 +154,7 @@ fn explained_on(
         let statements = (statements, &mut left_out);
         let document = sides::compared(request, (copies, &copy), statements, are_several, ui)?;
         let failed = failed(left_out);
-        return Ok(Explanation {
-            document,
-            indexes: Vec::new(),
-            spoiled: None,
-            version: String::new(),
-            failed,
-        });
+        return Ok(Explanation { document, indexes: Vec::new(), spoiled: None, failed });
     }
     let subject = copy.open(&Source::Explaining, request.needs()).map_err(of_engine)?;
     refuse_unknown(&request.values, &subject, &statements)?;
@@ -192,7 +184,6 @@ fn explained_on(
         document,
         indexes: indexes.collect(),
         spoiled: advice.spoiled.as_ref().map(Vec::len),
-        version: version.clone(),
         failed: failed(left_out),
     })
 }

@@ -92,10 +92,11 @@ fn settle(late: &mut Vec<Finding>, explained: &Explanation) {
     late.retain(|finding| !is_met(finding));
     for finding in late.iter_mut().filter(|finding| is_analyze(finding)) {
         finding.remedy = match explained.spoiled {
-            Some(0) => format!(
-                "{ANALYZE} (with SQLite {} it makes none of these statements slower)",
-                explained.version
-            ),
+            Some(0) => {
+                format!(
+                    "{ANALYZE} (with pragmark's own SQLite it makes none of these statements slower)"
+                )
+            }
             Some(spoiled) => {
                 let statements = plural(spoiled as u64, "statement", "statements");
                 format!("not {ANALYZE} alone, which makes {statements} slower: see above")

@@ -144,10 +144,7 @@ fn statistics_that_would_make_a_statement_slower_are_not_recommended_by_themselv
     connection.close().unwrap();
     let slower = "SELECT count(body) FROM issues WHERE project = 7 AND deleted_at IS NULL;";
     let explained = laboratory.pragmark(&["explain", "--db", "app.db", slower]).exits(0);
-    explained.says(&[
-        "ANALYZE alone would make the statement slower, with ×",
-        "by_deleted it would not",
-    ]);
+    explained.says(&["ANALYZE alone would make the statement slower:", "by_deleted it would not"]);
     laboratory.write("slower.sql", slower);
     laboratory.write("same.sql", "SELECT body FROM issues WHERE body = 'none';");
     let inspect = ["inspect", "app.db"];
