@@ -87,7 +87,7 @@ impl<'s> Shelf<'s> {
         self.indexes[place].candidate.as_ref()
     }
 
-    /// Returns about how many bytes an index takes, and those of its terms that only spare look-ups.
+    /// Returns about how many bytes an index takes, and how many its terms take that only spare look-ups.
     pub(crate) fn expected(&self, place: usize) -> (f64, f64) {
         self.indexes[place].bytes
     }

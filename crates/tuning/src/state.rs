@@ -288,7 +288,7 @@ impl SearchState {
         cost * ratio.unwrap_or(STOP_AT)
     }
 
-    /// Returns the configuration to recommend by what was tried so far; none before the first block is done, or where the
+    /// Returns the configuration to recommend by what was tried so far; none before the first block is done or out of time, or where the
     /// current settings could not be measured.
     pub fn choice(&mut self) -> Option<Configuration> {
         self.current_cost().filter(|_| self.has_ended(0) || self.is_out_of_time())?;

@@ -41,7 +41,7 @@ const CLOSE: f64 = 0.9;
 /// The least cost that covered columns have to save besides, about 0.1 ms: writes maintain them, too.
 const COVERING: f64 = 10_000.0;
 
-/// Bytes of an index for each unit of cost that it has to save, and those of its columns that only spare look-ups.
+/// The bytes of an index, and of its columns that only spare look-ups, for which it has to save one unit of cost.
 const BYTES: (f64, f64) = (1024.0, 32.0);
 
 /// Favourites of the planner that are measured for each statement: among partial indexes that only search and sort, among all partial ones,

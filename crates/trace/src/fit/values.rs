@@ -43,10 +43,6 @@ pub struct Range {
 }
 
 impl Range {
-    fn extend(&mut self, values: impl IntoIterator<Item = f64>) {
-        values.into_iter().for_each(|value| self.add(value));
-    }
-
     fn add(&mut self, value: f64) {
         let is_first = self.count == 0;
         self.min = if is_first { value } else { self.min.min(value) };
@@ -148,7 +144,9 @@ impl Values {
             }
             _ => value.as_i64().zip(before.as_i64()).and_then(|(a, b)| a.checked_sub(b)),
         };
-        self.beside.extend(difference.map(|difference| difference as f64));
+        if let Some(difference) = difference {
+            self.beside.add(difference as f64);
+        }
     }
 
     /// Returns the fit of the ends of ranges, such as of BETWEEN, to the begins that `before` is the fit of: they are much closer to

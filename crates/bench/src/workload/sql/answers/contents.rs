@@ -12,7 +12,7 @@ use super::super::facets::{Facets, Kept};
 use super::{Answers, STEPS};
 use crate::error::Result;
 
-/// The name under which changes of the schema are compared, beside those of written tables.
+/// The name under which changes of the schema are compared.
 const SCHEMA: &str = "sqlite_schema";
 
 /// Entries of the schema: kind, name and text.
