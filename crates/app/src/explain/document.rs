@@ -430,7 +430,12 @@ pub(super) fn remarks(seen: &Observation) -> Vec<String> {
         let rows = count(&rows);
         remarks.push(format!("Foreign keys repeat scans: they read {rows} more rows of {table}."));
     }
-    if seen.auto_index_rows > 0 {
+    // SQLite's counter has the rows read for a partial one, too.
+    let is_shown = seen
+        .nodes
+        .iter()
+        .any(|node| node.detail.starts_with("CREATE AUTOMATIC INDEX") && node.visited.is_some());
+    if seen.auto_index_rows > 0 && !is_shown {
         let rows = grouped(seen.auto_index_rows.unsigned_abs());
         remarks.push(format!("SQLite builds an index of {rows} rows for each execution."));
     }
