@@ -20,6 +20,8 @@ pub struct Advice {
     pub spoiled: Option<Vec<Spoiled>>,
     /// The cost of every statement before and after all of it.
     pub changes: Vec<Change>,
+    /// Indexes that would help a statement, and are not advised because others lose more.
+    pub declined: Vec<Declined>,
     /// Candidates that were not tried for want of time.
     pub untried: usize,
     /// Statements that cannot be executed here, with the reason.
@@ -101,6 +103,17 @@ pub struct MadeIndex {
     pub changes: Vec<Change>,
     /// Whether it only serves to find rows by foreign keys, which SQLite checks with `foreign_keys = ON`.
     pub is_for_keys: bool,
+}
+
+/// Indexes that would help a statement, and cost others more than it gains.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declined {
+    /// The table and terms of each.
+    pub on: Vec<String>,
+    /// The cost of the statement with all that is advised, and with these besides.
+    pub own: Change,
+    /// The same of each statement that costs more with them.
+    pub losses: Vec<Change>,
 }
 
 /// An index to drop.

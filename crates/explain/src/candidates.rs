@@ -331,7 +331,7 @@ impl<'s> Planner<'s> {
         if !sorted.is_empty() {
             orders.push(with(sorted));
         }
-        orders.extend(ranges.into_iter().map(|range| with(vec![range])));
+        orders.extend(ranges.iter().map(|range| with(vec![range.clone()])));
         orders.extend(
             terms(TermKind::Pattern)
                 .filter(|_| !is_open)
@@ -348,7 +348,8 @@ impl<'s> Planner<'s> {
         }
         let covering = orders.iter().filter_map(|parts| self.covering(table, question, parts));
         let covering: Vec<(Vec<Part>, usize)> = covering.collect();
-        let single = equal.into_iter().map(|part| vec![part]);
+        // A range of few rows needs no column with few values before it, which other statements might search.
+        let single = equal.into_iter().chain(ranges).map(|part| vec![part]);
         // SQLite may walk an index for its order, and look up each row.
         let whole = table.indexes.iter().filter(|index| !index.is_partial);
         let is_whole = |made: &&Candidate| made.table == table.name && made.condition.is_none();

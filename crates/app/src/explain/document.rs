@@ -1,7 +1,7 @@
 //! Explanations as a document.
 
 use ::explain::Query;
-use ::explain::advisor::{Advice, Change, LEAST, MadeIndex, SMALL, Spoiled};
+use ::explain::advisor::{Advice, Change, Declined, LEAST, MadeIndex, SMALL, Spoiled};
 use ::explain::faults::{Cause, Fault, Remedy, helps};
 use ::explain::observe::{Cost, Node, Observation, WITHOUT_PARENT};
 use engine::Value;
@@ -62,7 +62,7 @@ fn section(anchor: &str, title: &str, kind: Kind, blocks: Vec<Block>) -> Section
     Section::new(anchor, kind, title, blocks)
 }
 
-/// Returns the statements without a known fault: a line each where there is little room, and otherwise all of their work.
+/// Returns the statements for which nothing is advised: a line each where there is little room, and otherwise all of their work.
 fn sound_statements(all: &[&Explained]) -> Section {
     let full = all.iter().flat_map(|explained| {
         let heading = Block::Heading(explained.query.name.clone());
@@ -88,12 +88,12 @@ fn sound_statements(all: &[&Explained]) -> Section {
         Column::right("rows"),
         Column::left("access"),
     ];
-    let table = Table::new("statements without a known fault", columns, all.iter().map(row));
+    let table = Table::new("other statements", columns, all.iter().map(row));
     let blocks = match all {
         [] => Vec::new(),
         _ => vec![Block::Depth { brief: vec![Block::table(table)], full }],
     };
-    section("sound", "Statements without a known fault", Kind::Chapter, blocks)
+    section("sound", "Other statements", Kind::Chapter, blocks)
 }
 
 /// Returns how a statement reads its tables.
@@ -283,7 +283,25 @@ pub(crate) fn not_tried(advice: &Advice) -> Vec<Block> {
     let failed = advice.failed.iter();
     let failed = failed.map(|(name, why)| Item::doubt(None, format!("{name} was left out: {why}")));
     let spoiled = advice.spoiled.iter().flatten().map(|it| Item::doubt(None, spoiled(it)));
-    Block::list(spoiled.chain(failed)).into_iter().chain(untried(advice)).collect()
+    let declined = advice.declined.iter().map(|it| Item::doubt(None, declined(it)));
+    Block::list(declined.chain(spoiled).chain(failed)).into_iter().chain(untried(advice)).collect()
+}
+
+/// Returns which indexes would help a statement, and which others would lose more.
+fn declined(of: &Declined) -> Sentence {
+    let names = joined(of.on.iter().map(|on| Sentence::code(on.clone())), " and ");
+    let loss = |change: &Change| {
+        Sentence::from(format!("{} ({})", change.name, effect(change.before, change.after)))
+    };
+    let own = format!(
+        " would help {} ({}), but cost more in ",
+        of.own.name,
+        effect(of.own.before, of.own.after)
+    );
+    let noun =
+        if of.on.len() == 1 { "Not advised: an index on " } else { "Not advised: indexes on " };
+    let losses = joined(of.losses.iter().map(loss), " and ");
+    Sentence::from(noun).and(names).words(own).and(losses).words(".")
 }
 
 /// Returns how much slower statistics alone make a statement, and why.

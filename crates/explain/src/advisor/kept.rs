@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use engine::EngineError;
 
 use super::{
-    Advice, CHANGE, Change, DroppedIndex, Group, MORE, MadeIndex, Measured, Work, changed, served,
+    Advice, CHANGE, COVERING, Change, Declined, DroppedIndex, Group, LEAST, MORE, MadeIndex,
+    Measured, Work, changed, served,
 };
 use crate::candidates::Candidate;
 use crate::observe::Cost;
@@ -116,6 +117,38 @@ impl Work<'_> {
             self.measure_again(costs)?;
         }
         Ok(!is_worse)
+    }
+
+    /// Returns the indexes that would help single statements much, but cost others more.
+    pub(super) fn declined(&mut self) -> Result<Vec<Declined>, EngineError> {
+        let (before, now) = (self.costs(), self.shelf.visible());
+        let mut declined: Vec<Declined> = Vec::new();
+        for place in 0..self.queries.len() {
+            let group = self.queries[place].favourite.clone();
+            if group.is_subset(&now) || self.is_late() {
+                continue;
+            }
+            self.shelf.show(&now.union(&group).copied().collect())?;
+            let costs = self.costs_with(&group, None)?;
+            self.shelf.show(&now)?;
+            let change = |(at, after): (usize, Cost)| {
+                let name = self.queries[at].query.name.clone();
+                Change { name, before: before[at], after }
+            };
+            let own = change((place, costs[place]));
+            let (was, is) = (own.before.total() as f64, own.after.total() as f64);
+            let all = costs.into_iter().enumerate().map(change);
+            let is_loss = |change: &Change| {
+                change.after.total() as f64 > change.before.total() as f64 * (1.0 + CHANGE)
+            };
+            let losses: Vec<Change> = all.filter(is_loss).collect();
+            if was - is > COVERING.max(LEAST * was) && !losses.is_empty() {
+                let candidates = group.iter().filter_map(|place| self.shelf.candidate(*place));
+                let on = candidates.map(|index| index.on(&self.subject.schema)).collect();
+                declined.push(Declined { on, own, losses });
+            }
+        }
+        Ok(declined)
     }
 
     /// Returns whether the plan of a statement has a candidate.

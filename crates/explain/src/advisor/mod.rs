@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use engine::schema::Table;
 use engine::{Connection, EngineError};
 
-pub use crate::advice::{Advice, Change, DroppedIndex, MadeIndex, Spoiled};
+pub use crate::advice::{Advice, Change, Declined, DroppedIndex, MadeIndex, Spoiled};
 use crate::candidates::{Candidate, Planner};
 use crate::implied::implied;
 use crate::observe::Cost;
@@ -137,6 +137,7 @@ pub fn advise(
         }
         advice.mark_keys(&subject.schema, queries.iter().map(|(query, _)| query));
     }
+    advice.declined = work.declined()?;
     advice.changes = work.changes_since(&before);
     connection.execute("ROLLBACK")?;
     Ok(advice)
@@ -155,6 +156,8 @@ struct Measured {
     said: Cost,
     /// The least that it is known to cost with new ones.
     best: i64,
+    /// The new ones with which it costs least.
+    favourite: Group,
 }
 
 /// Indexes that are tried together, by their places on the shelf.
@@ -262,6 +265,7 @@ impl Work<'_> {
             implied,
             is_write: !self.connection.prepare(&query.sql)?.is_read_only(),
             best: i64::MAX,
+            favourite: Group::new(),
         })
     }
 
@@ -477,7 +481,11 @@ impl Work<'_> {
             (*then as f64) < cost.total() as f64 * (1.0 - CHANGE) && *then < self.near(group, best)
         };
         let near = measured.into_iter().filter(is_near);
-        Ok(near.map(|(then, group)| (group, saved(query, cost, then))).collect())
+        let near: Vec<(Group, f64)> =
+            near.map(|(then, group)| (group, saved(query, cost, then))).collect();
+        self.queries[place].favourite =
+            near.first().map_or(Group::new(), |(group, _)| group.clone());
+        Ok(near)
     }
 
     /// Adds the indexes that save most, again and again, until none saves enough.

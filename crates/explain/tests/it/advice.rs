@@ -718,3 +718,40 @@ fn nothing_more_is_advised_once_the_advice_is_carried_out() {
     }
     assert!(again.is_empty(), "{} of {SEEDS}: {}", again.len(), again.join("\n"));
 }
+
+/// Posts of users, of which most are published and few are read often, and comments.
+const BLOG: &str = "CREATE TABLE users(id INTEGER PRIMARY KEY, email TEXT UNIQUE);
+    CREATE TABLE posts(id INTEGER PRIMARY KEY, user_id INT, status TEXT, views INT, body TEXT);
+    CREATE TABLE comments(id INTEGER PRIMARY KEY, post_id INT, author_id INT, body TEXT);
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+    INSERT INTO users SELECT i, i || '@example.org' FROM n;
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+    INSERT INTO posts SELECT i, i * 7919 % 5000, iif(i % 5 < 3, 'published', 'draft'), i * 104729 % 10007, hex(zeroblob(200)) FROM n;
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
+    INSERT INTO comments SELECT i, i * 7919 % 10000, i * 104729 % 5000, hex(zeroblob(100)) FROM n;";
+
+#[test]
+fn a_range_is_indexed_by_itself_where_a_column_before_it_misleads_another_statement() {
+    let few = "SELECT id FROM posts WHERE status = 'published' AND views > 9990";
+    let most = "SELECT id FROM users WHERE id NOT IN (SELECT user_id FROM posts WHERE status = 'published') LIMIT 20";
+    assert_eq!(made(BLOG, &[(few, 1.0)]).0, ["posts(status, views)"]);
+    assert_eq!(made(BLOG, &[(few, 1.0), (most, 1.0)]).0, ["posts(views)"]);
+}
+
+#[test]
+fn an_index_that_costs_another_statement_more_is_named_with_both() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), BLOG);
+    let few = "SELECT count(*) FROM comments WHERE author_id = 5";
+    let most = "SELECT id FROM users u WHERE EXISTS (SELECT 1 FROM comments c WHERE c.author_id = u.id AND c.body LIKE '%text text%') LIMIT 5";
+    let queries =
+        [("few", few), ("most", most)].map(|(name, sql)| (query(&subject, name, sql), None));
+    let advice = advise(&subject, &queries, &|| 0.0).unwrap();
+    assert!(advice.made.is_empty(), "{:?}", advice.made);
+    let [declined] = &advice.declined[..] else { panic!("{:?}", advice.declined) };
+    assert_eq!(declined.on, ["comments(author_id)"]);
+    assert_eq!(declined.own.name, "few");
+    assert!(declined.own.after.total() < declined.own.before.total());
+    let losses: Vec<&str> = declined.losses.iter().map(|loss| loss.name.as_str()).collect();
+    assert_eq!(losses, ["most"]);
+}

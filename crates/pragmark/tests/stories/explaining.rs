@@ -106,7 +106,7 @@ fn several_statements_get_indexes_for_all_of_them() {
         "orders(user_id, day)",
         "mine",
         "×1.00",
-        "Statements without a known fault",
+        "Other statements",
         "SELECT * FROM orders WHERE id = :id",
         "searched by its key",
         "DELETE FROM orders WHERE id = :id",
