@@ -17,6 +17,9 @@ const MUCH_UNUSED: f64 = 0.35;
 /// A part of a table's pages out of order, from which on a scan jumps through the file.
 const MUCH_DISORDER: f64 = 0.5;
 
+/// Pages from which on such a scan takes long: disks that read one at a time need 50 ms for them.
+const LONG_SCAN: i64 = 500;
+
 /// Smaller tables and indexes, in pages, are ignored.
 const LARGE: i64 = 100;
 
@@ -81,7 +84,7 @@ fn fragmentation(space: &Space) -> Option<String> {
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let unused =
         (space.unused() >= MUCH_UNUSED).then(|| format!("{} unused", percent(space.unused())));
-    let disorder = (space.disorder() >= MUCH_DISORDER)
+    let disorder = (space.pages >= LONG_SCAN && space.disorder() >= MUCH_DISORDER)
         .then(|| format!("{} of pages out of order", percent(space.disorder())));
     let what: Vec<String> = unused.into_iter().chain(disorder).collect();
     (!what.is_empty()).then(|| format!("{}: {}", space.name, what.join(", ")))

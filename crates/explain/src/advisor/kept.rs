@@ -143,7 +143,8 @@ impl Work<'_> {
             };
             let losses: Vec<Change> = all.filter(is_loss).collect();
             if was - is > COVERING.max(LEAST * was) && !losses.is_empty() {
-                let candidates = group.iter().filter_map(|place| self.shelf.candidate(*place));
+                let missing = group.difference(&now);
+                let candidates = missing.filter_map(|place| self.shelf.candidate(*place));
                 let on = candidates.map(|index| index.on(&self.subject.schema)).collect();
                 declined.push(Declined { on, own, losses });
             }
