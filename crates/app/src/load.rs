@@ -171,11 +171,15 @@ const FULL: &str = "make room on the disk, or choose a path on another one; noth
 
 /// Returns what helps with an error of SQLite's.
 fn hint_of_sqlite(error: &EngineError) -> Option<&'static str> {
-    Some(match error.as_sqlite()?.primary() {
+    let sqlite = error.as_sqlite()?;
+    Some(match sqlite.primary() {
         ffi::SQLITE_BUSY => "another program is using the database; try again later",
         ffi::SQLITE_FULL => FULL,
         ffi::SQLITE_READONLY => {
             "make the file and its directory writable (SQLite creates a journal there); nothing was loaded"
+        }
+        _ if sqlite.message().ends_with("because it is a view") => {
+            "load into the table of the view, or give it an INSTEAD OF trigger"
         }
         _ => return None,
     })

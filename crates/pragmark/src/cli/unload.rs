@@ -74,7 +74,8 @@ impl UnloadArgs {
         })?;
         let is_sql = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "sql");
         if !self.schema.as_ref().is_none_or(is_sql) {
-            return Err(Error::mistake("the file for the statements must end in .sql"));
+            return Err(Error::mistake("the file for the statements must end in .sql")
+                .hint("name a table with --rows"));
         }
         commands::unload::execute(&Unload {
             database: self.database,

@@ -44,8 +44,14 @@ impl Reader {
             self.doubt_numbers(name, column, values);
             let texts = values.iter().flatten().copied().filter(|text| !is_missing(text));
             self.truth_values.push(are_truth_values(texts));
+            let is_formula = |text: &&[u8]| text.starts_with(b"=\"") && text.ends_with(b"\"");
+            if let Some(text) = values.iter().flatten().copied().find(is_formula) {
+                let text = lossy_text(text).replace("\"\"", "\"");
+                self.notes.warn(format!("column {name} has texts as formulas of Excel, such as `{text}`, which stay as they are; substr({name}, 3, length({name}) - 3) is the text"));
+            }
         }
         self.doubt_missing(kinds, &columns);
+        self.doubt_nameless(&columns);
         let quotes = |text: &[u8]| text.len() > 1 && text.starts_with(b"'") && text.ends_with(b"'");
         let is_quoted = |values: &&Values<'_>| {
             let mut texts = values.iter().flatten();
@@ -169,6 +175,25 @@ impl Reader {
             self.notes.warn(format!("{place} every row has `{divider}` equally often; --delimiter '{divider}' divides there"));
         } else if is_single && lines.iter().all(has_run) {
             self.notes.warn("there is one column, and every row has several blanks in a row: columns of fixed width are not divided");
+        }
+    }
+
+    /// Warns of columns without a name or a value between others, as two delimiters in a row make them.
+    fn doubt_nameless(&self, columns: &[Values<'_>]) {
+        let is_empty =
+            |values: &Values<'_>| !values.is_empty() && values.iter().all(Option::is_none);
+        let is_nameless = |at: usize, name: &str| name == format!("column{}", at + 1);
+        let all = self.names.iter().zip(columns).enumerate();
+        let (empty, others): (Vec<_>, Vec<_>) =
+            all.partition(|(at, (name, values))| is_empty(values) && is_nameless(*at, name));
+        let names = |of: Vec<(usize, (&String, &Values<'_>))>| {
+            of.into_iter().map(|(_, (name, _))| name.clone()).collect::<Vec<_>>()
+        };
+        if self.options.header > 0 && !empty.is_empty() {
+            let (empty, others) = (names(empty).join(", "), names(others).join(","));
+            self.notes.warn(format!(
+                "{empty} have neither a name nor a value; --select '{others}' leaves them out"
+            ));
         }
     }
 

@@ -47,6 +47,12 @@ fn every_doubt_names_the_option_that_reads_the_file_otherwise() {
         ("id,x\n1,5\n2,\u{a0}\n3,—\n", "--null '\u{a0}' --null '—' reads"),
         ("# by x, y\nid,v\n1,2\n3,4\n", "--comment '#'"),
         ("id,x\n1,1.5\n2,-inf\n3,NaN\n", "such as `-inf`, which --number 1,234.5"),
+        ("id,zip\n1,=\"00123\"\n2,5\n", "such as `=\"00123\"`, which stay"),
+        ("id,zip\n1,\"=\"\"00123\"\"\"\n2,5\n", "such as `=\"00123\"`, which stay"),
+        (
+            "a||b||c\n1||x||2\n",
+            "column2, column4 have neither a name nor a value; --select 'a,b,c'",
+        ),
         (
             "id,paid,ok\n1,TRUE,Y\n2,,N\n3,false,Y\n",
             "in paid, ok, which conditions take for false; --type COLUMN=BOOLEAN makes",
