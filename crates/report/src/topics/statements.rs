@@ -266,30 +266,28 @@ fn scans(subject: &Subject<'_>, statements: &[Executed<'_>]) -> Vec<Block> {
         let variant = &subject.experiment.variants[variant];
         let scanned = median(variant, "scan_steps", &statement.name)?;
         let returned = median(variant, "rows_per_call", &statement.name)?;
-        (scanned >= ROWS && scanned >= FOR_EACH * returned).then_some((scanned, returned))
+        Some(scanned >= ROWS && scanned >= FOR_EACH * returned)
     };
-    let items = statements.iter().filter_map(|Executed { statement, variants }| {
+    let scanning = statements.iter().filter(|Executed { statement, variants }| {
         // A variant that does not scan, such as one with an index, is the answer. An engine without counters says nothing.
-        let is_counted = |variant: usize| {
-            let variant = &subject.experiment.variants[variant];
-            median(variant, "scan_steps", &statement.name).is_some()
-        };
-        let is_answer = |variant: &usize| is_counted(*variant) && of(*variant, statement).is_none();
-        let (scanned, returned) = of(*variants.first()?, statement)?;
-        (!variants.iter().any(is_answer)).then(|| {
-            Item::new(
-                Sentence::code(&statement.name)
-                    .words(" takes ")
-                    .figure(figures::figure(scanned, "scan_steps"))
-                    .words(" steps through full scans, one from each row to the next, and returns ")
-                    .figure(figures::figure(returned, "rows_per_call"))
-                    .words(if returned == 1.0 { " row." } else { " rows." }),
-            )
-        })
+        let is_answer = |variant: &usize| of(*variant, statement) == Some(false);
+        variants.first().is_some_and(|first| of(*first, statement) == Some(true))
+            && !variants.iter().any(is_answer)
     });
-    let heading = Block::heading("Statements that deserve a look");
+    let names = scanning.map(|executed| Sentence::code(&executed.statement.name));
+    let names: Vec<Sentence> = names.collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let (reads, returns) = match names.len() {
+        1 => (" reads", "it returns"),
+        _ => (" read", "they return"),
+    };
+    let words =
+        format!("{reads} at least {FOR_EACH} times as many rows in full scans as {returns}. ");
     let advice = Sentence::code(explain_command(subject)).words(" says which index would help.");
-    Block::list(items).map_or_else(Vec::new, |list| vec![heading, list, Block::small(advice)])
+    let text = listed(names, usize::MAX - 1).words(words).and(advice);
+    vec![Block::heading("Statements that deserve a look"), Block::paragraph(text)]
 }
 
 /// Returns the path that is this setting of a variant, if it can be pasted.
