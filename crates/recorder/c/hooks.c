@@ -49,14 +49,14 @@ static bool is_preparing(const struct connection *it) {
 /* The legacy sqlite3_profile(), which trace_v2() switches off. */
 #define PROFILE_MASK 0x80
 
-/* Puts the recorder before a callback that the program has set in its stead. */
-static void chain_trace(struct connection *it) {
+/* Puts the recorder before a callback that the program has set in its stead, just now or some statements ago. */
+static void chain_trace(struct connection *it, bool just_now) {
   const struct shape *shape = &it->library->shape;
   if (!knows_trace(shape) || is_traced(it)) return;
   uint8_t mask = ((const uint8_t *)it->db)[shape->trace_mask];
   void *callback = pointer_at(it->db, shape->trace);
-  if (!it->replaced) note(NOTE_REPLACED, it->library->path);
-  it->replaced = true;
+  if (!just_now && !it->replaced) note(NOTE_REPLACED, it->library->path);
+  it->replaced |= !just_now;
   bool is_legacy = callback && (mask & LEGACY_MASK);
   it->user_mask = callback && !is_legacy ? mask & 15 : 0;
   it->user_trace = (int (*)(unsigned, void *, void *, void *))callback;
@@ -89,6 +89,42 @@ static void unchain_commit(struct connection *it) {
   if (pointer_at(it->db, shape->commit) == (void *)it->commit)
     it->library->commit_hook(it->db, it->user_commit, pointer_at(it->db, shape->commit_argument));
   leave_hook(it);
+}
+
+/* --- Waits for locks --- */
+
+static bool knows_waits(const struct library *library) {
+  return library->shape.busy >= 0 && library->shape.busy_argument >= 0;
+}
+
+/* Some versions pass the file that is locked, too. */
+static int on_busy(void *context, int count, void *file) {
+  struct connection *it = context;
+  uint64_t began = now();
+  int again = it->user_busy(it->user_busy_argument, count, file);
+  it->waited += now() - began;
+  return again;
+}
+
+/* Puts pointers where a connection has the callback for locks. SQLite's function would reset the timeout. */
+static void set_busy(struct connection *it, int (*handler)(void *, int, void *), void *argument) {
+  memcpy((char *)it->db + it->library->shape.busy, &handler, sizeof handler);
+  memcpy((char *)it->db + it->library->shape.busy_argument, &argument, sizeof argument);
+}
+
+/* Measures the time that the callback takes which the program has set, or SQLite for a timeout. */
+static void chain_busy(struct connection *it) {
+  if (!knows_waits(it->library)) return;
+  void *handler = pointer_at(it->db, it->library->shape.busy);
+  if (!handler || handler == (void *)on_busy) return;
+  it->user_busy = (int (*)(void *, int, void *))handler;
+  it->user_busy_argument = pointer_at(it->db, it->library->shape.busy_argument);
+  set_busy(it, on_busy, it);
+}
+
+static void unchain_busy(struct connection *it) {
+  if (!knows_waits(it->library) || pointer_at(it->db, it->library->shape.busy) != (void *)on_busy) return;
+  set_busy(it, it->user_busy, it->user_busy_argument);
 }
 
 /* --- Records of a connection --- */
@@ -245,12 +281,14 @@ static void write_end(struct connection *it, struct open_statement *open, bool k
   int steps = known ? counter(it, statement, SQLITE_STMTSTATUS_VM_STEP) - open->steps : 0;
   int transaction = library->txn_state ? library->txn_state(it->db, NULL) & 3 : 3;
   bool scanned = scans > 0 || sorts > 0 || indexes > 0;
+  uint64_t waited = it->waited - open->waited;
   at = put_kind(at, RECORD_END, (int)(open - it->statements));
   at = put_time(at, &it->writer);
-  *at++ = (uint8_t)((library->get_autocommit(it->db) ? END_AUTOCOMMIT : 0) | transaction << 1 |
-                    (known && library->stmt_busy(statement) ? END_EARLY : 0) |
-                    (result > 0 ? END_RESULT : 0) | (changes != it->changes ? END_CHANGES : 0) |
-                    (scanned ? END_SCANS : 0) | (result < 0 ? END_UNKNOWN : 0));
+  at = put(at, (unsigned)((library->get_autocommit(it->db) ? END_AUTOCOMMIT : 0) | transaction << 1 |
+                          (known && library->stmt_busy(statement) ? END_EARLY : 0) |
+                          (result > 0 ? END_RESULT : 0) | (changes != it->changes ? END_CHANGES : 0) |
+                          (scanned ? END_SCANS : 0) | (waited ? END_WAITED : 0) |
+                          (result < 0 ? END_UNKNOWN : 0) | (knows_waits(library) ? 0 : END_NO_WAITS)));
   at = put(at, open->rows);
   at = put(at, steps > 0 ? (uint64_t)steps : 0);
   if (result > 0) at = put(at, (uint64_t)result);
@@ -260,6 +298,7 @@ static void write_end(struct connection *it, struct open_statement *open, bool k
     at = put(at, (uint64_t)(sorts > 0 ? sorts : 0));
     at = put(at, (uint64_t)(indexes > 0 ? indexes : 0));
   }
+  if (waited) at = put(at, waited);
   it->changes = changes;
   publish(&it->writer, at);
 }
@@ -313,6 +352,7 @@ static bool is_action(struct connection *it, sqlite3_stmt *statement) {
 static void on_begin(struct connection *it, sqlite3_stmt *statement, const char *sql) {
   if (is_action(it, statement)) return;
   chain_commit(it);
+  chain_busy(it);
   if (it->late) write_late_changes(it);
   struct open_statement *stale = open_of(it, statement);
   if (stale) {
@@ -332,6 +372,7 @@ static void on_begin(struct connection *it, sqlite3_stmt *statement, const char 
   }
   struct open_statement *open = &it->statements[place];
   *open = (struct open_statement){.statement = statement,
+                                  .waited = it->waited,
                                   .steps = counter(it, statement, SQLITE_STMTSTATUS_VM_STEP),
                                   .scans = counter(it, statement, SQLITE_STMTSTATUS_FULLSCAN_STEP),
                                   .sorts = counter(it, statement, SQLITE_STMTSTATUS_SORT),
@@ -443,6 +484,7 @@ static void on_close(struct connection *it) {
   }
   it->closed = true;
   unchain_commit(it);
+  unchain_busy(it);
   free(it->cache);
   it->cache = NULL;
   release(&it->writer);
@@ -489,20 +531,20 @@ int on_commit(struct connection *it, void *argument) {
       at = put(at, __atomic_add_fetch(&process.header->next_ticket, 1, __ATOMIC_ACQ_REL));
       publish(&it->writer, at);
     }
-    chain_trace(it);
+    chain_trace(it, false);
   }
   return it->user_commit ? it->user_commit(argument) : 0;
 }
 
 /* --- Attaching --- */
 
-/* The state for a connection; a new connection may have the address of one that is gone. */
-static struct connection *connection_of(sqlite3 *db) {
+/* The state for a connection, made if it is wanted; a new connection may have the address of one that is gone. */
+static struct connection *connection_of(sqlite3 *db, bool is_wanted) {
   struct connection **bucket = &buckets[((uintptr_t)db >> 6) % BUCKETS];
   pthread_mutex_lock(&process.lock);
   struct connection *it = *bucket;
   while (it && it->db != db) it = it->next;
-  if (!it && (it = calloc(1, sizeof *it))) {
+  if (!it && is_wanted && (it = calloc(1, sizeof *it))) {
     it->next = *bucket;
     it->db = db;
     *bucket = it;
@@ -525,10 +567,11 @@ static void reset(struct connection *it) {
 /* Records a connection from here on. */
 void attach(sqlite3 *db, struct library *library) {
   library->in_use = true;
-  struct connection *it = connection_of(db);
+  struct connection *it = connection_of(db, true);
   if (!it) return stop(LOST_MEMORY);
   /* A library loaded as an extension may find the connection recorded already. */
   if (it->library && knows_trace(&library->shape) && is_traced(it) && !it->closed) return;
+  if (it->library == library) unchain_busy(it);
   reset(it);
   it->library = library;
   const char *file = library->db_filename(db, "main");
@@ -552,3 +595,37 @@ void check_connections(void) {
     for (struct connection *it = buckets[i]; it; it = it->next)
       if (is_replaced(it)) note(NOTE_REPLACED, it->library->path);
 }
+
+/* --- Functions by which a program replaces the recorder's callback --- */
+
+/* Each has a name of its own, because the exported one means the program's where it exports that, too. */
+
+/* Puts the recorder back at once if the program calls its library through the dynamic linker; otherwise the next commit does. */
+static void chain_at_once(struct connection *it) {
+  if (process.active && !own_work && it && it->library && !it->closed) chain_trace(it, true);
+}
+
+typedef int tracer(unsigned, void *, void *, void *);
+typedef void legacy_tracer(void *, const char *);
+
+int trace_in_place(sqlite3 *db, unsigned mask, tracer *callback, void *argument) {
+  struct connection *it = connection_of(db, false);
+  int (*real)(sqlite3 *, unsigned, tracer *, void *) = (int (*)(sqlite3 *, unsigned, tracer *, void *))real_function(
+      __builtin_return_address(0), "sqlite3_trace_v2", (const void *)trace_in_place);
+  if (!real && it && it->library) real = it->library->trace_v2;
+  int result = real ? real(db, mask, callback, argument) : SQLITE_MISUSE;
+  chain_at_once(it);
+  return result;
+}
+
+EXPORTED int sqlite3_trace_v2(sqlite3 *, unsigned, tracer *, void *) __attribute__((alias("trace_in_place")));
+
+static __attribute__((used)) void *legacy_in_place(sqlite3 *db, legacy_tracer *callback, void *argument) {
+  void *(*real)(sqlite3 *, legacy_tracer *, void *) = (void *(*)(sqlite3 *, legacy_tracer *, void *))real_function(
+      __builtin_return_address(0), "sqlite3_trace", (const void *)legacy_in_place);
+  void *former = real ? real(db, callback, argument) : NULL;
+  chain_at_once(connection_of(db, false));
+  return former;
+}
+
+EXPORTED void *sqlite3_trace(sqlite3 *, legacy_tracer *, void *) __attribute__((alias("legacy_in_place")));

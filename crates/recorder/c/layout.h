@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define RECORDING_VERSION 2
+#define RECORDING_VERSION 3
 #define BYTE_ORDER_MARK 0x01020304
 #define CHUNK_SIZE 65536
 #define CHUNK_MAGIC 0x4b434d50
@@ -95,7 +95,9 @@ enum end {
   END_RESULT = 16,
   END_CHANGES = 32,
   END_SCANS = 64,
-  END_UNKNOWN = 128
+  END_WAITED = 128,
+  END_UNKNOWN = 256,           /* the result */
+  END_NO_WAITS = 512           /* whether it waited for locks is not known */
 };
 
 enum connection_flag { CONNECTION_READONLY = 1, CONNECTION_INHERITED = 2, CONNECTION_SHARED = 4 };

@@ -86,6 +86,10 @@ static struct library *new_of_table(const sqlite3_api_routines *table, enum door
   FUNCTIONS(TAKE)
   OPTIONAL_FUNCTIONS(TAKE)
 #undef TAKE
+  /* The dynamic linker may have put the recorder's into the table. */
+  if (library->trace_v2 == trace_in_place)
+    library->trace_v2 = (__typeof__(library->trace_v2))real_function(
+        (const void *)table->libversion_number, "sqlite3_trace_v2", (const void *)trace_in_place);
   return added(library, version);
 }
 

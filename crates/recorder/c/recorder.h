@@ -31,7 +31,7 @@
   F(prepare_v2, 0) F(step, 0) F(reset, 0) F(finalize, 0) F(bind_int64, 0) F(bind_double, 0) \
   F(bind_text, 0) F(bind_blob, 0) F(bind_zeroblob, 0) F(column_text, 0) F(get_autocommit, 0) \
   F(total_changes, 0) F(backup_init, 0) F(backup_step, 0) F(backup_finish, 0) \
-  F(extended_result_codes, 0) F(busy_timeout, 0) F(collation_needed, 0) \
+  F(extended_result_codes, 0) F(busy_timeout, 0) F(busy_handler, 0) F(collation_needed, 0) \
   F(bind_pointer, 3020000) F(txn_state, 3034000) F(db_name, 3039000)
 
 /* Those that a library may have been built without. */
@@ -46,6 +46,7 @@ struct shape {
   int result;                  /* in a statement: its result code */
   int trace, trace_argument, trace_mask, commit, commit_argument; /* in a connection */
   int authorizer, progress;    /* in a connection: the program's callbacks */
+  int busy, busy_argument;     /* in a connection: what SQLite calls while a lock is in the way */
   int parser;                  /* in a connection: the parser of the statement that is being prepared */
 };
 
@@ -70,7 +71,8 @@ INTERNAL struct library *library_of_symbols(void *handle, enum door);
 INTERNAL struct library *library_of_function(const void *);
 INTERNAL void unlock_libraries(void);
 INTERNAL void open_door(struct library *);
-INTERNAL void examine(struct library *);
+/* Once for each library, so it may be small rather than fast. */
+INTERNAL __attribute__((cold)) void examine(struct library *);
 INTERNAL void *pointer_if_readable(const void *);
 
 /* --- The file (file.c) --- */
@@ -114,7 +116,7 @@ INTERNAL void leave(void);
 struct open_statement {
   sqlite3_stmt *statement;
   bool again;                  /* the schema had changed: SQLite prepares it again, and runs it without telling */
-  uint64_t rows;
+  uint64_t rows, waited;       /* the connection's time of waiting when it began */
   int steps, scans, sorts, indexes;
 };
 
@@ -142,11 +144,15 @@ struct connection {
   int (*user_trace)(unsigned, void *, void *, void *);
   void (*user_legacy)(void *, const char *); /* that of the legacy function */
   void *user_trace_argument;
+  int (*user_busy)(void *, int, void *);
+  void *user_busy_argument;
+  uint64_t waited;             /* for locks, in ns */
   int (*user_commit)(void *);
   int (*commit)(void *);       /* the recorder's own hook for this connection, or NULL */
   struct open_statement statements[OPEN_STATEMENTS];
 };
 
+INTERNAL int trace_in_place(sqlite3 *, unsigned, int (*)(unsigned, void *, void *, void *), void *);
 INTERNAL void attach(sqlite3 *, struct library *);
 INTERNAL void check_connections(void);
 INTERNAL int on_commit(struct connection *, void *argument);

@@ -199,6 +199,7 @@ static int mark_of_trace(unsigned event, void *context, void *p, void *x) {
   return 0;
 }
 static int mark_of_commit(void *context) { (void)context; return 0; }
+static int mark_of_busy(void *context, int count) { (void)context, (void)count; return 0; }
 
 static int mark_of_authorizer(void *context, int action, const char *a, const char *b, const char *c, const char *d) {
   (void)context, (void)action, (void)a, (void)b, (void)c, (void)d;
@@ -254,6 +255,31 @@ static void examine_guards(struct library *library, sqlite3 *db) {
   if (library->progress_handler) library->progress_handler(db, 0, NULL, NULL);
 }
 
+/* Whether the system makes connections wait for locks, of which SQLite's callback knows nothing. */
+static bool waits_in_system(struct library *library, sqlite3 *db) {
+  sqlite3_stmt *statement = NULL;
+  bool is_so = true;
+  library->prepare_v2(db, "SELECT sqlite_compileoption_used('ENABLE_SETLK_TIMEOUT')", -1, &statement, NULL);
+  if (statement && library->step(statement) == SQLITE_ROW) {
+    const char *answer = (const char *)library->column_text(statement, 0);
+    is_so = !answer || *answer != '0';
+  }
+  library->finalize(statement);
+  return is_so;
+}
+
+/* Where a connection has the callback that waits for locks. */
+static void examine_waits(struct library *library, sqlite3 *db) {
+  static char busy_mark;
+  uint8_t memory[CONNECTION_BYTES];
+  if (waits_in_system(library, db)) return;
+  library->busy_handler(db, mark_of_busy, &busy_mark);
+  size_t length = peek(db, memory, sizeof memory);
+  library->shape.busy = offset_of(memory, length, (const void *)mark_of_busy);
+  library->shape.busy_argument = offset_of(memory, length, &busy_mark);
+  library->busy_handler(db, NULL, NULL);
+}
+
 /* A connection while it prepares a statement, and where the stack is meanwhile. */
 struct preparing { uint8_t memory[CONNECTION_BYTES]; size_t length; uintptr_t stack; };
 
@@ -300,7 +326,7 @@ void examine(struct library *library) {
   struct shape *shape = &library->shape;
   *shape = (struct shape){.parameters = -1, .result = -1, .trace = -1, .trace_argument = -1,
                           .trace_mask = -1, .commit = -1, .commit_argument = -1, .authorizer = -1,
-                          .progress = -1, .parser = -1};
+                          .progress = -1, .busy = -1, .busy_argument = -1, .parser = -1};
   sqlite3 *db = NULL;
   int saved = errno;
   if (pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0) return;
@@ -309,6 +335,7 @@ void examine(struct library *library) {
     examine_results(library, db);
     examine_callbacks(library, db);
     examine_guards(library, db);
+    examine_waits(library, db);
     examine_parser(library, db);
   }
   library->close(db);

@@ -24,7 +24,7 @@
 //! | connection | number, time (since the clock's origin), library, flags, file, VFS, and as a flag says the connection whose database in memory it shares; later records are its |
 //! | text | number in this process, flags, SQL |
 //! | begin | time, number of the text (0: the text follows), flags, values |
-//! | end | time, flags, rows, VM steps, then as the flags say: result, changes, full-scan steps with sorts and rows of automatic indexes |
+//! | end | time, flags, rows, VM steps, then as the flags say: result, changes, full-scan steps with sorts and rows of automatic indexes, nanoseconds of waiting for locks |
 //! | commit | time, ticket |
 //! | changes | rows that the statement which ended last changed when it was reset |
 //! | close | time |
@@ -36,7 +36,7 @@
 //! `c/layout.h` has the same numbers for the recorder.
 
 /// The version of this form.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// The first bytes of a recording.
 pub const MAGIC: &[u8; 16] = b"pragmark-record\0";
 /// Reads as this number on machines of the same byte order only.
@@ -110,13 +110,15 @@ pub(crate) mod value {
 pub(crate) mod flag {
     pub const BEGIN_PREPARED: u8 = 1;
     pub const BEGIN_VALUES: u8 = 2;
-    pub const END_AUTOCOMMIT: u8 = 1;
-    pub const END_TRANSACTION: u8 = 6;
-    pub const END_EARLY: u8 = 8;
-    pub const END_RESULT: u8 = 16;
-    pub const END_CHANGES: u8 = 32;
-    pub const END_SCANS: u8 = 64;
-    pub const END_UNKNOWN: u8 = 128;
+    pub const END_AUTOCOMMIT: u64 = 1;
+    pub const END_TRANSACTION: u64 = 6;
+    pub const END_EARLY: u64 = 8;
+    pub const END_RESULT: u64 = 16;
+    pub const END_CHANGES: u64 = 32;
+    pub const END_SCANS: u64 = 64;
+    pub const END_WAITED: u64 = 128;
+    pub const END_UNKNOWN: u64 = 256;
+    pub const END_NO_WAITS: u64 = 512;
     pub const CONNECTION_READONLY: u64 = 1;
     pub const CONNECTION_INHERITED: u64 = 2;
     pub const CONNECTION_SHARED: u64 = 4;
@@ -175,7 +177,7 @@ mod tests {
         all!("RECORD_" record: PROCESS LIBRARY CONNECTION TEXT BEGIN END COMMIT CLOSE NOTE SETTING SNAPSHOT EXIT FILE CHANGES);
         all!("VALUE_" value: NULL INTEGER REAL TEXT BLOB ZEROBLOB POINTER HASHED_TEXT HASHED_BLOB OMITTED EXPANDED SMALL);
         all!("" flag: BEGIN_PREPARED BEGIN_VALUES END_AUTOCOMMIT END_TRANSACTION END_EARLY END_RESULT END_CHANGES
-            END_SCANS END_UNKNOWN CONNECTION_READONLY CONNECTION_INHERITED TEXT_READONLY TEXT_SECRET
+            END_SCANS END_WAITED END_UNKNOWN END_NO_WAITS CONNECTION_READONLY CONNECTION_INHERITED TEXT_READONLY TEXT_SECRET
             LIBRARY_EXACT LIBRARY_RESULTS LIBRARY_CHAINS);
         all!("LOST_" lost: SPACE FILE MEMORY STATEMENTS COMMITS UNREAD);
     }

@@ -178,7 +178,7 @@ impl Type {
 }
 
 /// The names and types, in order. `docs/lists/tables.md` describes them.
-const COLUMNS: [(&str, Type); 24] = [
+const COLUMNS: [(&str, Type); 25] = [
     ("id", Type::Integer),
     ("process", Type::Integer),
     ("connection", Type::Integer),
@@ -189,6 +189,7 @@ const COLUMNS: [(&str, Type); 24] = [
     ("time_us", Type::Integer),
     ("start_us", Type::Integer),
     ("duration_ns", Type::Integer),
+    ("waited_ns", Type::Integer),
     ("rows", Type::Integer),
     ("changes", Type::Integer),
     ("result", Type::Integer),
@@ -209,7 +210,7 @@ const COLUMNS: [(&str, Type); 24] = [
 const SELECT: &str = "
 SELECT event.id, connection.process, event.connection, connection.database, statement.sql, normalised.sql,
   statement.readonly, start_us + (SELECT value FROM meta WHERE name = 'started_ns') / 1000, start_us, duration_ns,
-  rows, changes, result, vm_steps, scan_steps, sorts, automatic_index_rows, ticket, state & 1,
+  waited_ns, rows, changes, result, vm_steps, scan_steps, sorts, automatic_index_rows, ticket, state & 1,
   CASE WHEN duration_ns IS NOT NULL THEN state & 2 <> 0 END,
   CASE WHEN duration_ns IS NOT NULL THEN state & 4 <> 0 END,
   CASE WHEN duration_ns IS NOT NULL AND state & 24 <> 24 THEN state & 24 = 8 END,

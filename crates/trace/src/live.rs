@@ -38,11 +38,20 @@ pub struct Live {
     numbers: HashMap<String, i64>,
     processes: HashMap<u32, Process>,
     connections: HashMap<u32, Connection>,
-    /// Connections that have this database open; names stay when there are none any more.
-    databases: BTreeMap<String, u64>,
+    /// Databases in files; they stay when no connection has them open any more.
+    databases: BTreeMap<String, DatabaseUse>,
     events: i64,
     /// Processes and connections since the beginning, and libraries that cannot be recorded.
     seen: Sealed,
+}
+
+/// The use of a database in a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DatabaseUse {
+    /// Open connections.
+    pub connections: u64,
+    /// The largest write-ahead log that a connection left when it was closed, in bytes.
+    pub log_bytes: u64,
 }
 
 #[derive(Debug, Default)]
@@ -117,6 +126,7 @@ impl Live {
                     event.changes += i64::from(*changes);
                 }
             }
+            Record::Setting { name: b"log_bytes", value } => self.log_size(at.connection, value),
             Record::Close => self.close(at.connection, ended),
             _ => {}
         }
@@ -135,9 +145,9 @@ impl Live {
         self.analyser.clone().finish()
     }
 
-    /// Returns the databases in files, each with the number of its open connections.
-    pub fn databases(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.databases.iter().map(|(name, open)| (name.as_str(), *open))
+    /// Returns the databases in files.
+    pub fn databases(&self) -> impl Iterator<Item = (&str, DatabaseUse)> {
+        self.databases.iter().map(|(name, usage)| (name.as_str(), *usage))
     }
 
     /// Returns the number of processes that record.
@@ -154,10 +164,19 @@ impl Live {
         self.seen.connections += 1;
         let database = String::from_utf8_lossy(file).into_owned();
         if !database.is_empty() {
-            *self.databases.entry(database.clone()).or_default() += 1;
+            self.databases.entry(database.clone()).or_default().connections += 1;
         }
         let connection = Connection { process: at.process, database, ..Connection::default() };
         self.connections.insert(at.connection, connection);
+    }
+
+    fn log_size(&mut self, connection: u32, bytes: &[u8]) {
+        let database = self.connections.get(&connection).map(|connection| &connection.database);
+        let usage = database.and_then(|database| self.databases.get_mut(database));
+        let bytes = std::str::from_utf8(bytes).ok().and_then(|bytes| bytes.parse().ok());
+        if let (Some(usage), Some(bytes)) = (usage, bytes) {
+            usage.log_bytes = usage.log_bytes.max(bytes);
+        }
     }
 
     fn text(&mut self, process: u32, text: Text<'_>) -> Option<i64> {
@@ -212,6 +231,7 @@ impl Live {
             scan_steps: ended.scan_steps as i64,
             sorts: ended.sorts as i64,
             automatic_index_rows: ended.automatic_index_rows as i64,
+            waited_ns: ended.waited_ns.map(|ns| ns as i64),
             early: ended.early,
             autocommit: ended.autocommit,
             transaction: transaction_number(ended.transaction),
@@ -250,8 +270,8 @@ impl Live {
         self.pass(number, ended);
         self.analyser.close(number.into());
         let Some(connection) = self.connections.remove(&number) else { return };
-        if let Some(open) = self.databases.get_mut(&connection.database) {
-            *open = open.saturating_sub(1);
+        if let Some(usage) = self.databases.get_mut(&connection.database) {
+            usage.connections = usage.connections.saturating_sub(1);
         }
     }
 

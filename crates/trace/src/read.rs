@@ -468,7 +468,7 @@ impl Trace {
     /// When the trace cannot be read.
     pub fn for_each_event(&self, mut visit: impl FnMut(&Event)) -> Result<()> {
         let sql = "SELECT id, connection, statement, start_us, duration_ns, rows, changes, result, vm_steps, \
-                   scan_steps, sorts, automatic_index_rows, ticket, state, \"values\" FROM event ORDER BY id";
+                   scan_steps, sorts, automatic_index_rows, ticket, state, \"values\", waited_ns FROM event ORDER BY id";
         let mut read = || {
             let mut statement = self.database.prepare(sql)?;
             while statement.step()? == Step::Row {
@@ -513,6 +513,7 @@ fn event(row: &Statement<'_, '_>) -> Result<Event, EngineError> {
         early: state & bits::EARLY != 0,
         autocommit: state & bits::AUTOCOMMIT != 0,
         transaction: (state & bits::TRANSACTION) >> bits::TRANSACTION_SHIFT,
+        waited_ns: optional(15),
         values,
     })
 }
@@ -585,8 +586,9 @@ mod tests {
         let memory = Path::new(":memory:");
         let database = Database::open(&library, memory, OpenFlags::default(), None).unwrap();
         let hashes = |values: &str| {
-            let row =
-                |id: i64| format!("SELECT {id}, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 0, '{values}'");
+            let row = |id: i64| {
+                format!("SELECT {id}, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 0, '{values}', 0")
+            };
             let sql = format!("{} UNION ALL {}", row(1), row(2));
             let mut rows = database.prepare(&sql).unwrap();
             [(); 2].map(|()| {

@@ -8,7 +8,7 @@
 use engine::{EngineError, Statement, Value};
 
 /// The format of traces that this version writes and reads.
-pub const FORMAT: i64 = 4;
+pub const FORMAT: i64 = 5;
 
 /// SQLite's `application_id` of a trace: `prgt`.
 pub const APPLICATION_ID: i64 = 0x7072_6774;
@@ -69,9 +69,9 @@ CREATE TABLE statement(id INTEGER PRIMARY KEY, normalised INTEGER, readonly INTE
 CREATE TABLE execution(id INTEGER PRIMARY KEY, connection INTEGER, statement INTEGER, start_us INTEGER,
   duration_ns INTEGER, ticket INTEGER, counters INTEGER, \"values\");
 CREATE TABLE counters(id INTEGER PRIMARY KEY, rows INTEGER, changes INTEGER, result INTEGER, vm_steps INTEGER,
-  scan_steps INTEGER, sorts INTEGER, automatic_index_rows INTEGER, state INTEGER);
+  scan_steps INTEGER, sorts INTEGER, automatic_index_rows INTEGER, waited_ns INTEGER, state INTEGER);
 CREATE VIEW event AS SELECT execution.id, connection, statement, start_us, duration_ns, rows, changes, result,
-  vm_steps, scan_steps, sorts, automatic_index_rows, ticket, state, '[' || \"values\" || ']' AS \"values\"
+  vm_steps, scan_steps, sorts, automatic_index_rows, waited_ns, ticket, state, '[' || \"values\" || ']' AS \"values\"
   FROM execution LEFT JOIN counters ON counters.id = execution.counters;
 CREATE TABLE further_commit(ticket INTEGER PRIMARY KEY, event INTEGER);
 CREATE TABLE blob(id INTEGER PRIMARY KEY, content);

@@ -112,6 +112,7 @@ pub(crate) fn statements(analysis: &Analysis) -> Option<Section> {
         Column::right("scan steps per row"),
         Column::right("sorts").full_only(),
         Column::right("prepared"),
+        Column::right("waiting for locks").full_only(),
         Column::right("VM steps").full_only(),
     ];
     let rows = (1..).zip(&analysis.statements).map(|row| statement(analysis, row));
@@ -119,7 +120,7 @@ pub(crate) fn statements(analysis: &Analysis) -> Option<Section> {
     table.sortable = true;
     table.abridge = Abridge::End;
     let remark = "Statements that differ in their values only are one row. The time of a statement is from its first step to its \
-                  last one, with what the application does between rows.";
+                  last one, with waits for locks and what the application does between rows.";
     let blocks = vec![Block::table(table), Block::small(remark)];
     section(
         "statements",
@@ -146,6 +147,7 @@ fn statement(analysis: &Analysis, (place, usage): (u64, &StatementUse)) -> Row {
         Cell::figure(scan_steps_per_row(usage), |value| format!("{value:.1}")),
         number(usage.sorts),
         number(usage.prepared),
+        Cell::figure((usage.unknown_waits == 0).then_some(usage.waited_ns as f64), time),
         number(usage.vm_steps),
     ])
 }
@@ -172,6 +174,7 @@ pub(crate) fn transactions(analysis: &Analysis) -> Option<Section> {
         ("transactions between BEGIN and their end", grouped(analysis.transactions)),
         ("of these read before they wrote", mixed),
         ("time in them without a running statement", seconds(analysis.idle_us)),
+        ("waiting for locks", waits(analysis)),
     ];
     let mut blocks = vec![Block::Facts(
         facts.map(|(name, value)| (name.into(), Sentence::number(value))).into(),
@@ -200,6 +203,23 @@ pub(crate) fn transactions(analysis: &Analysis) -> Option<Section> {
         blocks.push(Block::table(Table::new("the longest transactions", columns, rows)));
     }
     section("transactions", "Transactions", blocks)
+}
+
+/// Returns how long statements waited for locks, as far as that is known.
+pub(crate) fn waits(analysis: &Analysis) -> String {
+    let known = match analysis.waited {
+        0 => "0".to_owned(),
+        waited => format!(
+            "{} in {}",
+            time(analysis.waited_ns as f64),
+            plural(waited, "statement", "statements")
+        ),
+    };
+    match analysis.unknown_waits {
+        0 => known,
+        unknown if unknown == analysis.events - analysis.unfinished => "not known".to_owned(),
+        unknown => format!("{known}, not known of {}", plural(unknown, "other", "others")),
+    }
 }
 
 /// Returns the section of failures, if there is something to show.

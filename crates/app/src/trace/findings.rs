@@ -20,6 +20,8 @@ const QUOTED_WITH_PLAN: usize = 60;
 const NAMED_PREPARED: usize = 3;
 /// How many indexes of a database are named.
 const NAMED: usize = 5;
+/// From this share of a statement's time on, it mostly waits for locks.
+const MOSTLY: f64 = 0.5;
 /// How much of a statement a sentence quotes, in characters.
 const QUOTED: usize = 70;
 
@@ -27,7 +29,7 @@ const QUOTED: usize = 70;
 pub(super) fn items(analysis: &Analysis, plans: &Plans) -> Vec<Item> {
     let findings = analysis.findings();
     let commits = findings.iter().find_map(|finding| match finding {
-        Finding::Time(usage) if commits(usage) => Some(*usage),
+        Finding::Time(usage) => commit_time(analysis, usage).map(|_| *usage),
         _ => None,
     });
     let has_no_keys = |setting: &Unprotected| {
@@ -40,12 +42,15 @@ pub(super) fn items(analysis: &Analysis, plans: &Plans) -> Vec<Item> {
     items.chain(of_plans(analysis, plans)).collect()
 }
 
-/// Returns an item of the list; the first statement that commits says what commits wait for.
+/// Returns an item of the list; the first statement with something to say of commits says what takes them time.
 fn item(analysis: &Analysis, finding: &Finding<'_>, first: Option<&StatementUse>) -> Item {
     let sentence = match finding {
         Finding::Time(usage) => {
             let said = share_of_time(analysis, usage);
-            if first == Some(*usage) { commit_waits(said, analysis) } else { said }
+            match commit_time(analysis, usage).filter(|_| first == Some(*usage)) {
+                Some((why, command, known)) => said.words(why).and_code(command).words(known),
+                None => said,
+            }
         }
         Finding::FullScans(usage) => full_scans(usage),
         Finding::Runs(usage) => run(usage),
@@ -73,16 +78,26 @@ fn item(analysis: &Analysis, finding: &Finding<'_>, first: Option<&StatementUse>
 
 fn share_of_time(analysis: &Analysis, usage: &StatementUse) -> Sentence {
     let share = percent(analysis.share_of_time(usage));
-    let sentence = about(usage, format!("took {share} of the time in statements."));
-    let sql = usage.sql.to_ascii_uppercase();
+    let begins = begins_with(usage, &["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"]);
+    let waited = match usage.share_of_waits() {
+        Some(0.0) if begins || commits(usage) => ", and waited for no lock".to_owned(),
+        Some(waited) if waited > 0.0 => format!(", {} of that waiting for locks", percent(waited)),
+        _ => String::new(),
+    };
+    let sentence = about(usage, format!("took {share} of the time in statements{waited}."));
     if commits_by_itself(usage) {
         sentence
             .words(" Outside of BEGIN and COMMIT it commits by itself, and its time includes that.")
-    } else if ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"].iter().any(|word| sql.starts_with(word)) {
+    } else if begins && usage.share_of_waits().is_none() {
         sentence.words(" It waits while another connection has the write lock.")
     } else {
         sentence
     }
+}
+
+fn begins_with(usage: &StatementUse, words: &[&str]) -> bool {
+    let sql = usage.sql.to_ascii_uppercase();
+    words.iter().any(|word| sql.starts_with(word))
 }
 
 fn commits_by_itself(usage: &StatementUse) -> bool {
@@ -91,35 +106,47 @@ fn commits_by_itself(usage: &StatementUse) -> bool {
 
 /// Returns whether a statement's time includes commits.
 fn commits(usage: &StatementUse) -> bool {
-    let sql = usage.sql.to_ascii_uppercase();
-    commits_by_itself(usage) || ["COMMIT", "END"].iter().any(|word| sql.starts_with(word))
+    commits_by_itself(usage) || begins_with(usage, &["COMMIT", "END"])
 }
 
-/// Adds what commits wait for, where nearly all are known to be in one mode.
-fn commit_waits(sentence: Sentence, analysis: &Analysis) -> Sentence {
+/// Returns what takes commits time, the command that measures it, and of how many commits that is known: nearly all have to be in
+/// one mode. Nothing where a statement does not commit, or mostly waits for locks that no commit in its mode waits for.
+fn commit_time(
+    analysis: &Analysis,
+    usage: &StatementUse,
+) -> Option<(&'static str, String, String)> {
     let [in_wal, with_journal] = analysis.commits_by_mode;
     let most = in_wal.max(with_journal);
-    if most * 10 < analysis.commits * 9 {
-        return sentence;
+    if !commits(usage) || most * 10 < analysis.commits * 9 {
+        return None;
     }
-    let (why, varied) = if in_wal == most {
-        (
+    let (why, varied) = match (in_wal == most, usage.share_of_waits()) {
+        (true, Some(MOSTLY..)) => return None,
+        (true, Some(_)) => (
+            " A commit in WAL mode writes the log, syncs it unless synchronous is NORMAL or OFF, and now and then copies it into the database. What the sync costs: ",
+            "synchronous=full,normal",
+        ),
+        (true, None) => (
             " In WAL mode a commit waits for no lock: it writes the log, syncs it unless synchronous is NORMAL or OFF, and now and then copies it into the database. What the sync costs: ",
             "synchronous=full,normal",
-        )
-    } else {
-        (
+        ),
+        (false, Some(0.0)) => (
+            " Outside of WAL mode a commit syncs the database and a journal in a file, unless synchronous is OFF. In WAL mode it syncs the log at most: ",
+            "journal_mode=delete,wal",
+        ),
+        (false, Some(MOSTLY..)) => (
+            " Outside of WAL mode a commit waits for connections that read. In WAL mode it waits for none: ",
+            "journal_mode=delete,wal",
+        ),
+        (false, _) => (
             " Outside of WAL mode a commit waits for connections that read, and unless synchronous is OFF it syncs the database and a journal in a file. In WAL mode it waits for none: ",
             "journal_mode=delete,wal",
-        )
+        ),
     };
     let all = grouped(analysis.commits);
-    let known = format!(" Of {all} commits, {} are known to be in this mode.", grouped(most));
-    let known = if most < analysis.commits { known } else { String::new() };
-    sentence
-        .words(why)
-        .and_code(format!("pragmark measure --trace TRACE --vary {varied}"))
-        .words(format!(".{known}"))
+    let known = format!(". Of {all} commits, {} are known to be in this mode.", grouped(most));
+    let known = if most < analysis.commits { known } else { ".".to_owned() };
+    Some((why, format!("pragmark measure --trace TRACE --vary {varied}"), known))
 }
 
 fn full_scans(usage: &StatementUse) -> Sentence {
@@ -255,6 +282,12 @@ fn refused(usage: &RefusalUse) -> Sentence {
             "{statements} failed because a statement of the same connection or shared cache was in the way ({code}). No \
              busy timeout waits for that."
         ),
+        Refusal::Waited => format!(
+            "{statements} waited for another connection's lock and then got it, {} in all and {} at most. Shorter transactions \
+             shorten the waits.",
+            time(usage.waits.total_ns as f64),
+            time(usage.waits.longest_ns as f64),
+        ),
         Refusal::Other => {
             format!("{statements} failed because of a lock ({code}). {waited}")
         }
@@ -265,7 +298,20 @@ fn refused(usage: &RefusalUse) -> Sentence {
         sentence = sentence.words(before).and_code(shortened(sql, QUOTED));
     }
     let sentence = if usage.transaction.is_empty() { sentence } else { sentence.words(".") };
-    held(sentence, usage)
+    held(sentence, usage).words(if was_overtaken(usage) {
+        " No single one held it for as long as the longest wait: between SQLite's attempts, which are up to 100 ms apart, \
+         others can take the lock."
+    } else {
+        ""
+    })
+}
+
+/// Returns whether a connection with a busy timeout waited for much longer than any transaction that held the lock is open.
+fn was_overtaken(usage: &RefusalUse) -> bool {
+    let held_us = usage.holders.iter().map(|holder| holder.held_us).max().unwrap_or(i64::MAX);
+    usage.refusal == Refusal::Waited
+        && usage.waits.timeouts_ms.is_some_and(|(least, _)| least > 0)
+        && usage.waits.longest_ns / 2000 > held_us
 }
 
 /// Adds the transactions that held the lock, or whose commit made a snapshot old.
@@ -493,6 +539,8 @@ fn unknown(plans: &Plans) -> Option<Block> {
 
 #[cfg(test)]
 mod tests {
+    use trace::analysis::HolderUse;
+
     use super::*;
 
     #[test]
@@ -504,6 +552,7 @@ mod tests {
                 count: 20,
                 autocommit_writes,
                 total_ns: 5,
+                unknown_waits: 20,
                 ..StatementUse::default()
             };
             let statements = vec![of(sql, autocommit_writes), of("end", 0)];
@@ -533,6 +582,85 @@ mod tests {
         let both = said("BEGIN IMMEDIATE", 0, [2, 2]);
         assert!(both[0].ends_with("It waits while another connection has the write lock."));
         assert!(both[1].ends_with("took 25 % of the time in statements."), "{both:?}");
+    }
+
+    #[test]
+    fn the_time_of_a_statement_is_told_from_its_waits_for_locks() {
+        let said = |sql: &str, writes, waited_ns, unknown_waits, modes: [u64; 2]| {
+            let usage = StatementUse {
+                sql: sql.to_owned(),
+                count: 20,
+                autocommit_writes: writes,
+                total_ns: 1_000,
+                waited_ns,
+                unknown_waits,
+                ..StatementUse::default()
+            };
+            let analysis = Analysis {
+                statements: vec![usage],
+                total_ns: 2_000,
+                commits: 20,
+                commits_by_mode: modes,
+                ..Analysis::default()
+            };
+            items(&analysis, &Plans::default())[0].text.plain()
+        };
+        let update = "UPDATE t SET a = ?";
+        let (wal, journal) = ([20, 0], [0, 20]);
+        let text = said(update, 20, 900, 0, wal);
+        assert!(
+            text.contains("took 50 % of the time in statements, 90 % of that waiting for locks. ")
+        );
+        assert!(!text.contains("sync"), "the sync is not what took the time: {text}");
+        let text = said(update, 20, 900, 0, journal);
+        assert!(
+            text.contains(
+                "a commit waits for connections that read. In WAL mode it waits for none"
+            )
+        );
+        let text = said("COMMIT", 0, 0, 0, journal);
+        assert!(
+            text.contains("statements, and waited for no lock. Outside of WAL mode a commit syncs")
+        );
+        let text = said("COMMIT", 0, 10, 0, wal);
+        assert!(
+            text.contains("1 % of that waiting for locks. A commit in WAL mode writes the log")
+        );
+        assert!(
+            said("BEGIN IMMEDIATE", 0, 990, 0, wal).ends_with("99 % of that waiting for locks.")
+        );
+        assert!(said("BEGIN IMMEDIATE", 0, 0, 0, wal).ends_with("and waited for no lock."));
+        let select = "SELECT a FROM t";
+        assert!(said(select, 0, 500, 0, journal).ends_with("50 % of that waiting for locks."));
+        assert!(said(select, 0, 0, 0, journal).ends_with("took 50 % of the time in statements."));
+        assert!(said(select, 0, 500, 1, journal).ends_with("took 50 % of the time in statements."));
+    }
+
+    #[test]
+    fn a_wait_that_is_longer_than_any_transaction_was_open_is_explained() {
+        let said = |held_us, timeouts_ms| {
+            let holder = HolderUse { sql: "UPDATE".to_owned(), count: 25, held_us, idle_us: 0 };
+            refused(&RefusalUse {
+                refusal: Refusal::Waited,
+                code: 0,
+                count: 30,
+                waits: Waits { longest_ns: 1_800_000_000, total_ns: 6_000_000_000, timeouts_ms },
+                transaction: vec!["UPDATE t".to_owned()],
+                holders: vec![holder],
+            })
+            .plain()
+        };
+        let text = said(30_000, Some((5_000, 5_000)));
+        assert!(text.starts_with(
+            "30 statements waited for another connection's lock and then got it, 6.0 s in all and 1.8 s at most."
+        ), "{text}");
+        assert!(text.contains("Most often: UPDATE t. In 25 of 30 cases, the lock was held by a transaction with UPDATE, for 30.0 ms at most."));
+        assert!(text.contains("others can take the lock"), "{text}");
+        for (held_us, timeouts_ms) in
+            [(1_000_000, Some((5_000, 5_000))), (30_000, Some((0, 0))), (30_000, None)]
+        {
+            assert!(!said(held_us, timeouts_ms).contains("others can take the lock"));
+        }
     }
 
     #[test]

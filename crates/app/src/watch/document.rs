@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use lab::metric::Unit;
 use report::document::{Block, Cell, Code, Column, Document, Row, Sentence, Table};
-use report::figures::percent;
+use report::figures::{percent, with_unit};
 use report::sql::shortened;
 use trace::analysis::StatementUse;
 
@@ -114,12 +115,14 @@ pub fn statement(moment: &Moment, usage: &StatementUse) -> Document {
 /// Returns what a program did until it ended.
 pub fn summary(program: &str, moment: &Moment) -> Document {
     let analysis = &moment.analysis;
+    let seconds = moment.elapsed.as_secs_f64().max(1e-3);
     let total = format!(
-        "{} in {}; they took {}. {}.",
+        "{} in {}; they took {}. {}, {:.1} per second.",
         plural(analysis.events, "statement", "statements"),
         time(moment.elapsed.as_nanos() as f64),
         time(analysis.total_ns as f64),
         plural(analysis.commits, "commit", "commits"),
+        analysis.commits as f64 / seconds,
     );
     let sections = [statements(analysis), transactions(analysis), failures(analysis)];
     Document {
@@ -139,11 +142,12 @@ fn rates(moment: &Moment) -> String {
         grouped(per_s.round() as u64)
     };
     format!(
-        "{}: {} statements/s, {} commits/s, {} refused by locks, {}",
+        "{}: {} statements/s, {} commits/s, {} refused by locks, {} of waiting for locks, {}",
         humantime::format_duration(Duration::from_secs(moment.elapsed.as_secs())),
         rate(now.statements, before.statements),
         rate(now.commits, before.commits),
         grouped(now.refused),
+        time(now.waited_ns as f64),
         plural(moment.processes as u64, "process", "processes"),
     )
 }
@@ -152,9 +156,15 @@ fn databases(moment: &Moment) -> Vec<String> {
     let words = |database: &super::Database| {
         let open = (database.connections > 0)
             .then(|| plural(database.connections, "open connection", "open connections"));
-        let log = (database.wal_bytes > 0).then(|| {
-            format!("write-ahead log of {:.1} MiB", database.wal_bytes as f64 / 1048576.0)
-        });
+        let size = |bytes: u64| with_unit(bytes as f64, Unit::Bytes);
+        let log = match (database.wal_bytes, database.largest_wal_bytes) {
+            (_, 0) => None,
+            (0, most) => Some(format!("write-ahead log of {} at most", size(most))),
+            (now, most) if now == most => Some(format!("write-ahead log of {}", size(now))),
+            (now, most) => {
+                Some(format!("write-ahead log of {}, {} at most", size(now), size(most)))
+            }
+        };
         let facts: Vec<String> = open.into_iter().chain(log).collect();
         let colon = if facts.is_empty() { "" } else { ": " };
         format!("{}{colon}{}", database.path, facts.join(", "))

@@ -35,7 +35,7 @@ impl Server {
     }
 
     /// Answers those who have asked since the last call.
-    pub fn answer(&mut self, text: impl Fn() -> String) {
+    pub fn answer(&mut self, mut text: impl FnMut() -> String) {
         while let Ok((stream, _)) = self.0.accept() {
             // A client that is gone does not concern the program that is watched.
             let _ = respond(stream, &text());
@@ -67,6 +67,8 @@ pub fn text(analysis: &Analysis, databases: &[Database], elapsed: Duration) -> S
     counter(&mut out, "sqlite_statements", "Statements executed", counts.statements);
     counter(&mut out, "sqlite_commits", "Transactions committed that had written", counts.commits);
     counter(&mut out, "sqlite_refused", "Statements refused because of locks", counts.refused);
+    heading(&mut out, "sqlite_lock_wait_seconds", "counter", "Time of waiting for locks");
+    line(&mut out, "sqlite_lock_wait_seconds_total", &[], counts.waited_ns as f64 / 1e9);
     heading(&mut out, "pragmark_watched_seconds", "gauge", "Time since the program was started");
     line(&mut out, "pragmark_watched_seconds", &[], elapsed.as_secs_f64());
     heading(&mut out, "sqlite_wal_bytes", "gauge", "Size of the write-ahead log");

@@ -4,6 +4,7 @@ mod document;
 mod metrics;
 mod slow;
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::net::SocketAddr;
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 use recorder::read::{Growing, Recording};
 use recorder::{Folder, Options, Values};
 use trace::analysis::Analysis;
-use trace::live::{Execution, Live};
+use trace::live::{DatabaseUse, Execution, Live};
 use trace::seal::Sealed;
 
 pub use self::document::{Order, live, ordered, statement, summary};
@@ -70,6 +71,8 @@ pub struct Database {
     pub connections: u64,
     /// The size of its write-ahead log, in bytes; 0 without one.
     pub wal_bytes: u64,
+    /// The largest size that was seen.
+    pub largest_wal_bytes: u64,
 }
 
 /// Figures that grow.
@@ -78,6 +81,7 @@ struct Counts {
     statements: u64,
     commits: u64,
     refused: u64,
+    waited_ns: u64,
 }
 
 impl Counts {
@@ -88,6 +92,7 @@ impl Counts {
             statements: analysis.events,
             commits: analysis.commits,
             refused: refused.map(|failure| failure.count).sum(),
+            waited_ns: analysis.waited_ns,
         }
     }
 }
@@ -150,6 +155,8 @@ struct Watcher {
     server: Option<Server>,
     log: Option<SlowLog>,
     before: Option<(Instant, Counts)>,
+    /// The largest log of each database so far.
+    logs: HashMap<String, u64>,
 }
 
 impl Watcher {
@@ -164,6 +171,7 @@ impl Watcher {
             server,
             log,
             before: None,
+            logs: HashMap::new(),
         })
     }
 
@@ -180,9 +188,10 @@ impl Watcher {
                 return self.moment();
             }
             if let Some(server) = &mut self.server {
-                let (began, live) = (self.began, &self.live);
-                server
-                    .answer(|| metrics::text(&live.analysis(), &databases(live), began.elapsed()));
+                let (began, live, logs) = (self.began, &self.live, &mut self.logs);
+                server.answer(|| {
+                    metrics::text(&live.analysis(), &databases(live, logs), began.elapsed())
+                });
             }
             if let Some(screen) = &mut screen
                 && screen.is_due()
@@ -202,6 +211,7 @@ impl Watcher {
         };
         let read = self.recording.poll(|seen| live.take(&seen, &mut ended));
         live.settle(&mut ended);
+        databases(live, &mut self.logs);
         read.map_err(Error::unusable)
     }
 
@@ -222,7 +232,7 @@ impl Watcher {
         Ok(Moment {
             elapsed: self.began.elapsed(),
             processes: self.live.processes(),
-            databases: databases(&self.live),
+            databases: databases(&self.live, &mut self.logs),
             since: before.map(|(at, counts)| (at.elapsed(), counts)),
             seen: Sealed {
                 lost: recording.lost(),
@@ -236,11 +246,18 @@ impl Watcher {
     }
 }
 
-fn databases(live: &Live) -> Vec<Database> {
-    let database = |(path, connections): (&str, u64)| Database {
-        wal_bytes: std::fs::metadata(format!("{path}-wal")).map_or(0, |log| log.len()),
-        path: path.to_owned(),
-        connections,
+/// Returns the databases as they are now; `logs` keeps the largest log of each.
+fn databases(live: &Live, logs: &mut HashMap<String, u64>) -> Vec<Database> {
+    let database = |(path, usage): (&str, DatabaseUse)| {
+        let wal_bytes = std::fs::metadata(format!("{path}-wal")).map_or(0, |log| log.len());
+        let largest = logs.entry(path.to_owned()).or_default();
+        *largest = wal_bytes.max(usage.log_bytes).max(*largest);
+        Database {
+            path: path.to_owned(),
+            connections: usage.connections,
+            wal_bytes,
+            largest_wal_bytes: *largest,
+        }
     };
     live.databases().map(database).collect()
 }

@@ -36,6 +36,8 @@ struct Line<'a> {
     pid: u64,
     database: &'a str,
     milliseconds: f64,
+    /// Of that, the time of waiting for locks; nothing where it is not known.
+    waited_milliseconds: Option<f64>,
     sql: &'a str,
     rows: i64,
     changes: i64,
@@ -85,6 +87,7 @@ impl SlowLog {
             pid: execution.pid,
             database: execution.database,
             milliseconds: duration as f64 / 1e6,
+            waited_milliseconds: event.waited_ns.map(|ns| ns as f64 / 1e6),
             sql: execution.sql,
             rows: event.rows,
             changes: event.changes,

@@ -60,6 +60,8 @@ pub struct Ended {
     pub sorts: u64,
     /// Rows put into automatic indexes.
     pub automatic_index_rows: u64,
+    /// How long it waited for locks, in nanoseconds, where that is known.
+    pub waited_ns: Option<u64>,
 }
 
 /// A process.
@@ -361,8 +363,8 @@ fn begin<'a>(input: &mut Input<'a>, place: usize) -> Option<Record<'a>> {
 }
 
 fn ended(input: &mut Input<'_>) -> Option<Ended> {
-    let flags = input.byte()?;
-    let has = |bit: u8| flags & bit != 0;
+    let flags = input.number()?;
+    let has = |bit: u64| flags & bit != 0;
     let rows = input.number()?;
     let vm_steps = input.number()?;
     let result = if has(flag::END_RESULT) {
@@ -389,6 +391,7 @@ fn ended(input: &mut Input<'_>) -> Option<Ended> {
         scan_steps: number_if(has(flag::END_SCANS))?,
         sorts: number_if(has(flag::END_SCANS))?,
         automatic_index_rows: number_if(has(flag::END_SCANS))?,
+        waited_ns: Some(number_if(has(flag::END_WAITED))?).filter(|_| !has(flag::END_NO_WAITS)),
     })
 }
 

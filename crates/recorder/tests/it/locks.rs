@@ -75,3 +75,46 @@ fn a_snapshot_is_taken_over_from_a_process_that_was_killed_before_it_said_who_it
     let it = workspace.python(OPENS).unwrap();
     assert_eq!(it.snapshots, [(1, 1), (1, 2)]);
 }
+
+/// A writer in the way of statements that begin a transaction, write in autocommit, and read, and a reader in that of a commit;
+/// each thread sleeps while it holds a lock.
+const WAITS: &str = r#"
+import sqlite3, threading, time
+def connect(): return sqlite3.connect("a.db", timeout=60, isolation_level=None, check_same_thread=False)
+holder, waiter = connect(), connect()
+holder.execute("CREATE TABLE t(a)")
+def held(begin, *statements):
+    for sql in begin: holder.execute(sql).fetchall()
+    def end():
+        time.sleep(0.3)
+        holder.execute("ROLLBACK")
+    thread = threading.Thread(target=end)
+    thread.start()
+    for sql in statements: waiter.execute(sql).fetchall()
+    thread.join()
+held(["BEGIN IMMEDIATE"], "BEGIN IMMEDIATE", "COMMIT")
+held(["BEGIN IMMEDIATE"], "INSERT INTO t VALUES (1)")
+held(["BEGIN EXCLUSIVE"], "SELECT a FROM t")
+held(["BEGIN", "SELECT 1 FROM t"], "BEGIN", "INSERT INTO t VALUES (2)", "COMMIT -- waits")
+waiter.execute("SELECT a + 1 FROM t").fetchall()
+waiter.execute("PRAGMA busy_timeout").fetchall()
+"#;
+
+#[test]
+fn the_time_of_waiting_for_a_lock_is_known_for_every_statement_that_can_wait() {
+    let workspace = Workspace::new(&Options::default());
+    let Some(it) = workspace.python(WAITS) else { return };
+    let waits = ["INSERT INTO t VALUES (1)", "SELECT a FROM t", "COMMIT -- waits"];
+    for sql in waits {
+        let waited = it.waited_by(sql);
+        assert!((200_000_000..1_000_000_000).contains(&waited), "{sql}: {waited}");
+    }
+    // The holder's begin three times, the waiter's once.
+    assert!(it.waited_by("BEGIN IMMEDIATE") > 200_000_000);
+    for sql in ["COMMIT", "INSERT INTO t VALUES (2)", "SELECT a + 1 FROM t", "ROLLBACK"] {
+        assert_eq!(it.waited_by(sql), 0, "{sql}");
+    }
+    assert_eq!(it.rows_of("PRAGMA busy_timeout"), 1);
+    let timeout = ("busy_timeout".to_owned(), "60000".to_owned());
+    assert_eq!(it.settings.iter().filter(|setting| **setting == timeout).count(), 2);
+}

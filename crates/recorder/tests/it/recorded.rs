@@ -118,6 +118,11 @@ impl Recorded {
         self.of(sql).filter_map(|statement| statement.ended).map(|ended| ended.rows).sum()
     }
 
+    /// How long all executions of a statement waited for locks, in nanoseconds.
+    pub fn waited_by(&self, sql: &str) -> u64 {
+        self.of(sql).filter_map(|statement| statement.ended?.waited_ns).sum()
+    }
+
     /// The result of the first execution of a statement.
     pub fn result_of(&self, sql: &str) -> Option<u32> {
         self.of(sql).next()?.ended?.result

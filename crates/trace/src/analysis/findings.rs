@@ -16,6 +16,11 @@ const SCANS_PER_ROW: u64 = 100;
 const SCANS: u64 = 10_000;
 /// The fewest microseconds without a statement within transactions about which anything is said.
 const IDLE_US: i64 = 1_000_000;
+/// From this share of the time of all statements on, waiting for locks is worth naming, if at least [`MANY`] statements waited or
+/// they did for [`WAITED_NS`].
+const WAIT_SHARE: f64 = 0.1;
+/// The fewest nanoseconds of a few waits about which anything is said.
+const WAITED_NS: u64 = 1_000_000_000;
 /// How many statements are named for the same reason.
 const NAMED: usize = 3;
 
@@ -57,7 +62,7 @@ pub enum Finding<'a> {
     },
     /// Transactions that read before they wrote.
     ReadBeforeWrite(u64),
-    /// Statements that failed because of a lock.
+    /// Statements that failed because of a lock, or waited for one.
     Refused(&'a RefusalUse),
     /// A setting that protects data on some connections only.
     Unprotected(&'a Unprotected),
@@ -82,7 +87,9 @@ impl Finding<'_> {
             Finding::ReadBeforeWrite(_) => Some("contention-begin-mode"),
             Finding::Refused(usage) => match usage.refusal {
                 Refusal::Upgrade => Some("contention-begin-mode"),
-                Refusal::TimedOut | Refusal::NoTimeout => Some("contention-busy-timeout"),
+                Refusal::TimedOut | Refusal::NoTimeout | Refusal::Waited => {
+                    Some("contention-busy-timeout")
+                }
                 Refusal::Locked | Refusal::Other => None,
             },
             Finding::Time(_)
@@ -119,6 +126,12 @@ impl Analysis {
         statement.total_ns as f64 / self.total_ns.max(1) as f64
     }
 
+    /// Returns whether waiting for locks took much of the time.
+    pub(super) fn waits_much(&self) -> bool {
+        self.waited_ns as f64 >= WAIT_SHARE * self.total_ns.max(1) as f64
+            && (self.waited >= MANY || self.waited_ns >= WAITED_NS)
+    }
+
     fn of_statements<'a>(
         &'a self,
         finding: fn(&'a StatementUse) -> Finding<'a>,
@@ -140,6 +153,8 @@ impl Analysis {
         let (short, connections) = (self.short_connections, self.connections);
         let is_short = short >= MANY && short as f64 >= SHORT_SHARE * connections as f64;
         let mixed = self.upgrades_among_writers;
+        let is_named = |usage: &&RefusalUse| usage.refusal != Refusal::Waited || self.waits_much();
+        let refusals = self.refusals.iter().filter(is_named);
         let (writing, reading) = (self.idle_writing_us, self.idle_reading_us);
         [
             is_much(writes).then_some(Finding::Autocommit { writes, commits }),
@@ -149,7 +164,7 @@ impl Analysis {
         ]
         .into_iter()
         .flatten()
-        .chain(self.refusals.iter().map(Finding::Refused))
+        .chain(refusals.map(Finding::Refused))
         .chain(self.unprotected.iter().map(Finding::Unprotected))
         .chain(self.pins.iter().map(Finding::Pinned))
         .chain((writing >= IDLE_US).then_some(Finding::Idle(writing)))

@@ -15,21 +15,24 @@ pub(super) struct Hold {
     kind: Kind,
     wrote: bool,
     from_us: i64,
-    /// The end of the statement that took the lock, and may have waited for it.
+    /// From when on it held the lock for sure: the end of the statement that took it, or of that statement's wait.
     sure_us: i64,
     until_us: i64,
     idle_us: i64,
 }
 
 impl Hold {
-    fn begun(event: &Event, (text, kind): (i64, Kind), wrote: bool) -> Hold {
+    fn begun(event: &Event, (text, kind): (i64, Kind), wrote: bool, is_wal: bool) -> Hold {
+        // A write in autocommit may wait for readers when it commits, and blocks writers meanwhile.
+        let may_hold = !is_wal && wrote && event.autocommit;
+        let since_us = event.start_us + event.waited_ns.unwrap_or(0) / 1000;
         Hold {
             connection: event.connection,
             text,
             kind,
             wrote,
-            from_us: event.start_us,
-            sure_us: event.end_us(),
+            from_us: if may_hold { event.start_us } else { since_us },
+            sure_us: event.waited_ns.map_or(event.end_us(), |_| since_us),
             until_us: event.end_us(),
             idle_us: 0,
         }
@@ -96,18 +99,19 @@ impl<'a> Holders<'a> {
         }
         let statement = self.texts.of(event.statement);
         let wrote = event.transaction == 2 || event.committed;
+        let is_wal = self.settings.get(&event.connection).is_some_and(|settings| settings.is_wal);
         let before = self.holds.remove(&event.connection);
         let hold = match before {
             // From here on it holds more than a read lock.
             Some(hold) if wrote && !hold.wrote && event.transaction == 2 => {
                 self.ended(hold.extended(&Event { duration_ns: None, ..*event }, statement));
-                Some(Hold::begun(event, statement, true))
+                Some(Hold::begun(event, statement, true, is_wal))
             }
             Some(hold) => Some(hold.extended(event, statement)),
             None => {
                 let is_refused = event.result.is_some_and(|code| code != 0);
                 let reads = event.transaction == 1 || statement.1 == Kind::Read && !is_refused;
-                (wrote || reads).then(|| Hold::begun(event, statement, wrote))
+                (wrote || reads).then(|| Hold::begun(event, statement, wrote, is_wal))
             }
         };
         match hold {

@@ -38,7 +38,7 @@ pub struct ConnectionSettings {
     pub log_bytes: Option<i64>,
 }
 
-/// Why SQLite refused a statement.
+/// How a lock hindered a statement: why SQLite refused it, or that it waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Refusal {
     /// It writes, and its transaction had read before: SQLite does not wait for a lock then.
@@ -51,6 +51,8 @@ pub enum Refusal {
     Locked,
     /// Another reason, or the busy timeout is not known.
     Other,
+    /// It waited, and succeeded.
+    Waited,
 }
 
 impl Refusal {
@@ -82,8 +84,10 @@ impl Refusal {
 /// How long statements waited, and how long they might have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// The longest wait, in nanoseconds: the time of the statement.
+    /// The longest wait, in nanoseconds: of a statement that failed, all of its time.
     pub longest_ns: i64,
+    /// All waits, in nanoseconds.
+    pub total_ns: i64,
     /// The shortest and the longest busy timeout of their connections, in milliseconds; `None` if none is known.
     pub timeouts_ms: Option<(i64, i64)>,
 }
@@ -91,11 +95,14 @@ pub struct Waits {
 impl Waits {
     pub(super) fn take(&mut self, event: &Event, settings: &ConnectionSettings) {
         let timeouts_ms = settings.busy_timeout_ms.map(|timeout| (timeout, timeout));
-        self.add(Waits { longest_ns: event.duration_ns.unwrap_or(0), timeouts_ms });
+        let has_failed = event.result.is_some_and(|code| code != 0);
+        let ns = if has_failed { event.duration_ns } else { event.waited_ns }.unwrap_or(0);
+        self.add(Waits { longest_ns: ns, total_ns: ns, timeouts_ms });
     }
 
     fn add(&mut self, other: Waits) {
         self.longest_ns = self.longest_ns.max(other.longest_ns);
+        self.total_ns = self.total_ns.saturating_add(other.total_ns);
         self.timeouts_ms = match (self.timeouts_ms, other.timeouts_ms) {
             (Some(own), Some(other)) => Some((own.0.min(other.0), own.1.max(other.1))),
             (own, other) => own.or(other),
@@ -103,7 +110,7 @@ impl Waits {
     }
 }
 
-/// The most refusals whose holders are looked for, to bound the memory.
+/// The most refusals, and the most waits, whose holders are looked for, to bound the memory.
 const BLOCKED: usize = 10_000;
 
 /// Transactions, or statements outside of them, that held a lock and begin to hold it with one text.
@@ -119,7 +126,7 @@ pub struct HolderUse {
     pub idle_us: i64,
 }
 
-/// A refused statement.
+/// A statement that was refused, or waited.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Blocked {
     pub key: RefusalKey,
@@ -129,18 +136,19 @@ pub(super) struct Blocked {
     pub until_us: i64,
 }
 
-/// Statements that were refused for one reason.
+/// Statements that locks hindered in one way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusalUse {
-    /// The reason.
+    /// The way.
     pub refusal: Refusal,
-    /// SQLite's extended result code.
+    /// SQLite's extended result code; 0 for success.
     pub code: i64,
     /// How many there are.
     pub count: u64,
     /// How long they waited.
     pub waits: Waits,
-    /// The first texts of the most frequent transaction, ending with the refused one.
+    /// The first texts of the most frequent transaction, ending with the refused one; of waits, the statement that waited most
+    /// often.
     pub transaction: Vec<String>,
     /// Transactions of other connections that held the lock; statements that no recorded connection blocked are missing.
     pub holders: Vec<HolderUse>,
@@ -153,17 +161,18 @@ impl RefusalUse {
     }
 }
 
-/// Refused statements, being counted.
+/// Statements that locks hindered, being counted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Refusals {
     counts: HashMap<(Refusal, i64, Vec<i64>), (u64, Waits)>,
-    /// The first ones for which another connection held a lock.
+    /// The first ones that failed while another connection held a lock, and those that waited for it.
     pub blocked: Vec<Blocked>,
+    pub waited: Vec<Blocked>,
     pub holders: HashMap<RefusalKey, Vec<HolderUse>>,
 }
 
 impl Refusals {
-    /// Takes a refused statement, with the texts of its transaction.
+    /// Takes a statement, with the texts of its transaction.
     pub(super) fn take(
         &mut self,
         refusal: Refusal,
@@ -173,9 +182,10 @@ impl Refusals {
         settings: &ConnectionSettings,
     ) {
         let code = event.result.unwrap_or(0);
-        if refusal != Refusal::Locked && self.blocked.len() < BLOCKED {
+        let blocked = if refusal == Refusal::Waited { &mut self.waited } else { &mut self.blocked };
+        if refusal != Refusal::Locked && blocked.len() < BLOCKED {
             let is_old = code == Refusal::BUSY_SNAPSHOT;
-            self.blocked.push(Blocked {
+            blocked.push(Blocked {
                 key: (refusal, code),
                 connection: event.connection,
                 from_us: begun_us.filter(|_| is_old).unwrap_or(event.start_us),

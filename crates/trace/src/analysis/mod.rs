@@ -83,6 +83,8 @@ pub struct Event {
     pub sorts: i64,
     /// Rows put into automatic indexes.
     pub automatic_index_rows: i64,
+    /// How long it waited for locks, in nanoseconds, where that is known.
+    pub waited_ns: Option<i64>,
     /// Whether it committed a transaction that had written.
     pub committed: bool,
     /// Whether it was the first execution since it was prepared.
@@ -101,6 +103,11 @@ impl Event {
     /// When it ended, in microseconds since recording began.
     fn end_us(&self) -> i64 {
         self.start_us + self.duration_ns.unwrap_or(0) / 1000
+    }
+
+    /// Returns whether it may have waited for locks, and ended.
+    fn has_unknown_wait(&self) -> bool {
+        self.waited_ns.is_none() && self.duration_ns.is_some()
     }
 
     fn example(&self) -> Example {
@@ -242,6 +249,10 @@ pub struct StatementUse {
     pub autocommit_writes: u64,
     /// Executions that failed.
     pub failed: u64,
+    /// How long all waited for locks, in nanoseconds.
+    pub waited_ns: u64,
+    /// Executions of which that is not known.
+    pub unknown_waits: u64,
     /// Runs of it.
     pub runs: RunUse,
     /// Executions in runs that insert single rows within a transaction.
@@ -293,6 +304,12 @@ pub struct Analysis {
     pub unfinished: u64,
     /// The time of all statements, in nanoseconds.
     pub total_ns: u64,
+    /// Statements that waited for locks.
+    pub waited: u64,
+    /// How long they waited, in nanoseconds.
+    pub waited_ns: u64,
+    /// Statements of which that is not known.
+    pub unknown_waits: u64,
     /// Commits of transactions that had written.
     pub commits: u64,
     /// Commits of connections in WAL mode, and commits of connections that are known to be in another mode.
@@ -325,7 +342,7 @@ pub struct Analysis {
     pub longest: Vec<TransactionUse>,
     /// Failed executions by SQLite's extended result code and text, most frequent first.
     pub failures: Vec<FailureUse>,
-    /// Statements that were refused because of locks, by reason.
+    /// Statements that were refused because of locks or waited for them, by reason.
     pub refusals: Vec<RefusalUse>,
     /// Settings that protect data on some connections to a database only.
     pub unprotected: Vec<Unprotected>,
@@ -416,10 +433,19 @@ impl Analyser {
         if kind == Kind::Read && event.autocommit && finished.transaction.is_none() {
             self.take_pin(Pin::of(event, text));
         }
-        if let Some(code) = event.result.filter(|code| *code != 0) {
-            self.take_failure(event, code, text, kind);
+        match event.result.unwrap_or(0) {
+            0 if event.waited_ns > Some(0) => self.hinder(Refusal::Waited, event, &[text]),
+            0 => {}
+            code => self.take_failure(event, code, text, kind),
         }
         self.take_finished(finished);
+    }
+
+    fn hinder(&mut self, refusal: Refusal, event: &Event, texts: &[i64]) {
+        let unknown = ConnectionSettings::default();
+        let settings = self.settings.get(&event.connection).unwrap_or(&unknown);
+        let begun_us = self.connections.get(&event.connection).and_then(Connection::begun_us);
+        self.refusals.take(refusal, event, texts, begun_us, settings);
     }
 
     fn take_failure(&mut self, event: &Event, code: i64, text: i64, kind: Kind) {
@@ -434,13 +460,14 @@ impl Analyser {
             Refusal::Upgrade => connection.refused(text),
             _ => Vec::new(),
         };
-        self.refusals.take(refusal, event, &texts, connection.begun_us(), settings);
+        self.hinder(refusal, event, &texts);
     }
 
-    /// Returns a search for the transactions that held locks which statements were refused, with
+    /// Returns a search for the transactions that held locks which statements were refused or waited for, with
     /// [`add_holders`](Self::add_holders); it takes all events again. `None` if there were no such statements.
     pub fn holders(&self) -> Option<Holders<'_>> {
-        let blocked = self.refusals.blocked.clone();
+        let mut blocked = self.refusals.blocked.clone();
+        blocked.extend(self.refusals.waited.iter().filter(|_| self.analysis.waits_much()));
         (!blocked.is_empty()).then(|| Holders::new(&self.texts, &self.settings, blocked))
     }
 
@@ -465,6 +492,10 @@ impl Analyser {
         analysis.events += 1;
         analysis.unfinished += u64::from(event.duration_ns.is_none());
         analysis.total_ns += unsigned(event.duration_ns.unwrap_or(0));
+        let waited_ns = unsigned(event.waited_ns.unwrap_or(0));
+        analysis.waited += u64::from(waited_ns > 0);
+        analysis.waited_ns += waited_ns;
+        analysis.unknown_waits += u64::from(event.has_unknown_wait());
         analysis.commits += u64::from(event.committed);
         let settings = self.settings.get(&event.connection);
         if let Some(settings) = settings.filter(|settings| settings.is_wal || settings.has_journal)
@@ -544,11 +575,11 @@ impl Analyser {
         let settings = || self.settings.iter().map(|(id, settings)| (settings, wrote(id)));
         self.analysis.unprotected = locks::unprotected(settings());
         let writers = locks::writers(settings());
-        let was_refused = !self.refusals.blocked.is_empty();
+        let was_hindered = !self.refusals.blocked.is_empty() || !self.refusals.waited.is_empty();
         let is_one_of_several = |id: &i64| {
             let Some(settings) = self.settings.get(id) else { return true };
             let others = writers[settings.database.as_str()] - u64::from(wrote(id));
-            others > 0 || was_refused
+            others > 0 || was_hindered
         };
         let upgrades = self.upgrades.iter().filter(|(id, _)| is_one_of_several(id));
         self.analysis.upgrades_among_writers = upgrades.map(|(_, count)| count).sum();
@@ -612,6 +643,13 @@ impl StatementUse {
         self.prepared_again += u64::from(finished.prepared_again);
         self.autocommit_writes += u64::from(finished.autocommit_write);
         self.failed += u64::from(event.result.is_some_and(|code| code != 0));
+        self.waited_ns += unsigned(event.waited_ns.unwrap_or(0));
+        self.unknown_waits += u64::from(event.has_unknown_wait());
+    }
+
+    /// Returns the share of its time in which it waited for locks; `None` if that is not known of every execution.
+    pub fn share_of_waits(&self) -> Option<f64> {
+        (self.unknown_waits == 0).then(|| self.waited_ns as f64 / self.total_ns.max(1) as f64)
     }
 
     /// Returns the time, in nanoseconds, that 99 of 100 executions did not exceed; `None` for fewer than 100 executions.

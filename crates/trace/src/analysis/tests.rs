@@ -219,7 +219,7 @@ fn failures_are_counted_by_extended_code() {
     let analysis = analysed_with(&[busy, snapshot, busy, event(2, 2)], &[patient(2)]);
     let found: Vec<(i64, u64)> = analysis.failures.iter().map(|it| (it.code, it.count)).collect();
     assert_eq!(found, [(5, 2), (517, 1)]);
-    let waits = Waits { longest_ns: 1_000_000, timeouts_ms: Some((2, 2)) };
+    let waits = Waits { longest_ns: 1_000_000, total_ns: 2_000_000, timeouts_ms: Some((2, 2)) };
     assert_eq!(analysis.failures[0].waits, waits);
 }
 
@@ -275,6 +275,58 @@ fn a_refused_write_names_its_transaction_and_counts_as_read_before_write() {
     assert_eq!(experiments, [Some("contention-begin-mode"); 2], "and not the busy timeout");
     let alone = ConnectionSettings { is_exclusive: true, ..patient(0) };
     assert_eq!(analysed_with(&events, &[alone]).read_before_write, Some(0));
+}
+
+/// Returns a write in autocommit that waited for so long of its time.
+fn waiting(connection: i64, start_ms: i64, ms: i64, waited_ms: i64) -> Event {
+    let [duration_ns, waited_ns] = [ms, waited_ms].map(|ms| Some(ms * 1_000_000));
+    Event { connection, committed: true, duration_ns, waited_ns, ..event(2, start_ms) }
+}
+
+#[test]
+fn waits_are_named_with_who_held_the_lock_where_they_took_much_of_the_time() {
+    let named = |events: &[Event]| {
+        let settings = ["a", "a", "a"].map(|database| of_file(database, true));
+        let mut analyser = Analyser::new(1_000_000, texts(), (1..).zip(settings).collect());
+        events.iter().for_each(|event| analyser.take(event));
+        let found = analyser.holders().map(|mut holders| {
+            events.iter().for_each(|event| holders.take(event));
+            holders.finish()
+        });
+        analyser.add_holders(found.unwrap_or_default());
+        let analysis = analyser.finish();
+        let is_named = |finding: &Finding<'_>| matches!(finding, Finding::Refused(usage) if usage.refusal == Refusal::Waited);
+        let usage = analysis.refusals.iter().find(|usage| usage.refusal == Refusal::Waited);
+        (analysis.findings().iter().any(is_named), usage.cloned())
+    };
+    // One holds the lock for two seconds in BEGIN and COMMIT; the third one waits for as long as the second.
+    let begin = Event { transaction: 2, ..within(3, 0, 2) };
+    let read = within(1, 5, 2);
+    let commit = event(4, 2_000);
+    let events = [begin, read, commit, waiting(2, 10, 2_001, 1_990), waiting(3, 10, 1_999, 1_991)];
+    let (is_named, usage) = named(&events);
+    let usage = usage.unwrap();
+    assert!(is_named);
+    assert_eq!((usage.count, usage.code), (2, 0));
+    assert_eq!((usage.waits.longest_ns, usage.waits.total_ns), (1_991_000_000, 3_981_000_000));
+    assert_eq!(usage.transaction, ["INSERT"]);
+    let [holder] = &usage.holders[..] else { panic!("{:?}", usage.holders) };
+    assert_eq!((holder.sql.as_str(), holder.count, holder.held_us), ("SELECT", 2, 2_001_000));
+    // Of a long one, a little; and a few short ones.
+    assert!(!named(&[waiting(1, 0, 20_000, 1_100)]).0);
+    let few: Vec<Event> = (0..19).map(|n| waiting(1, n * 10, 5, 4)).collect();
+    assert!(!named(&few).0);
+    assert!(named(&[&few[..], &[waiting(1, 200, 5, 4)]].concat()).0);
+    assert_eq!(named(&[waiting(1, 0, 5, 0), event(2, 10)]).1, None);
+}
+
+#[test]
+fn the_share_of_waits_is_known_where_all_that_ended_can_tell() {
+    let of = |events: &[Event]| analysed(events).statements[0].share_of_waits();
+    assert_eq!(of(&[waiting(1, 0, 4, 3), waiting(1, 10, 4, 0)]), Some(0.375));
+    let unfinished = Event { duration_ns: None, waited_ns: None, ..event(2, 20) };
+    assert_eq!(of(&[waiting(1, 0, 4, 3), unfinished]), Some(0.75));
+    assert_eq!(of(&[waiting(1, 0, 4, 3), event(2, 10)]), None);
 }
 
 #[test]

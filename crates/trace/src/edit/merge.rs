@@ -111,7 +111,7 @@ fn add(draft: &Draft, number: i64, later_us: i64) -> Result<()> {
            nullif(statement, 0) + {statement}, start_us + {later_us}, duration_ns, ticket, counters + {counters},
            \"values\" FROM source.execution ORDER BY id;
          INSERT INTO main.counters SELECT id + {counters}, rows, changes, result, vm_steps, scan_steps, sorts,
-           automatic_index_rows, state FROM source.counters;
+           automatic_index_rows, waited_ns, state FROM source.counters;
          INSERT INTO temp.committed SELECT id + {event}, {number}, ticket FROM source.execution
            WHERE ticket IS NOT NULL;
          INSERT INTO temp.further SELECT {number}, ticket, event + {event} FROM source.further_commit;

@@ -165,6 +165,7 @@ impl<'c> Writer<'c> {
             ended.map_or(Value::Null, |ended| Value::Integer(what(ended) as i64))
         };
         let result = event.ended.and_then(|ended| ended.result);
+        let waited = event.ended.and_then(|ended| ended.waited_ns);
         let values = [
             id.integer(),
             of(|ended| ended.rows),
@@ -174,9 +175,10 @@ impl<'c> Writer<'c> {
             of(|ended| ended.scan_steps),
             of(|ended| ended.sorts),
             of(|ended| ended.automatic_index_rows),
+            waited.map_or(Value::Null, |ns| (ns as i64).integer()),
             event.state.integer(),
         ];
-        self.run("INSERT INTO counters VALUES (?,?,?,?,?,?,?,?,?)", &values)?;
+        self.run("INSERT INTO counters VALUES (?,?,?,?,?,?,?,?,?,?)", &values)?;
         Ok(id)
     }
 

@@ -6,7 +6,7 @@ use crate::workspace::{Workspace, copy};
 use engine::{Connection, OpenFlags, Value};
 use pragmark_trace::plans::Plans;
 use pragmark_trace::seal::seal;
-use pragmark_trace::{Trace, TraceError, Values, content};
+use pragmark_trace::{FORMAT, Trace, TraceError, Values, content};
 use recorder::{Folder, Options};
 
 const APPLICATION: &str = r#"
@@ -430,7 +430,7 @@ fn what_is_no_trace_is_refused() {
     };
     change("PRAGMA user_version = 99");
     assert!(matches!(open(&workspace.trace()), TraceError::Format { found: 99, .. }));
-    change("PRAGMA user_version = 4; DELETE FROM meta");
+    change(&format!("PRAGMA user_version = {FORMAT}; DELETE FROM meta"));
     assert!(matches!(open(&workspace.trace()), TraceError::Incomplete(_)));
 }
 
