@@ -82,7 +82,8 @@ impl<'a> Holders<'a> {
         mut all: Vec<Blocked>,
     ) -> Holders<'a> {
         all.sort_by_key(|blocked| blocked.until_us);
-        let longest_us = all.iter().map(|it| it.until_us - it.from_us).max().unwrap_or(0);
+        let longest_us =
+            all.iter().map(|blocked| blocked.until_us - blocked.from_us).max().unwrap_or(0);
         let mut blocked: HashMap<&str, Vec<(Blocked, Option<Hold>)>> = HashMap::new();
         for one in all {
             let settings = settings.get(&one.connection);
