@@ -601,6 +601,9 @@ fn cause_in_form(cause: &Cause) -> Option<String> {
         Cause::WithoutMatch { table } => format!(
             "LEFT JOIN reads all rows of `{table}` that match, only to leave theirs out: NOT EXISTS stops at the first."
         ),
+        Cause::Latest { table, call } => format!(
+            "`{call}` is computed for every group of `{table}`, and few are wanted: a subquery computes it for these only."
+        ),
         Cause::Random { rows } => format!(
             "{} rows are read and sorted by chance. `WHERE rowid >= abs(random() % (SELECT max(rowid) FROM …)) LIMIT 1` reads one; rows behind gaps are more likely.",
             count(rows)

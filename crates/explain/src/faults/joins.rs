@@ -1,7 +1,42 @@
-//! Joins: tables that no condition joins, and a LEFT JOIN for rows without a match.
+//! Joins: tables that no condition joins, a LEFT JOIN for rows without a match, and the latest row of each group.
+
+use script::{Token, closing};
 
 use super::rewrites::Edits;
 use super::{Cause, MANY, Seen};
+
+/// A column of a subquery: the name by which others know it, the column of its table, and whether the largest or smallest value is
+/// asked for, with that function.
+struct Selected {
+    name: String,
+    column: String,
+    end: Option<String>,
+}
+
+impl Selected {
+    /// Reads `column`, `max(column) AS name` and the like.
+    fn of(all: &[Token<'_>]) -> Option<Selected> {
+        let is_end =
+            ["max", "min"].iter().any(|end| all.first().is_some_and(|token| token.is(end)));
+        let (column, rest) = match all {
+            [_, open, column, close, rest @ ..]
+                if is_end && (open.text, close.text) == ("(", ")") =>
+            {
+                (column, rest)
+            }
+            [column, rest @ ..] if !is_end => (column, rest),
+            _ => return None,
+        };
+        let name = match rest {
+            [] if !is_end => column,
+            [name] => name,
+            [of, name] if of.is("as") => name,
+            _ => return None,
+        };
+        let end = is_end.then(|| all[0].text.to_owned());
+        Some(Selected { name: name.name()?, column: column.name()?, end })
+    }
+}
 
 impl Seen<'_> {
     pub(super) fn has_any(&self, words: &str) -> bool {
@@ -99,5 +134,61 @@ impl Seen<'_> {
             (all[term].start..last.start + last.text.len(), exists),
         ];
         (is_own && is_term).then_some((Cause::WithoutMatch { table: of }, edits))
+    }
+
+    /// Returns the text with a subquery for each row in place of a join with the largest or smallest value of every group.
+    pub(super) fn latest(&self) -> Option<(Cause, Edits)> {
+        let all = &self.tokens;
+        let condition = self.outer("where").filter(|_| !self.has_any("or left union"))?;
+        let is_join = |place: &usize| {
+            all[*place].is("join") && all[*place + 1].text == "(" && all[*place + 2].is("select")
+        };
+        let join = (0..condition.checked_sub(2)?).find(is_join)?;
+        let close = closing(all, join + 1)?;
+        let from = (join..close).find(|place| all[*place].is("from"))?;
+        let group = (from..close).find(|place| all[*place].is("group"))?;
+        let mut columns = all[join + 3..from].split(|token| token.text == ",").map(Selected::of);
+        let (first, second) = (columns.next()??, columns.next()??);
+        let (key, latest) = if first.end.is_none() { (first, second) } else { (second, first) };
+        let function = latest.end.filter(|_| columns.next().is_none() && key.end.is_none())?;
+        let is_grouped = group + 3 == close && all[close - 1].name()? == key.column;
+        let table = all[from + 1].name()?;
+        // `x ON x.key = e.key AND e.column = x.latest`.
+        let on = close + if all.get(close + 1)?.is("as") { 3 } else { 2 };
+        let of = all[on - 1].name()?;
+        let end = (on..=condition).find(|place| *place == condition || all[*place].is("join"))?;
+        let is_of = |token: &Token<'_>| token.name().is_some_and(|name| name == of);
+        let other = |selected: &str| {
+            let mut terms = all[on + 1..end].split(|token| token.is("and"));
+            let other = terms.find_map(|term| {
+                let [_, _, left, equals, right, _, name] = term else { return None };
+                let is_own = |of: &Token<'_>, name: &Token<'_>| {
+                    is_of(of) && name.name().is_some_and(|name| name == selected)
+                };
+                let sides = (is_own(&term[0], left), is_own(right, name));
+                match (equals.text, sides) {
+                    ("=", (true, false)) => Some((right, name)),
+                    ("=", (false, true)) => Some((&term[0], left)),
+                    _ => None,
+                }
+            });
+            other.map(|(of, name)| (of.name(), format!("{}.{}", of.text, name.text)))
+        };
+        let ((row, own_key), (_, own)) = (other(&key.name)?, other(&latest.name)?);
+        let is_single = !all[..join].iter().chain(&all[end..]).any(is_of);
+        let is_whole = end - on == 16 && all[on].is("on") && row? != table;
+        let also = if group > from + 2 { "AND" } else { "WHERE" };
+        let call = format!("{function}({})", latest.column);
+        let subquery = format!(
+            "WHERE {own} = (SELECT {call} {} {also} {} = {own_key}) AND",
+            self.text(from, group),
+            key.column
+        );
+        let start = join - usize::from(all[join - 1].is("inner"));
+        let edits = vec![
+            (all[start].start..all[end].start, String::new()),
+            (all[condition].start..all[condition + 1].start, subquery + " "),
+        ];
+        (is_grouped && is_single && is_whole).then_some((Cause::Latest { table, call }, edits))
     }
 }

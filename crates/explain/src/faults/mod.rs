@@ -154,6 +154,13 @@ pub enum Cause {
         /// The name of the table in the statement.
         table: String,
     },
+    /// The largest or smallest value of every group is computed for rows of few groups.
+    Latest {
+        /// The table.
+        table: String,
+        /// `max(…)` or `min(…)`.
+        call: String,
+    },
     /// Rows are sorted by chance.
     Random {
         /// The rows.

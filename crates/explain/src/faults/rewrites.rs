@@ -49,7 +49,8 @@ impl Seen<'_> {
         let signed = is_dear.then(|| self.signed()).flatten();
         let unmatched = is_dear.then(|| self.without_match()).flatten();
         let since = is_dear.then(|| self.since()).flatten();
-        let texts = [self.optional(), self.hint(), self.materialized(), unmatched, since];
+        let latest = is_dear.then(|| self.latest()).flatten();
+        let texts = [self.optional(), self.hint(), self.materialized(), unmatched, since, latest];
         let edits = [ranges, plain, signed].into_iter().chain(texts);
         tried.extend(edits.flatten().filter_map(edited));
         tried.extend(is_dear.then(|| self.sides()).flatten());

@@ -8,7 +8,7 @@ use pragmark_explain::faults::{Cause, Fault, Remedy, faults};
 use super::{SHOP, causes, explained, query, subject};
 
 /// Kinds of faults, each with statements that have it.
-const FAULTY: [(&str, &[&str]); 26] = [
+const FAULTY: [(&str, &[&str]); 27] = [
     (
         "Filter",
         &[
@@ -91,6 +91,13 @@ const FAULTY: [(&str, &[&str]); 26] = [
         &[
             "SELECT c.name FROM customers c LEFT JOIN orders o ON o.status = 'open' AND o.total > c.id WHERE o.id IS NULL",
             "SELECT c.id FROM customers c LEFT OUTER JOIN orders AS o ON o.status = 'paid' AND o.total > c.id WHERE c.id < 90 AND o.status IS NULL ORDER BY c.id",
+        ],
+    ),
+    (
+        "Latest",
+        &[
+            "SELECT o.* FROM orders o JOIN (SELECT customer_id, max(created_at) AS latest FROM orders GROUP BY customer_id) l ON l.customer_id = o.customer_id AND o.created_at = l.latest WHERE o.customer_id BETWEEN 10 AND 20",
+            "SELECT c.name, o.total FROM customers c JOIN orders o ON o.customer_id = c.id INNER JOIN (SELECT min(created_at) first, customer_id of FROM orders WHERE status = 'paid' GROUP BY customer_id) AS f ON o.created_at = f.first AND f.of = o.customer_id WHERE c.email = :e",
         ],
     ),
     (
