@@ -15,7 +15,9 @@ use ::explain::advisor::{Advice, advise};
 use ::explain::faults::{Fault, faults};
 use ::explain::observe::Observation;
 use ::explain::{Needs, Query, Subject, few_rows, values};
+use engine::schema::Schema;
 use engine::{EngineError, Source, SqliteError, Value, ffi};
+use lab::experiment::nearest;
 use report::document::{Document, Sentence};
 use rustix::time::{ClockId, clock_gettime};
 use script::{Form, Names, parse};
@@ -405,8 +407,36 @@ impl Statement {
     /// Of a script with this weight.
     pub(crate) fn of(statement: script::Statement, weight: u32) -> Statement {
         let script::Statement { name, sql, .. } = statement;
+        let sql = without_explain(&sql).to_owned();
         Statement { name, sql, weight: f64::from(weight), ..Statement::default() }
     }
+}
+
+/// Returns a statement without the `EXPLAIN QUERY PLAN` or `EXPLAIN ANALYZE` that is often before it.
+fn without_explain(sql: &str) -> &str {
+    let all = script::significant(sql);
+    let is = |place: usize, word: &str| all.get(place).is_some_and(|token| token.is(word));
+    let words = match (is(0, "explain"), is(1, "query") && is(2, "plan"), is(1, "analyze")) {
+        (true, true, _) => 3,
+        (true, _, true) => 2,
+        (is_explained, ..) => usize::from(is_explained),
+    };
+    all.get(words).map_or(sql, |first| &sql[first.start..])
+}
+
+/// Returns the table or column that was meant where SQLite knows none.
+fn meant(schema: &Schema, message: &str) -> Option<String> {
+    let (kind, name) = message.strip_prefix("no such ")?.split_once(": ")?;
+    let tables = schema.tables.iter();
+    let names: Vec<&str> = match kind {
+        "table" => tables.map(|table| table.name.as_str()).collect(),
+        "column" => {
+            tables.flat_map(|table| &table.columns).map(|column| column.name.as_str()).collect()
+        }
+        _ => return None,
+    };
+    let nearest = nearest(name.rsplit('.').next()?, names)?;
+    Some(format!("did you mean `{nearest}`?"))
 }
 
 /// The name of a statement without others.
@@ -479,7 +509,11 @@ fn with_values(
     let connection = subject.connect().map_err(of_engine)?;
     let Statement { name, sql, weight, values, place, .. } = statement;
     let place = place.as_deref().unwrap_or(&name);
-    let prepared = connection.prepare(&sql).map_err(|error| in_statement(place, error))?;
+    let prepared = connection.prepare(&sql).map_err(|error| {
+        let meant = error.as_sqlite().and_then(|error| meant(&subject.schema, error.message()));
+        let error = in_statement(place, error);
+        if meant.is_some() { error.hint_if(meant) } else { error }
+    })?;
     let is_given = |name: &str| {
         values.is_some() || given.iter().any(|(given, _)| *given == name.trim_start_matches(SIGNS))
     };

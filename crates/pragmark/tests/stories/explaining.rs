@@ -382,7 +382,14 @@ fn a_mistake_names_what_is_wrong_and_what_to_do() {
     explain("SELECT * FROM order").exits(2).complains(&["syntax error"]);
     let django = explain("SELECT * FROM orders WHERE id = %s").exits(2);
     django.complains(&["near \"%\": syntax error", "? and :name"]);
-    explain("SELECT * FROM odrers").exits(2).complains(&["no such table: odrers"]);
+    explain("SELECT * FROM odrers")
+        .exits(2)
+        .complains(&["no such table: odrers", "did you mean `orders`?"]);
+    explain("SELECT o.totl FROM orders o").exits(2).complains(&["did you mean `total`?"]);
+    for before in ["EXPLAIN QUERY PLAN", "explain analyze", "EXPLAIN"] {
+        let sql = format!("{before} SELECT * FROM orders WHERE total = 7");
+        explain(&sql).exits(0).says(&["CREATE INDEX orders_by_total"]);
+    }
     explain("SELECT mean(total) FROM orders")
         .exits(2)
         .complains(&["no such function", "--load-extension"]);
