@@ -28,7 +28,9 @@ use tuning::Analysis;
 pub use comparisons::{differing_rows, exact, fleet, guarded, history, junit, runs};
 pub use error::Error;
 pub use render::Style;
-pub use topics::{QuestionAnswered, SettingsQuery, answers, report, settings_to_use};
+pub use topics::{
+    QuestionAnswered, SettingsQuery, answers, report, settings_to_use, usual_settings,
+};
 
 /// Result of writing a view.
 pub type Result<T> = std::result::Result<T, Error>;

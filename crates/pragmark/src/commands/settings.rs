@@ -1,7 +1,8 @@
 //! `pragmark settings`: the settings that a run recommends, ready to paste.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use app::library::RUNS;
 use app::report::analyse;
 use app::{Error, Result};
 use report::SettingsQuery;
@@ -10,8 +11,15 @@ use super::report::run_or_latest;
 use crate::exit::Exit;
 use crate::output;
 
-/// Writes the settings that a run recommends, by default the latest one.
+/// Writes the settings that a run recommends, by default the latest one; for a binding the usual ones where there is no run yet.
 pub fn execute(run: Option<PathBuf>, query: &SettingsQuery) -> Result<Exit> {
+    let has_run = run.is_some() || query.experiment.is_some() || Path::new(RUNS).exists();
+    if !has_run
+        && query.binding.is_some()
+        && let Some(usual) = report::usual_settings(query)
+    {
+        return output::write_text(None, &usual);
+    }
     let run = run_or_latest(run)?;
     let analysis = analyse(&run)?;
     let keys: Vec<&str> =

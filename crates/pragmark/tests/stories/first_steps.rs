@@ -70,6 +70,22 @@ fn date(laboratory: &Laboratory, name: &str, created: &str) {
 }
 
 #[test]
+fn a_binding_has_the_usual_settings_until_there_is_a_run() {
+    let laboratory = Laboratory::new();
+    let settings =
+        |more: &[&str]| laboratory.pragmark(&[&["settings", "--for", "django"][..], more].concat());
+    settings(&[]).exits(0).says(&[
+        "Nothing was measured here",
+        "PRAGMA journal_mode = wal",
+        "PRAGMA synchronous = full",
+        "pragmark tune",
+    ]);
+    settings(&["--may-lose", "recent"]).exits(0).says(&["PRAGMA synchronous = normal"]);
+    settings(&["--may-lose", "anything"]).exits(3).complains(&["no folder pragmark-runs"]);
+    laboratory.pragmark(&["settings"]).exits(3).complains(&["no folder pragmark-runs"]);
+}
+
+#[test]
 fn runs_are_listed_the_latest_first_with_question_answer_age_and_size() {
     let laboratory = Laboratory::new();
     laboratory

@@ -35,7 +35,7 @@ use lab::analysis::ExperimentAnalysis;
 use crate::document::{Block, Document, Kind, Section, Sentence};
 use crate::words::verdict_counts;
 
-pub use self::settings::{SettingsQuery, settings_to_use};
+pub use self::settings::{SettingsQuery, settings_to_use, usual_settings};
 use self::subject::Subject;
 
 /// The question of an experiment and its answer, as plain text.

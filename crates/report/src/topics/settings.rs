@@ -1,6 +1,7 @@
 //! The settings to use, in sentences and ready to paste: a rung for each loss that a reader may accept.
 
 use lab::analysis::{Advice, ExperimentAnalysis, Gain, Ladder, Rung, Withheld};
+use lab::level::Level;
 use lab::tier::MayLose;
 use tuning::Analysis;
 
@@ -45,7 +46,10 @@ fn text_of(analysis: &Analysis, ladder: &Ladder, query: &SettingsQuery) -> Optio
     let question = format!("{}: {}", experiment.key, experiment.question);
     let head = comment(mark, &question);
     let text = match &rung.advice {
-        Ok(advice) => body(advice, query.binding),
+        Ok(advice) => chosen(advice).map_or_else(
+            |problem| comment(mark, &format!("{problem}.")),
+            |chosen| body(&chosen, query.binding),
+        ),
         Err(_) => String::new(),
     };
     let next = next_rung(ladder, rung).map(|next| {
@@ -81,26 +85,45 @@ fn mark_of(binding: Option<Binding>) -> &'static str {
     binding.map_or("#", Binding::comment_mark)
 }
 
-fn body(advice: &Advice, binding: Option<Binding>) -> String {
-    let chosen = match chosen(advice) {
-        Ok(chosen) => chosen,
-        Err(problem) => return comment(mark_of(binding), &format!("{problem}.")),
+/// Returns the settings that are usual where nothing was measured, as [`settings_to_use`] does; none where any loss is accepted, as the
+/// fastest ones depend on the machine.
+pub fn usual_settings(query: &SettingsQuery) -> Option<String> {
+    let (synchronous, loss) = match query.may_lose {
+        MayLose::Nothing => ("full", "a power cut took no acknowledged transaction"),
+        MayLose::Recent => ("normal", "a power cut took recent transactions at most"),
+        MayLose::Unchanged | MayLose::Anything => return None,
     };
-    let once = once(&chosen);
+    let text = |level: &str| Level::Text(level.to_owned());
+    let settings = [
+        ("busy_timeout", Level::Int(5_000)),
+        ("journal_mode", text("wal")),
+        ("synchronous", text(synchronous)),
+    ];
+    let settings = settings.map(|(name, level)| (name.to_owned(), level)).into();
+    let chosen = Chosen::of(&settings, |_| true).ok()?;
+    let head = format!(
+        "Nothing was measured here. With WAL, readers go on while one connection writes; in crash tests of these settings {loss}. \
+         Other settings help some programs only: `pragmark tune queries.sql --db app.db` measures which."
+    );
+    Some(comment(mark_of(query.binding), &head) + &body(&chosen, query.binding))
+}
+
+fn body(chosen: &Chosen, binding: Option<Binding>) -> String {
+    let once = once(chosen);
     match binding {
         Some(binding) => {
             let mark = binding.comment_mark();
-            let remarks = remarks(binding, &chosen).into_iter();
+            let remarks = remarks(binding, chosen).into_iter();
             let mut lines: Vec<String> = remarks.map(|remark| comment(mark, &remark)).collect();
             lines.extend(once.map(|once| once_in_comments(&once, mark)));
             lines.extend(chosen.remarks_on_wal().into_iter().map(|remark| comment(mark, remark)));
-            lines.concat() + &binding.text(&chosen)
+            lines.concat() + &binding.text(chosen)
         }
         None => {
             let section = |title: &str, text: &str| format!("\n## {title}\n\n{text}");
             let once =
                 once.map(|once| section("Once for each database file, with sqlite3 app.db", &once));
-            let form = |binding: &Binding| section(binding.title(), &binding.text(&chosen));
+            let form = |binding: &Binding| section(binding.title(), &binding.text(chosen));
             let others = Binding::ALL[Binding::SHOWN..].iter().map(|binding| binding.name());
             let others = others.collect::<Vec<_>>().join(", ");
             let others = comment(mark_of(None), &format!("With --for also: {others}"));
