@@ -5,7 +5,7 @@ use std::fmt::Write;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// How blobs are written in texts.
+/// Encoding of blobs in text formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blobs {
     /// Two hexadecimal digits a byte.

@@ -73,7 +73,7 @@ impl Seen<'_> {
             let operator: String = all
                 .get(after..)?
                 .iter()
-                .map_while(|it| "<>=".contains(it.text).then_some(it.text))
+                .map_while(|token| "<>=".contains(token.text).then_some(token.text))
                 .collect();
             let span = after + operator.len();
             let end =

@@ -48,7 +48,7 @@ pub struct Unload {
     pub form: OutputForm,
     /// Where a file ends and the next one begins.
     pub split: Option<Split>,
-    /// How blobs are written in texts.
+    /// Encoding of blobs in text formats.
     pub blobs: Blobs,
 }
 

@@ -37,11 +37,12 @@ Examples:
   pragmark compare pragmark-runs/A pragmark-runs/B
                                         two runs: differences around them, ratios to each run's own baseline, counters
 
-Only runs are timed. Everything else compares counters: instructions of SQLite's virtual machine, full-scan steps, sorts, pages, syncs,
-query plans and answers. They are the same on every machine.")]
+Only runs are timed. Everything else compares query plans, answers and counters: instructions of SQLite's virtual machine, full-scan steps, sorts, pages and syncs. All are the same on every machine.")]
 pub struct CompareArgs {
-    /// Folders of runs or their exports (JSON, SQLite, Parquet, or CSV tables of trials), a trace of `pragmark record`, or files of SQL as for
-    /// `pragmark measure`. Several files are compared with one another, unless databases, engines or settings are.
+    /// Folders of runs or their exports (JSON, SQLite, Parquet, or CSV tables of trials), a trace
+    /// of `pragmark record`, or files of SQL as for `pragmark measure`. Several files are compared
+    /// with one another. If databases, engines or settings are compared, each side executes all
+    /// files.
     #[arg(required_unless_present = "commands")]
     pub subjects: Vec<PathBuf>,
     /// Statement to compare instead of a file. Several are compared with one another, as files are.

@@ -46,31 +46,34 @@ pub struct CrashArgs {
     /// of those of the options.
     #[arg(value_name = "EXPERIMENT", conflicts_with = "set")]
     pub experiment: Option<String>,
-    /// Settings to crash, such as journal_mode=wal,delete; repeat it for several, whose combinations are crashed. Names:
-    /// journal_mode and synchronous [default: all values], locking_mode [default: both; with --quick, --db or --trace
-    /// normal], page_size [default: 4096], and psow, whether overwriting is powersafe, as SQLite assumes [default: 1].
+    /// Settings to crash, such as journal_mode=wal,delete; repeat it to crash combinations of
+    /// several. Names: journal_mode and synchronous [default: all values], locking_mode [default:
+    /// both; with --quick, --db or --trace normal], page_size [default: 4096], and psow, whether
+    /// overwriting is powersafe, as SQLite assumes [default: 1].
     #[arg(long, value_name = "NAME=VALUE,…")]
     pub set: Vec<String>,
     /// Storage models: kill, ordered, ext4-ordered, reorder, torn, non-powersafe-overwrite, lying-fifo,
     /// lying-reorder [default: all].
     #[arg(long, value_name = "MODELS", value_delimiter = ',')]
     pub model: Vec<crash::Model>,
-    /// SQL to crash instead of the built-in workload: statements that end in semicolons, run once in their order
-    /// on an empty database, or on a copy of the one named by --db. With --db also the language of `pragmark measure`:
-    /// meta commands, parameters, named queries, and several files with weights (a.sql@9,b.sql).
+    /// SQL to crash instead of the built-in workload: statements that end in semicolons, run once
+    /// in their order on an empty database, or on a copy of the one named by --db. With --db, the
+    /// script may use the language of `pragmark measure`: meta commands, parameters, named queries,
+    /// and several files with weights (a.sql@9,b.sql).
     #[arg(long, value_name = "FILE", conflicts_with = "trace")]
     pub script: Option<PathBuf>,
     /// Your own database, of any size: the script runs on a copy of it, and the file itself is never changed. With
     /// --trace, the name of the database in the trace, if it has several.
     #[arg(long, value_name = "FILE", conflicts_with = "experiment")]
     pub db: Option<PathBuf>,
-    /// Trace of an application, recorded by `pragmark record`: its writing transactions are crashed, in the order
-    /// of their commits, on the database as it was when recording began.
+    /// Trace of an application, recorded by `pragmark record`: pragmark crashes its writing
+    /// transactions in the order of their commits, on the database as it was when recording began.
     #[arg(long, value_name = "TRACE", conflicts_with = "experiment")]
     pub trace: Option<PathBuf>,
     #[command(flatten)]
     pub stand_ins: StandInArgs,
-    /// Crash the first N transactions that change something of --script with --db, or of --trace [default: 100].
+    /// Crash the first N transactions of --trace, or of --script with --db, that change something
+    /// [default: 100].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub transactions: Option<u32>,
     /// Crash images of each combination of settings and model; models with fewer states have fewer
@@ -111,8 +114,8 @@ pub struct CrashArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Real crashes and concurrent connections")]
 pub struct AccidentArgs {
-    /// Kill N processes while they write, at random moments on a real file system, and check what
-    /// they leave. A thousand take about 30 s. Large numbers are rounded up to equal batches.
+    /// Kill N processes while they write, at random moments on a real file system, and check their
+    /// databases. A thousand take about 30 s. Large numbers are rounded up to equal batches.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["schedules", "schedule", "experiment", "script", "db", "trace", "transactions", "model", "images", "quick"])]
     pub kill: Option<u64>,
     /// Let two connections meet at every instant, in at most N schedules of each scenario: finds

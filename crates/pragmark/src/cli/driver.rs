@@ -27,7 +27,8 @@ pub struct DriverArgs {
 /// Commands of `driver`.
 #[derive(Debug, Subcommand)]
 pub enum DriverCommand {
-    /// List drivers with their versions and missing parts; `pragmark doctor --json` has the same as JSON.
+    /// List drivers with their versions and missing parts; `pragmark doctor --json` prints the same
+    /// as JSON.
     List,
     /// Install drivers into the user's cache or PRAGMARK_CACHE; may download packages.
     Install {

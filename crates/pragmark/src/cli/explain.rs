@@ -28,19 +28,20 @@ Examples:
   pragmark explain app.trace 3 --stand-in unicase=nocase
                                                       another collation for one of the application's")]
 pub struct ExplainArgs {
-    /// SQL, files of SQL, or a trace that `pragmark record` has written; after a trace the number of one of its
-    /// statements in the table of `pragmark trace`.
+    /// SQL, files of SQL, or a trace of `pragmark record`. After a trace comes the number of a
+    /// statement in the table of `pragmark trace`.
     #[arg(required = true, value_name = "SQL|FILE")]
     pub what: Vec<String>,
-    /// Your database. pragmark works on a copy in the directory for temporary files (TMPDIR) and never changes the file.
-    /// Repeat it to compare the plans on several.
+    /// Your database. pragmark works on a copy in the directory for temporary files (TMPDIR) and
+    /// never changes the file. Repeat it to compare plans on several databases.
     #[arg(long = "db", value_name = "FILE")]
     pub dbs: Vec<PathBuf>,
-    /// Engines (engine=default,system) or statistics (analyze=false,true) to compare the plans with. The first is the
-    /// baseline.
+    /// Engines (engine=default,system) or statistics (analyze=false,true) whose plans are compared.
+    /// The first is the baseline.
     #[arg(long, value_name = "NAME=VALUE,…")]
     pub vary: Vec<String>,
-    /// Value of a parameter, such as `id=5`; others are taken from the columns they are compared with.
+    /// Value of a parameter, such as `id=5`. Others get values from the columns that they are
+    /// compared with.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
     /// Extension that the database needs.

@@ -76,7 +76,7 @@ pub struct AgentArgs {
     /// Public nkey whose owner may send libraries and drivers, signed by `run --sign-with`; may be repeated.
     #[arg(long = "trust", value_name = "KEY")]
     pub trust: Vec<Trusted>,
-    /// Most bytes to keep of the files that runs send. Files that were not used for longest give way.
+    /// Size limit for the files that runs send. The least recently used are removed first.
     #[arg(long, value_name = "SIZE", default_value = "10G", value_parser = bytes)]
     pub cache_limit: u64,
 }
@@ -114,14 +114,14 @@ pub struct FleetRunArgs {
     /// Wait this long for agents.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds, requires = "fleet")]
     pub wait: f64,
-    /// Give a block to another agent if its own was silent for this long.
+    /// Give a block to another agent if its agent was silent for this long.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds, requires = "fleet")]
     pub patience: f64,
     /// Sign the files of the run with the nkey whose seed is in this file, so that agents with --trust accept its
     /// libraries and drivers.
     #[arg(long, value_name = "FILE", requires = "fleet")]
     pub sign_with: Option<PathBuf>,
-    /// Continue this run from the server alone: pragmark makes its folder again from the records there.
+    /// Continue this run from the server alone: pragmark restores its folder from the records there.
     #[arg(long, value_name = "RUN", requires = "fleet", conflicts_with_all = ["experiments", "resume"])]
     pub adopt: Option<String>,
 }
@@ -160,7 +160,7 @@ pub enum FleetCommand {
         /// Address of the server.
         server: String,
     },
-    /// Ask agents to end after the block that they carry out.
+    /// Ask agents to end after their current block.
     Drain {
         /// Address of the server.
         server: String,
@@ -173,7 +173,7 @@ pub enum FleetCommand {
         server: String,
         /// The run, as `fleet status` names it.
         run: String,
-        /// Remove it although `pragmark run` still records what agents measure for it, and ends with an error then.
+        /// Remove it even if `pragmark run` still records it; that command then ends with an error.
         #[arg(long)]
         force: bool,
     },

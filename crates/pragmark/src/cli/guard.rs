@@ -52,7 +52,7 @@ pub struct GuardArgs {
     /// Check plans, counters, answers and safety, and measure no time.
     #[arg(long)]
     pub counters_only: bool,
-    /// Longest time for measuring times, such as 90s or 5m.
+    /// Time limit for measuring times, such as 90s or 5m.
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = seconds)]
     pub time_limit: f64,
     /// Time of one trial, such as 200ms.

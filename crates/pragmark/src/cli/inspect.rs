@@ -18,7 +18,8 @@ Examples:
   pragmark inspect app.db --queries queries.sql  and which indexes its queries need
   pragmark inspect app.db --quick-check --through python-sqlite3")]
 pub struct InspectArgs {
-    /// Database to examine. A copy is examined; the file, its WAL and its journal are only read.
+    /// Database to examine. pragmark examines a copy and only reads the file, its WAL and its
+    /// journal.
     pub database: PathBuf,
     /// Also explain these queries and say which indexes help all of them together.
     #[arg(long, value_name = "FILE")]

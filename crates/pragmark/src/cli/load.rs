@@ -146,7 +146,8 @@ pub struct LoadArgs {
         conflicts_with = "append"
     )]
     pub replace: Option<ReplaceArg>,
-    /// Leave out rows whose primary key or unique values the table, or an earlier row, already has.
+    /// Leave out rows whose primary key or unique values are already in the table or an earlier
+    /// row.
     #[arg(long)]
     pub ignore: bool,
     /// Update the row that has the same values in these columns, which need a primary key or unique index; insert
@@ -156,13 +157,14 @@ pub struct LoadArgs {
     /// Load these columns only, in this order, separated by commas.
     #[arg(long, value_name = "COLUMNS", value_parser = names)]
     pub select: Vec<Names>,
-    /// Make a row of each value of the other columns, with the columns `name` and `value` behind these. NULL gives no row.
+    /// Keep these columns, and make a row of each value of the others, in the columns `name` and
+    /// `value`. NULL gives no row.
     #[arg(long, value_name = "COLUMNS", value_parser = names, conflicts_with = "upsert")]
     pub long: Vec<Names>,
     /// Load a column under another name; repeatable. Other options use the new name, --select the old one.
     #[arg(long, value_name = "OLD=NEW", value_parser = new_name)]
     pub rename: Vec<(String, String)>,
-    /// Add a column with the input that each row comes from.
+    /// Add a column with the input of each row.
     #[arg(long, value_name = "NAME")]
     pub filename_column: Option<String>,
     /// Show the table, the types with the values that decided them, the strategy and the first rows; write
@@ -213,8 +215,8 @@ pub struct LoadArgs {
         default_missing_value = "rows"
     )]
     pub lenient: Vec<LenientArg>,
-    /// How numbers of CSV inputs are written, by an example: 1.234,5 or 1,234.5. Also reads currencies, percent (12 %
-    /// is 12) and parentheses for negative numbers.
+    /// Form of numbers in CSV inputs, by an example: 1.234,5 or 1,234.5. Also reads currencies,
+    /// percent (12 % is 12) and parentheses for negative numbers.
     #[arg(long, value_name = "EXAMPLE")]
     pub number: Option<load::NumberForm>,
     /// Skip lines of CSV inputs that begin with this character.
@@ -265,8 +267,9 @@ pub struct LoadArgs {
         conflicts_with = "append"
     )]
     pub primary_key: Vec<Names>,
-    /// Columns of an index, separated by commas; repeatable. Built after the rows are loaded. A name with a
-    /// comma stands in double quotes, here and in the other lists of columns: --index '"a,b",c'.
+    /// Columns of an index, separated by commas; repeatable. Built after the rows are loaded. Put a
+    /// name with a comma in double quotes, here and in the other lists of columns: --index
+    /// '"a,b",c'.
     #[arg(long, value_name = "COLUMNS", value_parser = names, conflicts_with = "append")]
     pub index: Vec<Names>,
     /// Columns of a unique index, separated by commas; repeatable.
@@ -293,15 +296,16 @@ pub struct LoadArgs {
     /// Load strategy, for those who compare strategies.
     #[arg(long, value_enum, default_value = "auto", hide = true)]
     pub strategy: StrategyArg,
-    /// What to do with a row that cannot be read or violates a constraint: `fail` leaves the database unchanged, `skip` writes
-    /// the row to a file, and `skip=100` ends the load after a hundred such rows.
+    /// Action for a row that cannot be read or violates a constraint: `fail` leaves the database
+    /// unchanged, `skip` writes the row to a file, and `skip=100` ends the load after a hundred
+    /// such rows.
     #[arg(long, value_name = "ACTION", value_parser = on_error, default_value = "fail")]
     pub on_error: (OnError, Option<u64>),
     /// File for skipped rows, created only if there are any [default: INPUT.rejected.csv in the current
     /// directory].
     #[arg(long, value_name = "FILE")]
     pub rejects: Option<PathBuf>,
-    /// Enforce the foreign keys of the tables: a row without the row that it refers to is an error.
+    /// Enforce the foreign keys of the tables: a row without its parent is an error.
     #[arg(long)]
     pub foreign_keys: bool,
     /// Run ANALYZE on the table, so that SQLite chooses the better index.

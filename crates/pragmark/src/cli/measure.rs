@@ -38,9 +38,9 @@ Examples:
   pragmark measure --db app.db queries.sql --write my.toml
                                         the same as an experiment file, to extend it")]
 pub struct MeasureArgs {
-    /// Files of SQL: scripts in pgbench's language, lists of named queries (`-- name: find_user`), or plain
-    /// statements. Several files are compared with one another, unless databases, engines, indexes or settings are: then each
-    /// variant executes all of them.
+    /// Files of SQL: scripts in pgbench's language, lists of named queries (`-- name: find_user`),
+    /// or plain statements. Several files are compared with one another. If databases, engines,
+    /// indexes or settings are compared, each variant executes all files.
     pub files: Vec<PathBuf>,
     /// Statement to measure instead of a file. Several are compared with one another, as files are.
     #[arg(short = 'c', long = "command", value_name = "SQL", conflicts_with = "builtin")]
@@ -91,7 +91,8 @@ pub struct MeasureArgs {
     /// Time of a trial, such as 500ms or 5s [default: about six seconds for all trials together].
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub seconds: Option<f64>,
-    /// Print the experiment as a file for `pragmark run`, or write it to this one, and measure nothing.
+    /// Measure nothing: print the experiment as a file for `pragmark run`, or write it to this
+    /// file.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub write: Option<PathBuf>,
     /// Where to measure and record.
@@ -157,7 +158,7 @@ values_of! {
         Ordered,
         /// The same with the recorded pauses; `--set speed_percent=200` halves them.
         Paced,
-        /// In the order of each connection alone.
+        /// Each connection in its own order.
         Free,
     }
 }

@@ -76,12 +76,12 @@ Examples:
   pragmark runs history benchmarks --out history.html
   pragmark runs history --notes pragmark                  exports in the notes of this git repository
 
-A folder may contain runs and their JSON exports; an SQLite or Parquet export is named itself.")]
+A folder may contain runs and their JSON exports; name an SQLite or Parquet export itself.")]
 pub struct HistoryArgs {
     /// Folders to search for runs and their JSON exports, or exports.
     #[arg(default_value = app::library::RUNS)]
     pub folders: Vec<PathBuf>,
-    /// Read the notes of this git repository with this name instead: each is the JSON export of a run.
+    /// Read this repository's git notes of this name instead: each is the JSON export of a run.
     #[arg(long, value_name = "NAME", conflicts_with = "folders")]
     pub notes: Option<String>,
     /// The result.

@@ -22,11 +22,11 @@ values_of! {
         Table,
         /// Through SQLite's exported functions.
         Symbol,
-        /// By functions in place of those that open connections, in programs that load SQLite as a shared library. SQLite is
-        /// not started before the program starts it.
+        /// Through functions that replace those that open connections, in programs that load SQLite
+        /// as a shared library. pragmark does not start SQLite before the program does.
         Interpose,
-        /// By an extension that the program loads: its path is printed, and programs that load it are recorded until Ctrl-C
-        /// or the end of the command. Use it where LD_PRELOAD has no effect.
+        /// Through an extension: pragmark prints its path, and records programs that load it until
+        /// Ctrl-C or the end of the command. Use it where LD_PRELOAD has no effect.
         Extension,
     }
 }
@@ -47,8 +47,8 @@ pub struct RecordArgs {
     /// Use only this way into the program. By default pragmark chooses.
     #[arg(long, value_enum)]
     pub door: Option<DoorArg>,
-    /// Hash texts and blobs: the trace keeps their lengths, which of them are equal, and the order of their beginnings. It
-    /// has no snapshots, so it cannot be replayed.
+    /// Hash texts and blobs: the trace keeps their lengths, their equality, and the order of their
+    /// beginnings. It has no snapshots, so it cannot be replayed.
     #[arg(long)]
     pub redact: bool,
     /// Seal a recording that was interrupted, such as `app.trace.recording`.
@@ -154,11 +154,11 @@ pub struct ToScriptArgs {
 pub struct CutArgs {
     /// Trace to cut.
     pub trace: PathBuf,
-    /// Only statements that started from this time on, such as 90s, counted from the beginning. The part has no
-    /// snapshots then, so it cannot be replayed.
+    /// Only statements that started at this time or later, such as 90s after the beginning. The
+    /// part then has no snapshots and cannot be replayed.
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub from: Option<f64>,
-    /// Only statements that ended until this time.
+    /// Only statements that ended by this time.
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub to: Option<f64>,
     /// Only the connection of this number, as in the table `connection`; repeat it for several.

@@ -11,7 +11,7 @@ use crate::commands;
 use crate::exit::Exit;
 
 values_of! {
-    /// How blobs are written in texts.
+    /// Encoding of blobs in text formats.
     enum BlobsArg of Blobs {
         /// Two hexadecimal digits a byte.
         Hex,
@@ -32,11 +32,11 @@ Examples:
   pragmark unload shop.db part/orders.parquet --rows orders --split country
   pragmark unload app.db - --rows users --format jsonl | jq .name
 
-One read transaction gives all rows. Files appear under their names when all of them are complete.")]
+All rows come from one read transaction. Files get their names when all of them are complete.")]
 pub struct UnloadArgs {
     /// Database; it is only read.
     pub database: PathBuf,
-    /// File; its ending is the format. `-` writes to standard output.
+    /// File; its ending selects the format. `-` writes to standard output.
     pub output: PathBuf,
     /// File for the statements that make the table and its indexes, such as people.sql. `load` reads both.
     pub schema: Option<PathBuf>,
@@ -51,7 +51,7 @@ pub struct UnloadArgs {
     /// the rows by the values of columns (country,year): country=DE/year=2024/people.csv, …
     #[arg(long, value_name = "SIZE|ROWS|COLUMNS")]
     pub split: Option<Split>,
-    /// How blobs are written in texts.
+    /// Encoding of blobs in text formats.
     #[arg(long, value_enum, default_value = "hex")]
     pub blobs: BlobsArg,
     /// Replace files that exist.

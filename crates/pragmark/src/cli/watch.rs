@@ -28,7 +28,7 @@ pub struct WatchArgs {
     /// Append a line of JSON with the plan for each slow statement.
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// Time from which a statement is slow, such as 20ms.
+    /// Log statements that take longer than this, such as 20ms.
     #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "100ms", requires = "log")]
     pub slower: f64,
     /// Serve counters and histograms in the OpenMetrics format at this address, such as 127.0.0.1:9464.

@@ -18,9 +18,9 @@ use crate::terminal::Terminal;
 pub enum CrashFormat {
     /// A summary.
     Terminal,
-    /// With all counts, and the promises of SQLite's documentation.
+    /// All counts, and the promises of SQLite's documentation.
     Markdown,
-    /// Everything that was computed.
+    /// All results.
     Json,
 }
 
