@@ -97,7 +97,7 @@ impl From<RunError> for Error {
                 Some("use the folder that `pragmark run` printed; it contains run.json")
             }
             RunError::Exists(_) => Some(
-                "choose another folder with --out; `pragmark run --resume FOLDER` goes on with a run",
+                "choose another folder with --out; `pragmark run --resume FOLDER` continues a run",
             ),
             RunError::Damaged(..) => {
                 Some("put the file back as it was, or start a new run; nothing was changed")

@@ -210,7 +210,7 @@ pub(crate) fn work_folder(parent: &Path) -> Result<WorkDir> {
     let name = format!("{}-{number}", std::process::id());
     WorkDir::create(parent, &name).map_err(|error| {
         Error::unusable(error).hint(
-            "choose a directory that can be written: --dir, that of --out, or TMPDIR for temporary files",
+            "choose a writable directory: --dir, the directory of --out, or TMPDIR for temporary files",
         )
     })
 }

@@ -71,7 +71,7 @@ bindings! {
     Python: "python", "Python, sqlite3", "python", "#", EXECUTED, "Python waits 5 seconds for locks by default.";
     Django: "django", "Python, Django 5.1+", "python", "#", EXECUTED, "Django sets foreign_keys = on itself, and waits 5 seconds for locks unless OPTIONS has another timeout.";
     SqlAlchemy: "sqlalchemy", "Python, SQLAlchemy 2", "python", "#", EXECUTED, "";
-    Rails: "rails", "Ruby, Rails 7.2+", "yaml", "#", EXECUTED, "What is not named here stays as Rails sets it: foreign_keys = on, journal_mode = wal, synchronous = normal, mmap_size = 128 MiB, journal_size_limit = 64 MiB, cache_size = 2000 pages.";
+    Rails: "rails", "Ruby, Rails 7.2+", "yaml", "#", EXECUTED, "Other settings stay as Rails sets them: foreign_keys = on, journal_mode = wal, synchronous = normal, mmap_size = 128 MiB, journal_size_limit = 64 MiB, cache_size = 2000 pages.";
     Mattn: "mattn", "Go, mattn/go-sqlite3", "go", "//", EXECUTED, OF_MATTN;
     Modernc: "modernc", "Go, modernc.org/sqlite", "go", "//", EXECUTED, "The driver runs PRAGMAs in the order of their names, busy_timeout first.";
     BetterSqlite3: "better-sqlite3", "Node, better-sqlite3", "js", "//", EXECUTED, OF_BETTER_SQLITE3;
@@ -94,7 +94,7 @@ bindings! {
     EfCore: "efcore", "C#, EF Core", "csharp", "//", BY_DOCUMENTS, "EF Core creates databases with journal_mode = wal, and repeats locked statements until the command's timeout, 30 seconds.";
     Laravel: "laravel", "PHP, Laravel 11+", "php", "//", BY_DOCUMENTS, "";
     Doctrine: "doctrine", "PHP, Doctrine DBAL", "php", "//", BY_DOCUMENTS, "";
-    Ecto: "ecto", "Elixir, Ecto", "elixir", "#", BY_DOCUMENTS, "What is not named here stays as Ecto sets it: journal_mode = wal, synchronous = normal, foreign_keys = on, cache_size = -64000; it waits 2 seconds for locks.";
+    Ecto: "ecto", "Elixir, Ecto", "elixir", "#", BY_DOCUMENTS, "Other settings stay as Ecto sets them: journal_mode = wal, synchronous = normal, foreign_keys = on, cache_size = -64000; it waits 2 seconds for locks.";
     Expo: "expo", "React Native, expo-sqlite", "js", "//", BY_DOCUMENTS, "";
 }
 
@@ -172,7 +172,9 @@ impl Binding {
     pub fn cannot(self, chosen: &Chosen) -> Option<String> {
         let is_fast = |pragma: &Pragma| pragma.is("secure_delete", "fast");
         if self == Binding::Ecto && chosen.connection.iter().any(is_fast) {
-            return Some("Ecto sets secure_delete itself and knows no fast.".to_owned());
+            return Some(
+                "Ecto sets secure_delete itself and does not know the value fast.".to_owned(),
+            );
         }
         let opens_with_flags = matches!(
             self,
@@ -468,8 +470,7 @@ impl Chosen {
     /// Returns what to know of a write-ahead log if these settings use one (<https://sqlite.org/wal.html>); lines of their own.
     pub fn remarks_on_wal(&self) -> Vec<&'static str> {
         let is_normal = |pragma: &Pragma| pragma.is("synchronous", "normal");
-        let order = "In this order, the journal mode changes while synchronous is still FULL, as it must: a power cut during the change \
-                     may corrupt the database otherwise.";
+        let order = "In this order, the journal mode changes while synchronous is still FULL. Otherwise a power cut during the change may corrupt the database.";
         let order = self.connection.iter().any(is_normal).then_some(order);
         let wal = "WAL is stored in the file and stays. The newest commits are in app.db-wal: back up with VACUUM INTO or SQLite's backup \
                    interface, not by copying app.db alone, and use no network file system.";

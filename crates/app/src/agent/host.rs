@@ -162,7 +162,7 @@ impl<'a> Host<'a> {
     fn task_here(&self, task: &Task, prepared: &Prepared<'_>) -> Result<Task, String> {
         let engine = &task.spec.engine;
         if !prepared.engines.iter().any(|known| known.name == *engine) {
-            return Err(format!("the run has not said that it needs the engine {engine}"));
+            return Err(format!("the run does not name the engine {engine}"));
         }
         let mut task = task.clone();
         let (workload, settings) = (&task.spec.workload, &task.spec.settings);

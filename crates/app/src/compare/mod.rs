@@ -64,10 +64,10 @@ impl Compared {
 /// Why several databases are no subject: sealed traces are databases, too.
 fn several(files: &[&PathBuf]) -> Error {
     if files.iter().all(|file| bench::check_trace(file).is_err()) {
-        Error::mistake("databases are compared by what statements answer, and none is named")
+        Error::mistake("databases are compared by the answers of statements, and none is named")
             .hint("name statements, and each database with --db: `pragmark compare queries.sql --db old.db --db new.db`")
     } else {
-        Error::mistake("two traces cannot be compared: each is other work")
+        Error::mistake("two traces cannot be compared: each records different work")
             .hint("compare one trace on two engines: --engine system --engine default")
     }
 }

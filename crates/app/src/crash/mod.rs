@@ -161,7 +161,7 @@ fn check_any_measured(analysis: &Analysis) -> Result<()> {
         analysis.plan.engine,
         reasons.collect::<String>()
     ))
-    .hint("`pragmark doctor` shows what engines are compiled with"))
+    .hint("`pragmark doctor` shows the compile options of engines"))
 }
 
 /// A schedule of two connections that was played again.

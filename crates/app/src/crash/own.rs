@@ -107,7 +107,7 @@ impl OwnScript<'_> {
             CrashError::Script(_) => Error::mistake(&error).hint(self.hint()),
             CrashError::Untestable(_) => Error::mistake(&error),
             CrashError::Unsound(_) => Error::unusable(&error).hint(
-                "images are judged by integrity_check, so a script may end with nothing that it reports",
+                "images are judged by integrity_check, so it must report nothing at the end of the script",
             ),
             CrashError::DamagedDatabase(_) => Error::unusable(&error)
                 .hint("`pragmark inspect FILE --quick-check` looks for damage of a database"),
@@ -123,7 +123,7 @@ impl OwnScript<'_> {
         };
         match self.database {
             Some(_) if attaches() => {
-                "a database that the script attaches is a new one, as only that of --db is copied; nothing was written"
+                "an attached database begins empty, because only that of --db is copied; nothing was written"
             }
             Some(_) => "the script is executed on a copy of the database; nothing was written",
             None => {
@@ -138,7 +138,7 @@ fn note(path: &Path, recording: &Recording, settings: &CrashSettings, ui: &dyn I
     for in_force in recording.in_force.iter().filter(|part| part.settings != *settings) {
         tell!(
             ui,
-            "note: {}: from {} on, {} has settings of its own, whatever the variant sets: what is lost is compared with what SQLite documents of those in force",
+            "note: {}: from {} on, {} has settings of its own instead of the variant's: losses are compared with SQLite's documentation of the settings in force",
             path.display(),
             in_force.since,
             in_force.database

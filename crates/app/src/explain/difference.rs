@@ -117,7 +117,7 @@ pub(super) fn sentence(changes: &[String], side: &str, steps: Option<(i64, i64)>
         changes => changes.join("; "),
     };
     let effect = match steps {
-        None => "one of both was stopped before its end".to_owned(),
+        None => "one of the two was stopped before its end".to_owned(),
         Some((before, after)) if before == after => {
             format!("both take {} steps", grouped(before.unsigned_abs()))
         }

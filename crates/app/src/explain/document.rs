@@ -51,7 +51,7 @@ pub(super) fn document(of: &str, version: &str, all: &[Explained], advice: &Advi
             several => format!("{} statements on {of}", several.len()),
         },
         about: vec![Sentence::marked(&format!(
-            "Executed on a copy with pragmark's own SQLite {version}, first with an empty cache; what a statement writes is undone. Others may plan otherwise: `--vary engine=default,system`."
+            "Executed on a copy with pragmark's own SQLite {version}, first with an empty cache; writes are undone. Others may plan otherwise: `--vary engine=default,system`."
         ))],
         sections: sections.into_iter().filter(|section| !section.blocks.is_empty()).collect(),
         ..Document::default()
@@ -223,7 +223,7 @@ pub(crate) fn to_paste(advice: &Advice, before_drops: &str) -> Vec<Block> {
     let lines: Vec<String> = advice.sql().into_iter().map(marked).collect();
     let code = Block::Code(Code { language: "sql", text: lines.join("\n") });
     let pairs = advice.dropped.iter().map(|dropped| {
-        Sentence::marked(&format!("`{}` serves instead of `{}`", dropped.instead, dropped.name))
+        Sentence::marked(&format!("`{}` can replace `{}`", dropped.instead, dropped.name))
     });
     let pairs: Vec<Sentence> = pairs.collect();
     let redundant = (!pairs.is_empty()).then(|| {
@@ -548,7 +548,7 @@ fn cause_in_text(cause: &Cause) -> Option<String> {
         ),
         Cause::Hint { hint } => format!("`{hint}` keeps SQLite from a cheaper plan."),
         Cause::Materialized => {
-            "MATERIALIZED has all rows of the common table expression written down before they are searched."
+            "MATERIALIZED stores all rows of the common table expression before they are searched."
                 .to_owned()
         }
         Cause::Never { call, literal, meant } => never(call, literal, meant.as_deref()),
@@ -557,7 +557,7 @@ fn cause_in_text(cause: &Cause) -> Option<String> {
             count(nulls)
         ),
         Cause::Offset { rows } => format!(
-            "OFFSET reads {} rows to skip them. If no key is NULL, go on after the last row seen instead: `WHERE (key, id) > (:key, :id) ORDER BY key, id LIMIT n`, or `<` with DESC.",
+            "OFFSET reads {} rows to skip them. If no key is NULL, continue after the last row seen instead: `WHERE (key, id) > (:key, :id) ORDER BY key, id LIMIT n`, or `<` with DESC.",
             count(rows)
         ),
         Cause::CountForExists => {
@@ -570,7 +570,7 @@ fn cause_in_text(cause: &Cause) -> Option<String> {
             count(visited)
         ),
         Cause::Affinity { text, number } => format!(
-            "`{text}` holds texts and `{number}` numbers, so no index of the texts can be used. Store both alike, or compare texts."
+            "`{text}` holds texts and `{number}` numbers, so no index of the texts can be used. Store both with the same type, or compare texts."
         ),
         Cause::Wildcard { pattern, visited } => format!(
             "The pattern `{pattern}` begins with a wildcard, so {} rows are read. FTS5 with the trigram tokenizer finds parts of words.",
@@ -599,7 +599,7 @@ fn cause_in_form(cause: &Cause) -> Option<String> {
             count(rows)
         ),
         Cause::WithoutMatch { table } => format!(
-            "LEFT JOIN reads all rows of `{table}` that match, only to leave theirs out: NOT EXISTS stops at the first."
+            "LEFT JOIN reads all matching rows of `{table}` only to discard them: NOT EXISTS stops at the first."
         ),
         Cause::Latest { table, call } => format!(
             "`{call}` is computed for every group of `{table}`, and few are wanted: a subquery computes it for these only."

@@ -281,9 +281,8 @@ fn document(of: &str, sides: &[Side], all: &[Compared], left_out: &LeftOut) -> D
     let left_out = Block::list(left_out).into_iter().collect();
     let left_out = Section::chapter("left-out", "Statements that were left out", left_out);
     let names: Vec<String> = sides.iter().map(Side::name).collect();
-    let mut about = vec![Sentence::from(
-        "Executed on copies, first with an empty cache; what a statement writes is undone.",
-    )];
+    let mut about =
+        vec![Sentence::from("Executed on copies, first with an empty cache; writes are undone.")];
     if !is_timed(sides) {
         about.push("Times are left out: the engine that counts loops is slower for that.".into());
     }

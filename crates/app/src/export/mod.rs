@@ -59,7 +59,7 @@ pub fn text(run: &Path, form: TextForm) -> Result<String> {
                 Direction::Bigger => ("larger", "smaller"),
                 Direction::Smaller => ("smaller", "bigger"),
             };
-            let why = format!("this run has no metric of which {better} figures are better");
+            let why = format!("this run has no metric whose {better} figures are better");
             Err(Error::unusable(why).hint(format!("use --format github-{other}")))
         }
         _ => Ok(text),

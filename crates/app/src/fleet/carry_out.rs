@@ -311,7 +311,7 @@ fn all_refused(group: &Group, reports: &[MachineReport]) -> Error {
     let reasons: String = reports.iter().filter_map(refusal).collect();
     Error::unusable(format!("no agent of the group {} can carry the run out:{reasons}", group.name))
         .hint(
-            "start these agents again with other options; then go on with `pragmark run --resume`",
+            "start these agents again with other options; then continue with `pragmark run --resume`",
         )
 }
 

@@ -223,10 +223,7 @@ impl Side {
         let text = std::fs::read_to_string(&path);
         let text = text.map_err(|error| self.failed(&format!("has no {file}"), error))?;
         pragmas(&text).map_err(|statement| {
-            self.failed(
-                &format!("has a statement in {file} that is no PRAGMA with a value"),
-                statement,
-            )
+            self.failed(&format!("has a statement in {file} that does not set a PRAGMA"), statement)
         })
     }
 }

@@ -158,5 +158,5 @@ fn hint_for_problem(variant: &VariantAnalysis, problem: &str) -> Option<&'static
 /// Returns how to go on with a run.
 pub fn resume_hint(folder: &Path, postgres_given: bool) -> String {
     let server = if postgres_given { " --postgres URI" } else { "" };
-    format!("go on with `pragmark run --resume {}{server}`", shell_path(folder))
+    format!("continue with `pragmark run --resume {}{server}`", shell_path(folder))
 }

@@ -396,7 +396,7 @@ fn begin(request: &RunRequest, running: &Running<'_>) -> Result<Option<RunFolder
 fn exclude_unsafe(plan: &mut RunPlan) -> Result<()> {
     tuning::exclude_unsafe(plan).map_err(|reasons| {
         Error::unusable(format!("no settings are known to lose so little:\n{reasons}")).hint(
-            "--may-lose recent accepts more; `pragmark run pragma-journal-sync --engine ENGINE` measures what can be lost with an engine, once",
+            "--may-lose recent accepts more; `pragmark run pragma-journal-sync --engine ENGINE` measures the losses with an engine, once",
         )
     })
 }

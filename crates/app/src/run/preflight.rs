@@ -112,7 +112,7 @@ impl Paper<'_> {
         tell!(ui, "in all {} at least", humanly(seconds));
         if !confirmed && !ui.can_ask() {
             return Err(Error::mistake("a run at the published sizes must be confirmed")
-                .hint("say --yes where nobody can be asked"));
+                .hint("use --yes where nobody can be asked"));
         }
         Ok(confirmed || ui.confirm("begin?")?)
     }

@@ -55,13 +55,13 @@ fn one(path: &Path) -> Result<RunDigest> {
     }
     run_of_trials_csv(&name, &text).map_err(|why| {
         Error::unusable(format!("cannot compare {name}: {why}"))
-            .hint("`pragmark report RUN --format csv --wide --out FILE` writes a table of trials, --format json all that a comparison can use")
+            .hint("`pragmark report RUN --format csv --wide --out FILE` writes a table of trials, --format json everything that a comparison uses")
     })
 }
 
 fn of_export(name: &str, text: &str) -> Result<RunDigest> {
     RunDigest::of_export(text).map_err(|why| {
-        Error::unusable(format!("{name} is no JSON export of a run: {why}"))
+        Error::unusable(format!("{name} is not a JSON export of a run: {why}"))
             .hint("`pragmark report RUN --out FILE.json` writes one")
     })
 }

@@ -145,7 +145,7 @@ fn tuning(
     if let Some(name) = given.keys().find(unknown) {
         let names: Vec<&str> = levers.iter().map(|lever| lever.name.as_str()).collect();
         return Err(Error::mistake(format!("--current {name}: this setting is not varied")).hint(
-            format!("varied are {}; --set gives all trials another setting", names.join(", ")),
+            format!("`tune` varies {}; --set gives all trials another setting", names.join(", ")),
         ));
     }
     let current = overlaid(&found, &given);
@@ -181,7 +181,7 @@ fn check_goal(request: &TuneRequest, experiment: &Experiment) -> Result<(), Erro
         return Err(Error::mistake(
             "--goal size and --goal cpu need the same work in every trial, and these last a fixed time",
         )
-        .hint("--set transactions=1000 gives each client so many transactions"));
+        .hint("--set transactions=1000 gives each client 1,000 transactions"));
     }
     Ok(())
 }
@@ -215,7 +215,7 @@ fn after(
     let run = RunFolder::open(folder).map_err(Error::unusable)?;
     let plan = run.plan().map_err(Error::unusable)?;
     let search = Tuning::of(&plan);
-    let mut search = search.ok_or_else(|| unusable("this run is no search"))?;
+    let mut search = search.ok_or_else(|| unusable("this run is not a search"))?;
     run.each_trial(|record| search.add(&record)).map_err(Error::unusable)?;
     let recommended = search.recommended();
     let space = search.search().tuning().space.clone();
@@ -228,7 +228,7 @@ fn after(
     if trials.is_none() {
         tell!(
             ui,
-            "--continue {}: that search improved another metric than {}, so its trials do not count; what it recommends is tried",
+            "--continue {}: that search improved another metric than {}, so its trials do not count; its recommendation is tried",
             folder.display(),
             experiment.metric
         );

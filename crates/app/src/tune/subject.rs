@@ -298,7 +298,7 @@ fn question(metric: &str) -> String {
     let (first, rest) = heading.split_at(usize::from(is_word));
     let best = if lab::metric::higher_is_better(metric) { "most" } else { "lowest" };
     let first = first.to_lowercase();
-    format!("With which settings of SQLite has this workload the {best} {first}{rest}?")
+    format!("Which settings of SQLite give this workload the {best} {first}{rest}?")
 }
 
 /// The settings that a database file keeps, by its header (<https://sqlite.org/fileformat2.html>, section 1.3).

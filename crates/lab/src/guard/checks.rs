@@ -160,7 +160,7 @@ pub fn counters(guard: &Guard, comparison: &ExactComparison) -> Vec<Check> {
         checks.push(passed(
             PLAN,
             "no new SCAN",
-            "no statement reads a table whole that was searched before",
+            "no statement scans a table that it searched before",
         ));
     }
     checks.extend(answers(guard.answers, comparison));

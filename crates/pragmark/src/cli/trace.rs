@@ -252,7 +252,7 @@ fn show(trace: PathBuf, format: Option<TraceFormat>, out: Option<PathBuf>) -> Re
         (Err(format), out) => command::show(&trace, &Output { format: Some(format), out }),
         (Ok(form), Some(out)) => command::edit(&Edit::Export { trace, form }, &out),
         (Ok(_), None) => {
-            Err(Error::mistake("this format is no text").hint("name a new file with --out"))
+            Err(Error::mistake("this format is not text").hint("name a new file with --out"))
         }
     }
 }

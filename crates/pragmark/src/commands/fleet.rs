@@ -122,7 +122,7 @@ fn run(run: &RunStatus) -> String {
     }
     let mut text = format!("Run {}\n", card.run);
     if progress.is_none() {
-        text.push_str("  no coordinator is present, so nobody records what agents measure; go on with `pragmark run --resume FOLDER`\n");
+        text.push_str("  no coordinator is present, so nobody records what agents measure; continue with `pragmark run --resume FOLDER`\n");
     }
     for (group, queue) in card.groups.iter().zip(queues) {
         let mut progress = progress.iter().flatten();

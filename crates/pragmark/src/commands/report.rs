@@ -17,7 +17,7 @@ use crate::output::{self, Format, Output, terminal_style};
 pub fn tables(runs: &[PathBuf], form: TablesForm, out: Option<&Path>) -> Result<Exit> {
     let Some(out) = out else {
         return Err(
-            Error::mistake("this format is no text").hint("name a new file or folder with --out")
+            Error::mistake("this format is not text").hint("name a new file or folder with --out")
         );
     };
     export::tables(runs, form, out)?;

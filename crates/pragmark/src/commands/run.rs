@@ -137,13 +137,13 @@ fn show_fleet(concluded: &FleetConcluded) -> Result<Exit> {
     let folder = shell_path(folder);
     if *end == End::Cancelled {
         tell!(
-            "stopped; what was measured is kept\nhint: go on with `pragmark run --resume {folder}`"
+            "stopped; what was measured is kept\nhint: continue with `pragmark run --resume {folder}`"
         );
         return Ok(Exit::Interrupted);
     }
     if *is_incomplete {
         tell!(
-            "not every group has an answer\nhint: go on with `pragmark run --resume {folder}`, or remove the run from the server with `pragmark fleet purge`"
+            "not every group has an answer\nhint: continue with `pragmark run --resume {folder}`, or remove the run from the server with `pragmark fleet purge`"
         );
         return Ok(Exit::Unusable);
     }

@@ -29,7 +29,7 @@ pub fn execute(run: Option<PathBuf>, query: &SettingsQuery) -> Result<Exit> {
         return Err(Error::unusable(format!(
             "the search in {folder} ended before it recommended anything"
         ))
-        .hint(format!("go on with `pragmark run --resume {folder}`")));
+        .hint(format!("continue with `pragmark run --resume {folder}`")));
     }
     if keys.is_empty() {
         return Err(Error::unusable(format!(

@@ -179,7 +179,7 @@ fn indexes_that_serve_instead_of_others_share_a_sentence_and_values_are_counted_
     laboratory.write("latest.sql", &(latest("posts") + &latest("notes")));
     let both = laboratory.pragmark(&["explain", "--db", "app.db", "latest.sql"]).exits(0);
     let words = both.stdout().split_whitespace().collect::<Vec<_>>().join(" ");
-    let once = "serves instead of posts_author, notes(author, day) serves instead of notes_author, except for";
+    let once = "can replace posts_author, notes(author, day) can replace notes_author, except for";
     assert!(words.contains(once) && words.matches("except for").count() == 1, "{words}");
     let one = laboratory.pragmark(&["explain", "--db", "app.db", &latest("posts")]).exits(0);
     one.says(&["for 10 rows with the first of 2 sets of values: "]);
@@ -213,7 +213,7 @@ fn a_trace_that_began_with_an_empty_database_gets_the_index_that_extends_the_one
     laboratory.pragmark(&["trace", "app.trace"]).exits(0).says(&[
         "CREATE INDEX cards_by_deck_queue_due_ord ON cards(deck, queue, due, ord);",
         "DROP INDEX by_queue;",
-        "serves instead of by_queue",
+        "can replace by_queue",
         "INSERT INTO cards(deck, queue, due,",
         "SELECT own(deck) FROM cards was left out: no such function: own",
     ]);

@@ -42,7 +42,7 @@ fn the_first_transactions_are_crashed_on_a_copy_and_the_database_in_use_stays_as
     laboratory.pragmark(&crash(&own)).exits(0).says(&[
         "transactions: the first 12; statements: 12 of 20",
         "shop/app.db",
-        "What is lost with the current settings, synchronous=full:",
+        "Losses with the current settings, synchronous=full:",
         "● nothing     ◐ recent transactions     1  synchronous=normal",
     ]);
     assert_eq!(state(&laboratory.path().join("shop")), before);

@@ -156,7 +156,7 @@ fn every_target_is_measured_verified_and_told_by_what_survives() {
         }
     }
     let page = laboratory.read("run/report.html");
-    assert!(page.contains("By what survives"), "{}", answer.stdout());
+    assert!(page.contains("By the durability"), "{}", answer.stdout());
     let other = "postgresql:///x?host=%2Fno%2Fsuch%2Fplace&user=y";
     laboratory
         .pragmark(&["run", "--resume", "run", "--postgres", other])

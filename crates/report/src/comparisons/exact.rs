@@ -100,8 +100,8 @@ fn severity_words(severity: Severity) -> (Sign, [&'static str; 2]) {
         Severity::Scan => (
             Change::Worse,
             [
-                "reads a table whole that was searched before, and needs more VM steps",
-                "read a table whole that was searched before, and need more VM steps",
+                "scans a table that it searched before, and needs more VM steps",
+                "scan a table that they searched before, and need more VM steps",
             ],
         ),
         Severity::More => (Change::Worse, ["needs more work", "need more work"]),
@@ -116,8 +116,8 @@ fn severity_words(severity: Severity) -> (Sign, [&'static str; 2]) {
         Severity::Same => (
             Change::Same,
             [
-                "has the same plan and no counter that changed",
-                "have the same plan and no counter that changed",
+                "has the same plan and unchanged counters",
+                "have the same plan and unchanged counters",
             ],
         ),
     };
@@ -182,8 +182,7 @@ fn statements(comparison: &ExactComparison) -> Vec<Block> {
         .sortable()
         .dense()
         .abridged(Abridge::End);
-    let remark = "Counters are means per execution, base → new; what is the same is one figure. Statements are in the \
-                  order of how many VM steps they need more in all.";
+    let remark = "Counters are means per execution, base → new; unchanged counters are one figure. Statements that need the most additional VM steps come first.";
     vec![Block::table(table), Block::small(remark)]
 }
 

@@ -42,7 +42,7 @@ fn sections(comparison: &RunComparison, number: usize) -> Vec<Section> {
     let section = |name: &str, kind, title: &str, blocks| {
         Section::new(&format!("{name}-{number}"), kind, title, blocks)
     };
-    let differing = "What differs in the circumstances";
+    let differing = "Different circumstances";
     let mut sections = vec![
         section("circumstances", Kind::Highlights, differing, circumstances(comparison)),
         section("changes", Kind::Highlights, "What changed", summary(comparison)),
@@ -168,7 +168,7 @@ fn circumstances(comparison: &RunComparison) -> Vec<Block> {
         differences(&comparison.differences)
     } else {
         Block::paragraph(if doubts.clone().any(trials_alone) {
-            "Not known: a table of trials says nothing of machine, engines and settings."
+            "Not known: a table of trials does not name machine, engines and settings."
         } else {
             "Machine, system, engines, version of pragmark, scale and seed are the same."
         })
@@ -264,9 +264,7 @@ fn counter_rows(variant: &VariantComparison) -> Vec<Row> {
 
 fn settling(commands: &[String]) -> Option<Section> {
     let blocks = vec![
-        Block::paragraph(
-            "Only measuring both sides in turns, in one run on one machine, says which is faster:",
-        ),
+        Block::paragraph("To learn which side is faster, measure both in one run on one machine:"),
         Block::code("sh", commands.join("\n")),
     ];
     (!commands.is_empty())

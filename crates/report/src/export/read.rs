@@ -68,14 +68,14 @@ impl<'a> CsvRow<'a> {
     }
 
     fn cell(&self, column: &str) -> Result<&'a str, String> {
-        let missing = || format!("it is no table of trials: there is no column `{column}`");
+        let missing = || format!("it is not a table of trials: there is no column `{column}`");
         self.optional(column).ok_or_else(missing)
     }
 
     /// Returns the number in a column, or `without` for a table without it.
     fn number(&self, column: &str, without: u32) -> Result<u32, String> {
         let Some(text) = self.optional(column) else { return Ok(without) };
-        text.parse().map_err(|_| format!("`{text}` in the column `{column}` is no number"))
+        text.parse().map_err(|_| format!("`{text}` in the column `{column}` is not a number"))
     }
 
     /// Returns the trial; `place` is its position if the table has none.
@@ -108,7 +108,7 @@ impl<'a> CsvRow<'a> {
     fn metrics(&self) -> Result<BTreeMap<String, f64>, String> {
         let figure = |name: &str, text: &str| {
             let value = text.parse::<f64>().ok().filter(|value| value.is_finite());
-            let value = value.ok_or_else(|| format!("`{text}` is no figure of {name}"))?;
+            let value = value.ok_or_else(|| format!("`{text}` is not a figure of {name}"))?;
             Ok((name.to_owned(), value))
         };
         let own = (plain(self.cell("metric")?), self.cell("figure")?);

@@ -313,7 +313,7 @@ fn safety_detail(finding: &Finding) -> Option<Sentence> {
 fn faster(subject: &Subject<'_>, faster: &Faster) -> Sentence {
     let tier = faster.tier.as_ref().map(tier_words);
     let tier = tier.or_else(|| faster.survives.map(|class| class.words().to_owned()));
-    let tier = tier.unwrap_or_else(|| "what a crash takes was not measured".to_owned());
+    let tier = tier.unwrap_or_else(|| "the loss in a crash was not measured".to_owned());
     better_still(subject, faster).words("; ").and(explained(&format!("{tier}.")))
 }
 
@@ -342,10 +342,8 @@ fn doubts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
 fn broken(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
     let judged = subject.tuning().into_iter().flat_map(|tuning| &tuning.constraints);
     let broken = judged.filter(|judged| judged.is_broken()).map(|judged| {
-        let why = format!(
-            "what the search recommends does not keep `{}`, so it is not to be used",
-            judged.constraint
-        );
+        let why =
+            format!("the recommendation does not keep `{}`, so do not use it", judged.constraint);
         ("constraint not kept", why)
     });
     broken.collect()

@@ -13,7 +13,7 @@ use crate::figures::with_unit;
 const MOST_PARTS: usize = 8;
 
 /// Explanation of the table.
-const HOW: &str = "Time for a row (for a statement in the life of tasks), and what that adds to the native binding: differences within the same rounds, with 95 % intervals; ≈ where it is not distinguishable from none. Bindings that carry a SQLite of their own differ by that too.";
+const HOW: &str = "Time for a row (for a statement in the life of tasks), and the time that it adds to the native binding: differences within the same rounds, with 95 % intervals; ≈ where it is not distinguishable from none. Bindings with a SQLite of their own differ by that library, too.";
 
 /// Explanation if other factors are crossed with the driver.
 const WHAT_IS_COMPARED: &str = "Each binding is compared with the native row at the same levels of other factors. Native rows differ by these levels alone: no binding has a part in it.";

@@ -28,7 +28,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         subject.current().and_then(|number| Some((number, variants[number].safety.as_ref()?)));
     let Some((number, safety)) = current else { return Vec::new() };
     let words = class_words(variants[number].class());
-    let answer = Sentence::from("What is lost with the current settings, ")
+    let answer = Sentence::from("Losses with the current settings, ")
         .and(subject.names.detail(number))
         .words(format!(": {words}."));
     let others = (variants.len() > 1).then(|| Block::table(table(subject)));
@@ -70,7 +70,7 @@ fn table(subject: &Subject<'_>) -> Table {
     let promised = classes.iter().map(|class| (*class, true));
     let all = promised.chain(classes.iter().map(|class| (*class, false)));
     Table::new(
-        "Settings by what they lose",
+        "Settings by their losses",
         tiers::columns()
             .into_iter()
             .chain([Column::right("sets"), Column::left("of settings").prose()]),
@@ -111,7 +111,8 @@ fn next(subject: &Subject<'_>) -> Option<[Block; 2]> {
     });
     let command =
         format!("pragmark measure{}{} --combine", workload(safest.first()?), vary.concat());
-    let words = "Crash tests measure no speed. How fast the current settings and those that lose least are:";
+    let words =
+        "Crash tests measure no speed. To time the current settings and those that lose least:";
     (safest.len() > 1).then(|| [Block::paragraph(words), Block::code("sh", command)])
 }
 

@@ -48,7 +48,7 @@ fn blocks(analysis: &Analysis, side_by_side: &SideBySide) -> Vec<Block> {
     let ratios = side_by_side.to_first.iter();
     let ratios = ratios.map(|first| Cell::number(first.as_ref().map(ratio)));
     let table = Table {
-        foot: vec![Row::led(Cell::new("all variants, to the first"), ratios)],
+        foot: vec![Row::led(Cell::new("all variants, compared with the first"), ratios)],
         sortable: true,
         abridge: Abridge::End,
         ..Table::new(

@@ -19,7 +19,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         return Vec::new();
     }
     let table = Table::new(
-        "By what survives of an acknowledged change",
+        "By the durability of an acknowledged change",
         [
             Column::left("what survives").prose(),
             Column::left("best"),
@@ -29,13 +29,13 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         ],
         classes.iter().map(|class| row(subject, class)),
     );
-    vec![Block::heading("By what survives of an acknowledged change"), Block::table(table)]
+    vec![Block::heading("By the durability of an acknowledged change"), Block::table(table)]
 }
 
 /// The class that all variants have.
 pub(super) fn footnote(subject: &Subject<'_>) -> Option<String> {
     match subject.experiment.by_durability.as_slice() {
-        [only] => Some(format!("what survives in every variant: {}", only.class)),
+        [only] => Some(format!("survives in every variant: {}", only.class)),
         _ => None,
     }
 }

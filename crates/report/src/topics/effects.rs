@@ -230,7 +230,7 @@ fn nothing_found(effects: &[&MainEffect]) -> String {
     match untold {
         0 => "No effect of a single setting was detected: each interval includes ×1.".to_owned(),
         untold if untold == all => {
-            "There are too few rounds to show what a single setting does.".to_owned()
+            "There are too few rounds to show the effect of a single setting.".to_owned()
         }
         _ => format!(
             "No effect of a single setting was detected, but there are too few rounds for {untold} of {all} settings."
@@ -374,7 +374,7 @@ fn overview(effects: &Effects, metric: &str) -> Option<Block> {
         rows: rows.collect(),
         ..Map::default()
     };
-    let remark = "×1: they do together what each does alone; ▲ better, ▼ worse than that";
+    let remark = "×1: the settings do not influence each other; ▲ better together, ▼ worse";
     Some(map_chart("Two settings together: the strongest interaction of each pair", remark, map))
 }
 

@@ -25,7 +25,7 @@ use crate::words::{by_rank, file_kind, grouped, metric_cell, metric_column, metr
 const CLASSES_FROM: usize = 6;
 
 /// Explanation of counts.
-const HOW: &str = "Counted in one further pass of each variant, which is not timed, so that counting never slows what is measured.";
+const HOW: &str = "Counted in one more pass of each variant, which is not timed: counting never slows a measurement.";
 
 /// Kinds of files in the order of columns; a metric without a kind comes first.
 const KINDS: [&str; 6] = ["", "database", "wal", "journal", "super_journal", "temporary"];

@@ -148,7 +148,7 @@ pub(super) fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
     .words(format!(" {} ", gain_words(subject.metric())))
     .and(baseline);
     if is_other_work(finding) {
-        sentence = sentence.words("; whether one can replace the other, figures do not say");
+        sentence = sentence.words("; figures do not show whether one can replace the other");
     }
     if !finding.conditions.is_empty() {
         sentence = sentence.words(", at ").and_code(label(&finding.conditions));
@@ -195,7 +195,7 @@ fn risk(finding: &Finding) -> Option<Sentence> {
     match (finding.safety_change(), &finding.tiers) {
         (SafetyChange::None, _) => None,
         (SafetyChange::NotMeasured(_), _) | (_, None) => {
-            Some(" What a crash takes was not measured.".into())
+            Some(" The loss in a crash was not measured.".into())
         }
         (_, Some(tiers)) => Some(explained(&format!(" {}.", lost(tiers)))),
     }
@@ -278,7 +278,7 @@ fn step(subject: &Subject<'_>, faster: &Faster) -> Sentence {
             loses(class, |accident| takes_anything(class, accident), |_| String::new())
         }
         (_, Some(survives)) => format!("What survives: {survives}"),
-        _ => "What a crash takes was not measured".to_owned(),
+        _ => "The loss in a crash was not measured".to_owned(),
     };
     better_still(subject, faster).words(". ").and(explained(&format!("{lost}.")))
 }

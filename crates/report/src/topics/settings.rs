@@ -151,7 +151,7 @@ fn chosen(advice: &Advice) -> Result<Chosen, BadValue> {
 
 /// Returns remarks on the text for one binding.
 fn remarks(binding: Binding, chosen: &Chosen) -> Vec<String> {
-    let unproved = "Written by the binding's documents: pragmark's tests do not execute it.";
+    let unproved = "Written from the binding's documents; pragmark's tests do not execute it.";
     let unproved = (!binding.is_executed()).then_some(unproved);
     let known = [binding.remark(), unproved].into_iter().flatten().map(str::to_owned);
     known.chain(binding.cannot(chosen)).collect()
@@ -272,7 +272,7 @@ fn sentence(
     let preliminary = if advice.preliminary { " (preliminary)" } else { "" };
     let lost = match &advice.tier {
         Some(tier) => tier_words(tier),
-        None => "no setting that decides what a crash takes differs from the baseline".to_owned(),
+        None => "no setting that matters in a crash differs from the baseline".to_owned(),
     };
     accepted.and(brings).words(preliminary).and(explained(&format!("; {lost}.")))
 }
@@ -309,9 +309,9 @@ fn withheld(why: &Withheld, experiment: &ExperimentAnalysis, names: &Names) -> S
         Withheld::NoBaseline => "the baseline was not measured".into(),
         Withheld::TooFewRounds => "too few rounds compare anything with the baseline".into(),
         Withheld::NotMeasured(why) if why.is_empty() => {
-            "what a crash takes was not measured".into()
+            "the loss in a crash was not measured".into()
         }
-        Withheld::NotMeasured(why) => format!("what a crash takes was not measured ({why})").into(),
+        Withheld::NotMeasured(why) => format!("the loss in a crash was not measured ({why})").into(),
         Withheld::NoneWithinConstraints => {
             "no variant that may be used keeps the constraints".into()
         }

@@ -235,8 +235,8 @@ fn gaps(subject: &Subject<'_>) -> Vec<Sentence> {
             let lead = match Accident::ALL.into_iter().filter(is_unmeasured).collect::<Vec<_>>()[..]
             {
                 [only] => match only {
-                    Accident::Process => "what the death of a process takes was not measured",
-                    Accident::Power => "what a power cut takes was not measured",
+                    Accident::Process => "the loss when the process dies was not measured",
+                    Accident::Power => "the loss in a power cut was not measured",
                 }
                 .to_owned(),
                 _ => "no safety tier was measured".to_owned(),

@@ -43,7 +43,7 @@ fn moved(tuning: &TuningAnalysis) -> Vec<Block> {
     let Some(moved) = &tuning.moved else { return Vec::new() };
     let end = match moved.gain {
         _ if moved.is_same => ", and so does this one: the optimum has not moved.".to_owned(),
-        None => ". What this one recommends was not compared with it.".to_owned(),
+        None => ". This search's recommendation was not compared with it.".to_owned(),
         Some((ratio, interval)) => {
             let gain = figures::ratio(ratio, interval);
             let judgement = match (interval.low > 1.0, interval.high < 1.0) {
@@ -51,7 +51,7 @@ fn moved(tuning: &TuningAnalysis) -> Vec<Block> {
                 (_, true) => "the earlier recommendation is better",
                 _ => "they cannot be distinguished",
             };
-            format!(". What this one recommends is {gain} as good: {judgement}.")
+            format!(". This search's recommendation is {gain} as good: {judgement}.")
         }
     };
     let lead = Sentence::from("The earlier search recommended ");
@@ -98,7 +98,7 @@ fn contributions(tuning: &TuningAnalysis) -> Vec<Block> {
     );
     let rounds = tuning.contributions.iter().map(|own| own.gain.rounds).max().unwrap_or(0);
     let how = format!(
-        "What the search chose compared with the same without one of these settings, in {} of their own; intervals are \
+        "The choice of the search compared with the same settings without one of these, in {} of their own; intervals are \
          corrected for the number of settings (Holm).",
         plural(rounds, "round", "rounds")
     );
@@ -130,8 +130,7 @@ const NONE_CONTRIBUTES: &str = "The search recommends the current settings: othe
 const NO_TIME: &str = "Not measured: no time was left.";
 
 /// Words for settings that were measured together only.
-const TOGETHER: &str = "Not measured: no time was left. Settings that the search expects to bring something are recommended only after \
-                        rounds of their own; a longer --time-limit has time for them.";
+const TOGETHER: &str = "Not measured: no time was left. A setting with an expected gain is recommended only after rounds of its own: use a longer --time-limit.";
 
 /// The judgement of figures from one or two rounds.
 const TOO_FEW: &str = "too few rounds";
@@ -184,11 +183,12 @@ fn left_out(tuning: &TuningAnalysis) -> Vec<Block> {
         Item::new(Sentence::from(format!("{why}: ")).and(joined(levels, ", ")))
     }));
     let unusable = tuning.unusable.iter().map(label).collect::<Vec<_>>();
-    let unusable = named("Failed, or answered differently, and not recommended: ", &unusable);
-    let idle = "Not varied, because by SQLite's plans no statement uses what they are about: ";
+    let unusable =
+        named("Not recommended, because they failed or answered differently: ", &unusable);
+    let idle = "Not varied, because no statement uses them by SQLite's plans: ";
     let idle = named(idle, &tuning.idle);
     // Dozens of combinations that nobody needs to see first.
-    let title = "Never tried: it may lose more than is accepted, or what it loses is not known";
+    let title = "Never tried: it may lose more than you accept, or its loss is not known";
     vec![Block::full(blocks![excluded.map(|list| Block::fold(title, vec![list])), unusable, idle])]
 }
 
@@ -237,8 +237,7 @@ fn course(subject: &Subject<'_>, tuning: &TuningAnalysis) -> Vec<Block> {
     });
     let caption = format!("{}, block by block of the search", metric_axis(metric));
     let chart = (tuning.steps.len() > 1).then(|| {
-        let remark =
-            "the best of a block is fast by luck as well; the gain above is measured afresh";
+        let remark = "the best of a block is partly luck; new rounds measured the gain above";
         Block::full(vec![Block::chart(Chart::new(caption, plot).with_remark(remark))])
     });
     blocks![Block::heading("The search"), Block::paragraph(space), chart]
@@ -263,7 +262,7 @@ fn advice(tuning: &TuningAnalysis) -> Vec<Block> {
         return blocks![Block::heading(heading), Block::paragraph(NO_TIME), better_by_sql(tuning)];
     }
     let table = Table::of(
-        "What changes of the application bring",
+        "Gains of changes of the application",
         &tuning.advised,
         &[
             (Column::left("change"), &|advised| Cell::new(advised.advice.change.as_str())),
@@ -274,8 +273,7 @@ fn advice(tuning: &TuningAnalysis) -> Vec<Block> {
             }),
         ],
     );
-    let how = "The recommended settings with one change compared with the same without it, on the whole workload: what other \
-               statements pay for a change is included. Intervals are corrected for the number of changes (Holm).";
+    let how = "The recommended settings with one change compared with the same settings without it, on the whole workload. So the cost for other statements is included. Intervals are corrected for the number of changes (Holm).";
     blocks![Block::explained(heading, table, how), better_by_sql(tuning)]
 }
 
@@ -288,7 +286,7 @@ pub(super) fn in_application(tuning: &TuningAnalysis, metric: &str) -> Option<St
         let tried = plural(tried.count(), "change", "changes");
         format!("{tried} of the application tried, none found to be better.")
     } else {
-        "What changes of the application bring was not timed: no time was left.".to_owned()
+        "The gains of changes of the application were not timed: no time was left.".to_owned()
     };
     to_change(tuning, metric).or((!tuning.advised.is_empty()).then_some(otherwise))
 }
@@ -380,7 +378,7 @@ fn constraints(tuning: &TuningAnalysis) -> Vec<Block> {
             (Column::left("judgement").prose(), &|limit| Cell::new(judgement_of_constraint(limit))),
         ],
     );
-    let how = "Measured in the rounds of what is recommended: a bound without a unit is a ratio to the current settings.";
+    let how = "Measured in the rounds of the recommendation. A bound without a unit is a ratio to the current settings.";
     Block::explained("Constraints", table, how)
 }
 
@@ -442,8 +440,7 @@ fn trade_off(tuning: &TuningAnalysis) -> Vec<Block> {
     let columns = columns.chain([Column::left("measured in").prose()]);
     let rows = goals.compromises.iter().map(|compromise| compromise_row(tuning, compromise));
     let table = Table::new("Configurations that no other one beats in every metric", columns, rows);
-    let how = "Medians; the page adds their ratios to the current settings in the same blocks (above ×1 is better). What was \
-               measured in the search alone was chosen from many trials, so luck has a hand in it: measure it again before it is used.";
+    let how = "Medians; the page adds their ratios to the current settings in the same blocks (above ×1 is better). A configuration measured in the search alone was chosen from many trials, so luck plays a part: measure it again before you use it.";
     let chart =
         (goals.compromises.len() >= DRAWN).then(|| Block::full(vec![trade_off_chart(tuning)]));
     blocks![Block::explained("The trade-off between goals", table, how), chart]

@@ -84,7 +84,7 @@ fn untried(experiment: &ExperimentAnalysis) -> &'static str {
     if safety.any(is_played) {
         ""
     } else {
-        " Two connections at the same moment were not tried, so what goes wrong without any crash does not show here."
+        " Two connections at the same moment were not tried, so damage without a crash does not show here."
     }
 }
 

@@ -199,5 +199,5 @@ fn one_side_or_databases_alone_are_refused_with_what_to_do() {
     laboratory
         .pragmark(&compare(&["app.db", "migrated.db"]))
         .exits(2)
-        .complains(&["databases are compared by what statements answer", "--db"]);
+        .complains(&["databases are compared by the answers of statements", "--db"]);
 }

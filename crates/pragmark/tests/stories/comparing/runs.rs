@@ -117,7 +117,7 @@ fn what_is_no_run_is_listed_or_refused() {
     laboratory.pragmark(&compare(&several)).exits(1).says(&[
         "same_age now reads users whole",
         "What could not be read",
-        "broken.json is no JSON export of a run",
+        "broken.json is not a JSON export of a run",
     ]);
     laboratory
         .pragmark(&compare(&["before", "broken.json"]))
