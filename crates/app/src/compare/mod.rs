@@ -39,7 +39,7 @@ impl Compared {
             runs if runs == paths.len() => return Ok(Compared::Runs(paths.to_vec())),
             _ => {
                 return Err(
-                    Error::mistake("runs and other files exclude one another").hint(
+                    Error::mistake("runs cannot be compared with other files").hint(
                         "a run is its folder or its export: JSON, SQLite, Parquet, or its table of trials (`pragmark report RUN --format csv --wide --out RUN.csv`)",
                     ),
                 );
@@ -55,7 +55,7 @@ impl Compared {
             ([], scripts) => Ok(Compared::Scripts(scripts.to_vec())),
             ([trace], [_]) => Ok(Compared::Trace((*trace).clone())),
             ([_, _, ..], _) if traces.len() == paths.len() => Err(several(&traces)),
-            _ => Err(Error::mistake("a database or trace and other files exclude one another")
+            _ => Err(Error::mistake("a database or trace cannot be compared with other files")
                 .hint("name statements, and each database with --db: `pragmark compare queries.sql --db old.db --db new.db`")),
         }
     }

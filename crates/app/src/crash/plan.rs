@@ -52,13 +52,11 @@ pub(super) fn plan_of(request: &CrashRequest) -> Result<RunPlan> {
         distinct(engines.collect::<Result<Vec<_>, _>>()?)
     };
     if !matches!(request.kind, CrashKind::Images(_)) && engines.len() > 1 {
-        return Err(Error::mistake("accidents are made to happen with one engine at a time")
+        return Err(Error::mistake("kills and schedules take one engine at a time")
             .hint("name one --engine"));
     }
     let (workload, question, metric) = match request.kind {
-        CrashKind::Kills(_) => {
-            (KILL, "What do processes leave that are killed while they write?", "kills")
-        }
+        CrashKind::Kills(_) => (KILL, "What do killed processes leave behind?", "kills"),
         CrashKind::Schedules(_) => (
             SCHEDULES,
             "What goes wrong where two connections meet at the wrong instant?",

@@ -648,7 +648,7 @@ fn plain(call: &str, column: &str, is_always: bool) -> String {
 /// Returns why `call` reads all rows, and on what a range in its place relies.
 fn range(call: &str, column: &str, operand: Option<&str>) -> String {
     let form = operand.map_or(String::new(), |operand| {
-        format!(" That is the same only if `{operand}` is written as `{call}` is.")
+        format!(" The rows are the same only if `{operand}` has the format of `{call}`.")
     });
     format!(
         "`{call}` keeps SQLite from searching an index on `{column}`: compare the column with the ends of the range.{form}"

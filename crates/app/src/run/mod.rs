@@ -303,7 +303,7 @@ fn go_back(plan: &RunPlan, ui: &dyn Interface) {
         let directory = directory.display();
         tell!(
             ui,
-            "warning: the run began in {directory}, which cannot be used ({error}): relative paths are those of this directory"
+            "warning: the run began in {directory}, which cannot be used ({error}): relative paths now begin in this directory"
         );
     }
 }

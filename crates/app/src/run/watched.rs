@@ -32,7 +32,7 @@ impl Watched {
             if !now.is_ok_and(|now| now == *before) {
                 tell!(
                     ui,
-                    "warning: {} was changed during the run, so its trials have worked on different contents; to measure one content, stop what changes it, or name a copy",
+                    "warning: {} was changed during the run, so its trials have worked on different contents; to measure one content, stop the program that changes it, or name a copy",
                     path.display()
                 );
             }

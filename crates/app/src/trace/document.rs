@@ -342,7 +342,7 @@ fn of_processes(processes: &[Process]) -> Vec<String> {
     [
         (killed > 0).then(|| {
             format!(
-                "{} ended without saying so: killed, by `_exit()`, or still running.",
+                "{} left no end in the recording: killed, ended by `_exit()`, or still running.",
                 words(killed)
             )
         }),
@@ -380,7 +380,7 @@ fn of_note(note: &Note) -> String {
     match note.code {
         1 => format!("The SQLite library in {words} could not be recorded."),
         2 => format!(
-            "The program set a trace callback of its own in {words}; statements after that are missing, until the next commit."
+            "The program set its own trace callback in {words}; later statements are missing until the next commit."
         ),
         3 => format!("A key was set for {words}; values of that connection are omitted."),
         4 => format!("SQLite in {words} is older than 3.14 and was not recorded."),

@@ -86,8 +86,9 @@ fn share_of_time(analysis: &Analysis, usage: &StatementUse) -> Sentence {
     };
     let sentence = about(usage, format!("took {share} of the time in statements{waited}."));
     if commits_by_itself(usage) {
-        sentence
-            .words(" Outside of BEGIN and COMMIT it commits by itself, and its time includes that.")
+        sentence.words(
+            " Outside of BEGIN and COMMIT it commits by itself, and its time includes the commit.",
+        )
     } else if begins && usage.share_of_waits().is_none() {
         sentence.words(" It waits while another connection has the write lock.")
     } else {

@@ -223,8 +223,7 @@ impl Watcher {
         let mut problems = Vec::new();
         if !self.recording.releases() {
             problems.push(
-                "the file system for temporary files does not give back parts of files, so the recording grows: set TMPDIR to \
-                 another one"
+                "the file system for temporary files cannot free parts of a file, so the recording grows: set TMPDIR to another file system"
                     .to_owned(),
             );
         }

@@ -45,7 +45,7 @@ pub struct CompareArgs {
     /// files.
     #[arg(required_unless_present = "commands")]
     pub subjects: Vec<PathBuf>,
-    /// Statement to compare instead of a file. Several are compared with one another, as files are.
+    /// Statement to compare instead of a file. Several are compared with one another, like files.
     #[arg(short = 'c', long = "command", value_name = "SQL", conflicts_with = "subjects")]
     pub commands: Vec<String>,
     /// Your database. Every repetition works on a copy. Repeat it to compare databases [default: an empty one].

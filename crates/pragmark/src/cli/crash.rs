@@ -84,9 +84,9 @@ pub struct CrashArgs {
     /// Seed of all random choices: the same seed gives the same counts.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// SQLite library: `default` (built into pragmark), `system`, a version with option sets such as
-    /// 3.46.0 or 3.54.1+recommended, the name of one that was added, or the path of a shared library; may
-    /// be given several times to compare.
+    /// SQLite library: `default` (built into pragmark), `system`, a version with option sets such
+    /// as 3.46.0 or 3.54.1+recommended, the name of an added engine, or the path of a shared
+    /// library; may be given several times to compare.
     #[arg(long, default_value = "default", value_name = "ENGINE", add = ArgValueCompleter::new(complete::engines))]
     pub engine: Vec<String>,
     /// Crash every version of SQLite that can be built, and show the losses of each.

@@ -28,8 +28,8 @@ Examples:
   pragmark explain app.trace 3 --stand-in unicase=nocase
                                                       another collation for one of the application's")]
 pub struct ExplainArgs {
-    /// SQL, files of SQL, or a trace of `pragmark record`. After a trace comes the number of a
-    /// statement in the table of `pragmark trace`.
+    /// SQL, files of SQL, or a trace of `pragmark record`. After a trace, name a statement by its
+    /// number in the table of `pragmark trace`.
     #[arg(required = true, value_name = "SQL|FILE")]
     pub what: Vec<String>,
     /// Your database. pragmark works on a copy in the directory for temporary files (TMPDIR) and

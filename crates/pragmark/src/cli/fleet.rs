@@ -117,8 +117,8 @@ pub struct FleetRunArgs {
     /// Give a block to another agent if its agent was silent for this long.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds, requires = "fleet")]
     pub patience: f64,
-    /// Sign the files of the run with the nkey whose seed is in this file, so that agents with --trust accept its
-    /// libraries and drivers.
+    /// Sign the files of the run with the nkey whose seed is in this file. Agents with --trust then
+    /// accept its libraries and drivers.
     #[arg(long, value_name = "FILE", requires = "fleet")]
     pub sign_with: Option<PathBuf>,
     /// Continue this run from the server alone: pragmark restores its folder from the records there.

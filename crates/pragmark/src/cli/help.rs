@@ -28,7 +28,7 @@ const QUICK_START: [(&str, &[(&str, &str)]); 3] = [
             ("inspect app.db", "what is wrong with your database"),
             ("explain --db app.db queries.sql", "why a query is slow, and which indexes help"),
             ("measure --db app.db queries.sql", "your SQL on a copy of your database"),
-            ("tune queries.sql --db app.db", "the fastest settings for it that lose nothing"),
+            ("tune queries.sql --db app.db", "the fastest settings that lose nothing"),
             ("record -- ./server", "what your program does with SQLite"),
         ],
     ),

@@ -15,7 +15,7 @@ use crate::exit::Exit;
 #[command(after_help = "\
 Examples:
   pragmark inspect app.db                        space, statistics, indexes, keys, version
-  pragmark inspect app.db --queries queries.sql  and which indexes its queries need
+  pragmark inspect app.db --queries queries.sql  also the indexes that its queries need
   pragmark inspect app.db --quick-check --through python-sqlite3")]
 pub struct InspectArgs {
     /// Database to examine. pragmark examines a copy and only reads the file, its WAL and its

@@ -308,7 +308,7 @@ pub struct LoadArgs {
     /// Enforce the foreign keys of the tables: a row without its parent is an error.
     #[arg(long)]
     pub foreign_keys: bool,
-    /// Run ANALYZE on the table, so that SQLite chooses the better index.
+    /// Run ANALYZE on the table, which helps SQLite choose the better index.
     #[arg(long)]
     pub analyze: bool,
     /// Check the finished database (integrity_check and row count) before keeping it; reads all of it.

@@ -42,7 +42,7 @@ pub struct MeasureArgs {
     /// or plain statements. Several files are compared with one another. If databases, engines,
     /// indexes or settings are compared, each variant executes all files.
     pub files: Vec<PathBuf>,
-    /// Statement to measure instead of a file. Several are compared with one another, as files are.
+    /// Statement to measure instead of a file. Several are compared with one another, like files.
     #[arg(short = 'c', long = "command", value_name = "SQL", conflicts_with = "builtin")]
     pub commands: Vec<String>,
     /// One of pgbench's scripts instead of a file, on tables that pragmark makes.
@@ -98,8 +98,8 @@ pub struct MeasureArgs {
     /// Where to measure and record.
     #[command(flatten)]
     pub record: RecordOptions,
-    /// Measure without safety tiers. Tiers of another engine than the built-in one take some seconds for each
-    /// set of durability settings that no earlier run has measured.
+    /// Measure without safety tiers. Tiers of engines other than the built-in one take some seconds
+    /// for each set of durability settings that no earlier run has measured.
     #[arg(long)]
     pub no_tiers: bool,
 }

@@ -110,8 +110,8 @@ pub struct RunArgs {
     /// difference; 0 skips it.
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = not_negative)]
     pub probe: f64,
-    /// Run without safety tiers. Tiers of another engine than the built-in one take some seconds for each
-    /// set of durability settings that no earlier run has measured.
+    /// Run without safety tiers. Tiers of engines other than the built-in one take some seconds for
+    /// each set of durability settings that no earlier run has measured.
     #[arg(long)]
     pub no_tiers: bool,
     /// Start a run with --scale paper without asking for confirmation.

@@ -22,8 +22,8 @@ values_of! {
         Table,
         /// Through SQLite's exported functions.
         Symbol,
-        /// Through functions that replace those that open connections, in programs that load SQLite
-        /// as a shared library. pragmark does not start SQLite before the program does.
+        /// By replacing SQLite's functions that open connections, in programs that load SQLite as a
+        /// shared library. pragmark does not start SQLite before the program does.
         Interpose,
         /// Through an extension: pragmark prints its path, and records programs that load it until
         /// Ctrl-C or the end of the command. Use it where LD_PRELOAD has no effect.

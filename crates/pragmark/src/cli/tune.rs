@@ -122,7 +122,7 @@ values_of! {
     enum GoalArg of Goal {
         /// Transactions per second, or the metric of the experiment.
         Throughput,
-        /// Typical latency: the geometric mean over all statements, so that a slow one does not hide the others.
+        /// Typical latency: the geometric mean over all statements, so a slow one does not hide the others.
         Latency,
         /// The latency that 99 % of the operations do not exceed.
         P99,

@@ -213,7 +213,7 @@ fn a_request_to_terminate_reaches_the_program() {
     laboratory
         .pragmark(&["trace", "app.trace"])
         .exits(0)
-        .says(&["21 statements", "ended without saying so"]);
+        .says(&["21 statements", "left no end in the recording"]);
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn after_a_kill_the_recording_can_be_sealed() {
         .pragmark(&["record", "--seal", "app.trace.recording"])
         .exits(0)
         .complains(&["app.trace: 21 statements"]);
-    laboratory.pragmark(&["trace", "app.trace"]).exits(0).says(&["ended without saying so"]);
+    laboratory.pragmark(&["trace", "app.trace"]).exits(0).says(&["left no end in the recording"]);
 }
 
 /// As on a full disk: no file may become larger than so many blocks of 512 bytes.

@@ -280,7 +280,7 @@ fn which(differing: &DifferingRows) -> String {
         words.push_str("the same rows in another order");
     }
     if differing.is_partial {
-        words.push_str(" among the first ones, and the rest was not looked at");
+        words.push_str(" among the first rows; the rest was not compared");
     }
     let values = differing.values.iter().map(|(name, value)| format!("{name} = {value}"));
     let values = values.collect::<Vec<_>>().join(", ");

@@ -160,7 +160,7 @@ fn named(experiment: &FleetExperiment, variant: &FleetVariant) -> Sentence {
 }
 
 fn explained(explanation: &Explanation) -> String {
-    format!("Goes together with the {}: {}.", explanation.attribute, explanation.how)
+    format!("Correlates with the {}: {}.", explanation.attribute, explanation.how)
 }
 
 fn divided(experiment: &FleetExperiment, claim: &FleetClaim) -> Item {

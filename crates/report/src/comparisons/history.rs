@@ -238,7 +238,7 @@ fn charts(history: &History) -> Vec<Block> {
     });
     let legend = (!drawn.is_empty()).then(|| {
         Block::small(
-            "A dot is a run. Around a ratio stands its interval at 95 %, around a median its smallest and largest trial. A \
+            "A dot is a run. A ratio has its interval at 95 %, a median its smallest and largest trial. A \
              dotted line: machine, engine, plan or settings of the experiment changed. A dashed line: the level changed.",
         )
     });

@@ -221,7 +221,7 @@ fn verdict(variant: &VariantComparison) -> Cell {
             }
             Some(Incomparable::OtherBaseline) => "another baseline",
             Some(Incomparable::Unmeasured) => "not measured in both",
-            Some(Incomparable::BaselineUnmeasured) => "baseline not measured in both",
+            Some(Incomparable::BaselineUnmeasured) => "baseline not measured in both runs",
             Some(Incomparable::FewRounds) | None => "too few rounds",
         };
         return Cell::new(why).signed(mark(ComparisonResult::Unmeasured));

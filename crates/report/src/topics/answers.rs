@@ -272,8 +272,7 @@ fn tied(subject: &Subject<'_>, finding: &Finding) -> Option<Sentence> {
 fn passed_over(subject: &Subject<'_>, finding: &Finding) -> Option<Sentence> {
     let names = subject.names.list(&finding.passed_over, NAMED);
     let sentence = names.words(
-        " looked better here, but not so clearly that every run would choose the same; of such variants, \
-         the one that changes the least is chosen.",
+        " looked better here, but another run might choose differently; of such variants, the one with the fewest changes is chosen.",
     );
     (!finding.passed_over.is_empty()).then_some(sentence)
 }

@@ -23,7 +23,7 @@ const BY_LEVELS: &str = "by its levels";
 
 /// The heading of the table of defaults.
 const DEFAULTS: &str =
-    "PRAGMAs of a fresh connection in which bindings differ, before anything was set.";
+    "PRAGMAs that differ between bindings, on a fresh connection before anything was set.";
 
 /// The bindings of an experiment where there are few enough parts for a table.
 pub(super) fn compared(experiment: &ExperimentAnalysis) -> Option<&Bindings> {

@@ -253,7 +253,7 @@ fn alone(effect: &MainEffect, of: Wording<'_>) -> Sentence {
     let (times, interval) = effect.contrast.gain(of.metric);
     let range = range(&effect.contrast, of.metric);
     let holds = match (effect.contrast.settings, effect.contrast.has_one_direction()) {
-        (1, _) => ", in the only setting of the others in which both were measured.".to_owned(),
+        (1, _) => ", in the only combination of the others that measured both.".to_owned(),
         (_, true) => format!(", whatever the others are set to{range}."),
         (_, false) => format!(" on average, but not in every setting of the others{range}."),
     };
@@ -346,7 +346,8 @@ fn joint_table(effects: &Effects, of: Wording<'_>) -> Option<Table> {
         let ratio = ratio.signed(mark(contrast.compared(of.metric)));
         Row::new(both.map(Cell::new).into_iter().chain([ratio]))
     });
-    let columns = ["together", "with", "ratio to the product of both alone"].map(Column::left);
+    let columns =
+        ["together", "with", "ratio to the product of both single effects"].map(Column::left);
     (!found.is_empty()).then(|| Table::new("Interactions", columns, rows).abridged(Abridge::End))
 }
 
@@ -431,7 +432,7 @@ fn map(pair: &PairEffect, of: Wording<'_>) -> Block {
     let caption = format!("`{}` with `{}`", pair.factors[rows], pair.factors[columns]);
     map_chart(
         &caption,
-        "both together, divided by the product of both alone; ▲ better, ▼ worse, ≈ the interval includes ×1",
+        "both together, divided by the product of both single effects; ▲ better, ▼ worse, ≈ the interval includes ×1",
         map,
     )
 }

@@ -23,7 +23,7 @@ pub(super) fn finer(experiment: &ExperimentAnalysis) -> Sentence {
         Some(rounds) if rounds <= MOST => Sentence::from("; with as much noise, ")
             .and(code(rounds))
             .words(" detects 10 %"),
-        Some(_) => "; trials vary too much for rounds to help, and longer ones, with --seconds or a longer recording, vary less".into(),
+        Some(_) => "; trials vary too much for more rounds to help: make them longer, with --seconds or a longer recording".into(),
         None => Sentence::from("; more rounds detect smaller ones").and(more_rounds(experiment)),
     }
 }

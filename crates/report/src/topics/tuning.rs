@@ -416,13 +416,12 @@ fn interactions(tuning: &TuningAnalysis) -> Vec<Block> {
         &[
             (Column::left("setting"), &|interaction| recommended(&interaction.settings[0])),
             (Column::left("with"), &|interaction| recommended(&interaction.settings[1])),
-            (Column::right("together ÷ product of both alone"), &|interaction| {
+            (Column::right("together ÷ product of the single effects"), &|interaction| {
                 Cell::number(Some(figures::ratio(interaction.ratio, interaction.range)))
             }),
         ],
     );
-    let how = "By the model of all trials of the search, compared with the current settings: above ×1, one setting brings more with \
-               the other. Pairs are listed whose range excludes ×1, at 95 % for all pairs together; others may exist.";
+    let how = "By the model of all trials of the search, compared with the current settings: above ×1, one setting gains more with the other. Pairs are listed whose range excludes ×1, at 95 % for all pairs together; others may exist.";
     Block::explained("Settings whose gains depend on each other", table, how)
 }
 

@@ -64,7 +64,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         })
         .collect();
     let legend = format!(
-        "Lost when the process dies, then in a power cut: {}. Engines with the same losses stand together; the newest first.{}",
+        "Lost when the process dies, then in a power cut: {}. Engines with the same losses share a row, the newest first.{}",
         tier_legend(),
         untried(experiment)
     );
