@@ -197,7 +197,7 @@ pub fn play(
 fn of_accident(error: CrashError) -> Error {
     let hint = match &error {
         CrashError::File(_) => Some("name another directory with --dir"),
-        CrashError::Writer(_) => Some("these settings, or this engine, cannot be written with"),
+        CrashError::Writer(_) => Some("no file can be written with these settings or this engine"),
         _ => None,
     };
     Error::unusable(error).hint_if(hint)

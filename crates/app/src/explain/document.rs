@@ -486,7 +486,7 @@ fn cause_in_plan(cause: &Cause) -> Option<String> {
             format!("{} rows of `{table}` are read{}.", count(visited), wanted.unwrap_or_default())
         }
         Cause::Function { call } => {
-            format!("No index has `{call}`, so it is computed for every row.")
+            format!("No index contains `{call}`, so it is computed for every row.")
         }
         Cause::Collation { column, collation, is_pattern } => {
             let how = if *is_pattern { "LIKE ignores case" } else { "the comparison has it" };

@@ -300,7 +300,7 @@ fn refused(usage: &RefusalUse) -> Sentence {
     }
     let sentence = if usage.transaction.is_empty() { sentence } else { sentence.words(".") };
     held(sentence, usage).words(if was_overtaken(usage) {
-        " No single one held it for as long as the longest wait: between SQLite's attempts, which are up to 100 ms apart, \
+        " No single transaction held the lock for as long as the longest wait: between SQLite's attempts, which are up to 100 ms apart, \
          others can take the lock."
     } else {
         ""

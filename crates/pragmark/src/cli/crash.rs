@@ -248,7 +248,7 @@ fn parsed<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
 
 fn unknown(name: &str) -> Error {
     let names = Crashed::NAMES;
-    Error::mistake(format!("--set {name}: crashes depend on {}", names.join(", ")))
+    Error::mistake(format!("--set {name}: crash tests depend only on {}", names.join(", ")))
         .hint_if(nearest(name, names).map(|nearest| format!("did you mean `{nearest}`?")))
 }
 

@@ -119,8 +119,7 @@ fn changes(history: &History, moves: &[Move<'_>]) -> Vec<Block> {
         list.unwrap_or_else(|| Block::paragraph("No level changed detectably.")),
         Block::small(
             "Changes of level are found by PELT in the logarithms of the medians and of the ratios to the baseline. A series \
-             without a change shows one in at most 5 % of all cases, as simulated. Runs are measured at different times, so a \
-             change of medians may be one of the machine: compare both sides in one run to know. A ratio compares variants of \
+             without a change shows one in at most 5 % of all cases, as simulated. Runs are measured at different times, so the machine may have changed the medians: compare both sides in one run. A ratio compares variants of \
              the same run, so the machine moves it less.",
         ),
     ]

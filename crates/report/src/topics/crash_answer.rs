@@ -16,7 +16,7 @@ const TRIED: [&str; 2] = ["journal_mode", "synchronous"];
 const WHOLE: &str = "The page and `--format markdown` have all settings under each storage model.";
 
 /// Remark on settings whose documentation is worse than the findings.
-const UNPROMISED: &str = "only seen here: SQLite documents that a crash can corrupt the database";
+const UNPROMISED: &str = "not promised: SQLite documents that a crash can corrupt the database";
 
 /// Sets of settings that are named where several lose the same.
 const NAMED: usize = 4;

@@ -185,7 +185,7 @@ fn left_out(tuning: &TuningAnalysis) -> Vec<Block> {
     let unusable = tuning.unusable.iter().map(label).collect::<Vec<_>>();
     let unusable =
         named("Not recommended, because they failed or answered differently: ", &unusable);
-    let idle = "Not varied, because no statement uses them by SQLite's plans: ";
+    let idle = "Not varied, because no statement uses them in SQLite's plans: ";
     let idle = named(idle, &tuning.idle);
     // Dozens of combinations that nobody needs to see first.
     let title = "Never tried: it may lose more than you accept, or its loss is not known";

@@ -282,7 +282,7 @@ fn crossed_factors_have_effects_maps_and_shares_and_others_have_none() {
     assert!(crossed.contains("<h3>What each setting does</h3>"));
     // Five journal modes and three levels of synchronous besides those of the baseline.
     assert_eq!(effects(&page, "journal-and-sync").matches("data-row=").count(), 8);
-    assert_eq!(crossed.matches("divided by the product of both alone").count(), 1);
+    assert_eq!(crossed.matches("divided by the product of both single effects").count(), 1);
     assert!(crossed.contains("<figure class=\"shares\">"));
     assert!(crossed.contains("<td class=\"heat-base\"><b>×1</b></td>"));
     assert!(!section(&page, "insert-index-timing").contains("What each setting does"));
