@@ -179,7 +179,7 @@ fn check_goal(request: &TuneRequest, experiment: &Experiment) -> Result<(), Erro
     let has_work = ["transactions", "executions"].iter().any(works);
     if is_of_trial && is_timed && !has_work {
         return Err(Error::mistake(
-            "--goal size and --goal cpu need the same work in every trial, and these last a fixed time",
+            "--goal size and --goal cpu need the same work in every trial, but these trials last a fixed time",
         )
         .hint("--set transactions=1000 gives each client 1,000 transactions"));
     }

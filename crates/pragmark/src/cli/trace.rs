@@ -125,7 +125,7 @@ pub enum TraceFormat {
 /// Commands of `trace`.
 #[derive(Debug, Subcommand)]
 pub enum TraceCommand {
-    /// Write a part of a trace as a trace: a time, or some connections.
+    /// Write a new trace with a part of a trace: a time, or some connections.
     Cut(CutArgs),
     /// Merge several traces into one, such as traces of processes that you recorded one by one.
     Merge(MergeArgs),

@@ -13,7 +13,7 @@ use crate::words::{by_rank, mark, metric_heading};
 const LEAD: &str = "The same variants on each directory: the median, and the ratio to the baseline there. Rounds on different directories are not interleaved, so ratios between directories are less certain than ratios to the baseline.";
 
 /// Addition if PostgreSQL is not a server of pragmark's own, which lies in the directory.
-const ELSEWHERE: &str = " The data of the PostgreSQL server given by --postgres is stored where that server keeps it, in none of these directories.";
+const ELSEWHERE: &str = " The data of the PostgreSQL server given by --postgres is in that server's own directory, in none of these.";
 
 /// A table for each experiment that was done on several directories.
 pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {

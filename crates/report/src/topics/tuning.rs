@@ -171,8 +171,7 @@ fn unchanged(tuning: &TuningAnalysis) -> Vec<Block> {
             }),
         ],
     );
-    let how = "Expected by the model of all trials of the search, with the range that agrees with it at 95 %: smaller \
-               differences than the ends of the range may exist.";
+    let how = "Expected by the model of all trials of the search, with its range at 95 %: differences within the range may exist.";
     Block::explained("Settings that were tried and stay as they are", table, how)
 }
 
