@@ -639,7 +639,7 @@ fn plain(call: &str, column: &str, is_always: bool) -> String {
         "; a row with NULL there is not wanted either"
     };
     let is_open = is_always && is_default;
-    let until = if is_open { " A row with NULL there would be another case." } else { "" };
+    let until = if is_open { " Rows with NULL there would differ." } else { "" };
     format!(
         "`{call}` keeps SQLite from searching an index on `{column}`{same}: compare the column.{until}"
     )

@@ -261,7 +261,7 @@ fn advice(tuning: &TuningAnalysis) -> Vec<Block> {
         return blocks![Block::heading(heading), Block::paragraph(NO_TIME), better_by_sql(tuning)];
     }
     let table = Table::of(
-        "Gains of changes of the application",
+        "Gains from application changes",
         &tuning.advised,
         &[
             (Column::left("change"), &|advised| Cell::new(advised.advice.change.as_str())),
@@ -285,7 +285,7 @@ pub(super) fn in_application(tuning: &TuningAnalysis, metric: &str) -> Option<St
         let tried = plural(tried.count(), "change", "changes");
         format!("{tried} of the application tried, none found to be better.")
     } else {
-        "The gains of changes of the application were not timed: no time was left.".to_owned()
+        "The gains from application changes were not timed: no time was left.".to_owned()
     };
     to_change(tuning, metric).or((!tuning.advised.is_empty()).then_some(otherwise))
 }
