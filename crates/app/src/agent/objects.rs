@@ -182,7 +182,9 @@ pub(super) fn not_accepted(name: &str) -> Error {
     Error::unusable(format!(
         "the run sends the code {name}, and nobody whom this agent trusts has signed it"
     ))
-    .hint("an agent accepts code signed by a key that --trust names, or any code with --accept-code")
+    .hint(
+        "an agent accepts code signed by a key that --trust names, or any code with --accept-code",
+    )
 }
 
 #[cfg(test)]

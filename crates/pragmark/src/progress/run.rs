@@ -74,7 +74,7 @@ impl Observer for Trials {
                 let question = match purpose {
                     Purpose::Search => "the search for the fastest settings",
                     Purpose::Ablation => "what each setting contributes (ablation)",
-                    Purpose::Advice => "what changes of the application bring",
+                    Purpose::Advice => "gains from application changes",
                     Purpose::Confirmation => "the best variants, measured again (confirmation run)",
                     _ => &planned.experiment.question,
                 };
