@@ -102,14 +102,12 @@ pub fn present(server: &Server) -> Result<Vec<PresentAgent>> {
 
 fn of(stored: &Stored) -> PresentAgent {
     let what = format!("what the agent {} says", stored.name());
-    let (card, unreadable) = match decode::<Card>(&stored.payload, &what) {
-        Ok(card) if card.agent == stored.name() => (card, None),
-        Ok(card) => {
-            let why = format!("it calls itself {}", card.agent);
-            (little(stored), Some(why))
-        }
-        Err(error) => (little(stored), Some(error.to_string())),
+    let (card, why) = match decode::<Card>(&stored.payload, &what) {
+        Ok(card) if card.agent == stored.name() => (Some(card), None),
+        Ok(card) => (None, Some(format!("it calls itself {}", card.agent))),
+        Err(error) => (None, Some(error.to_string())),
     };
+    let (card, unreadable) = (card.unwrap_or_else(|| little(stored)), why);
     PresentAgent { clock_ahead_s: card.clock_s - stored.stored_s, card, unreadable }
 }
 

@@ -207,22 +207,14 @@ impl Machine for Host<'_> {
     }
 
     fn execute(&mut self, run: &str, tasks: &[Task]) -> Result<Option<Vec<Execution>>, String> {
-        let Some(mut prepared) = self.runs.remove(run) else {
-            return Err(format!("this agent is not prepared for the run {run}"));
-        };
-        if let Err(why) = check_free(&self.directory) {
-            self.runs.insert(run.to_owned(), prepared);
-            return Err(why);
-        }
-        let here: Result<Vec<Task>, String> =
-            tasks.iter().map(|task| self.task_here(task, &prepared)).collect();
-        let ended = here.map(|tasks| {
-            let mut executions = Vec::new();
-            let end = prepared.executor.execute(&tasks, &mut executions);
-            (end, executions)
-        });
-        self.runs.insert(run.to_owned(), prepared);
-        let (end, executions) = ended?;
+        let unprepared = || format!("this agent is not prepared for the run {run}");
+        let prepared = self.runs.get(run).ok_or_else(unprepared)?;
+        check_free(&self.directory)?;
+        let here = tasks.iter().map(|task| self.task_here(task, prepared));
+        let here = here.collect::<Result<Vec<Task>, String>>()?;
+        let prepared = self.runs.get_mut(run).ok_or_else(unprepared)?;
+        let mut executions = Vec::new();
+        let end = prepared.executor.execute(&here, &mut executions);
         let end = end.map_err(|error| error.to_string())?;
         Ok((end == End::Finished).then_some(executions))
     }

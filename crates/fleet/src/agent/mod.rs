@@ -49,7 +49,6 @@ struct Agent<'a> {
     card: Arc<Mutex<Card>>,
     name: String,
     signer: &'a Signer,
-    version: String,
     /// The number of the last card that was published; 0 before the first.
     beat: Arc<AtomicU64>,
     orders: StopSignals,
@@ -76,7 +75,7 @@ pub fn serve(
     orders: &StopSignals,
     say: &dyn Fn(AgentEvent),
 ) -> Result<()> {
-    let (name, version) = (card.agent.clone(), card.version.clone());
+    let name = card.agent.clone();
     let beat = Arc::new(AtomicU64::new(0));
     let mut card = Card { instance: signer.key(), ..card };
     card.doing.began_s = clock_s();
@@ -91,7 +90,6 @@ pub fn serve(
         card,
         name,
         signer,
-        version,
         beat,
         orders: orders.clone(),
         say,
@@ -255,14 +253,8 @@ impl Agent<'_> {
 
     fn join(&mut self, card: RunCard, group: String) -> Result<()> {
         let run = card.run.clone();
-        let machine = if card.version == self.version {
-            self.machine.prepare(&card)
-        } else {
-            Err(format!(
-                "the run is planned by pragmark {}, and this agent is {}",
-                card.version, self.version
-            ))
-        };
+        // Only agents of the version that planned a run are its members.
+        let machine = self.machine.prepare(&card);
         let why = machine.as_ref().err().cloned();
         let agent = self.name.clone();
         let report = MachineReport { agent, instance: self.signer.key(), machine };
@@ -274,8 +266,7 @@ impl Agent<'_> {
             return Ok(());
         }
         (self.say)(AgentEvent::Joined { run: run.clone(), group: group.clone() });
-        let joined = Joined { card, group, consumer: None };
-        self.runs.insert(run, joined);
+        self.runs.insert(run, Joined { card, group, consumer: None });
         Ok(())
     }
 

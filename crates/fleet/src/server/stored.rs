@@ -6,7 +6,8 @@ use std::time::Duration;
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::consumer::pull;
 use async_nats::jetstream::kv::{Config, Entry, Operation, Store};
-use async_nats::jetstream::stream::{LastRawMessageErrorKind, RawMessageErrorKind, Stream};
+use async_nats::jetstream::message::StreamMessage;
+use async_nats::jetstream::stream::{LastRawMessageError, LastRawMessageErrorKind, Stream};
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
@@ -22,14 +23,7 @@ impl Server {
     pub(crate) fn first(&self, stream: &str, subject: &str, from: u64) -> Result<Option<Stored>> {
         self.patiently("look for a message", async || {
             let stream = self.stream(stream).await?;
-            match stream.get_first_raw_message_by_subject(subject, from).await {
-                Ok(message) => Ok(Some(Stored::of(message))),
-                Err(error) => match error.kind() {
-                    RawMessageErrorKind::NoMessageFound => Ok(None),
-                    RawMessageErrorKind::JetStream(error) => none_if_missing(&error),
-                    _ => Err(Unanswered::Silent),
-                },
-            }
+            message_of(stream.get_first_raw_message_by_subject(subject, from).await)
         })
     }
 
@@ -39,14 +33,7 @@ impl Server {
     /// As for [`Server::patiently`].
     pub(crate) fn latest(&self, stream: &str, subject: &str) -> Result<Option<Stored>> {
         self.patiently("look for a message", async || {
-            match self.stream(stream).await?.get_last_raw_message_by_subject(subject).await {
-                Ok(message) => Ok(Some(Stored::of(message))),
-                Err(error) => match error.kind() {
-                    LastRawMessageErrorKind::NoMessageFound => Ok(None),
-                    LastRawMessageErrorKind::JetStream(error) => none_if_missing(&error),
-                    _ => Err(Unanswered::Silent),
-                },
-            }
+            message_of(self.stream(stream).await?.get_last_raw_message_by_subject(subject).await)
         })
     }
 
@@ -114,7 +101,7 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    fn of(message: async_nats::jetstream::message::StreamMessage) -> Stored {
+    fn of(message: StreamMessage) -> Stored {
         Stored {
             subject: message.subject.to_string(),
             sequence: message.sequence,
@@ -129,10 +116,18 @@ impl Stored {
     }
 }
 
-fn none_if_missing(error: &async_nats::jetstream::Error) -> Result<Option<Stored>, Unanswered> {
-    match error.error_code() {
-        ErrorCode::NO_MESSAGE_FOUND | ErrorCode::STREAM_NOT_FOUND => Ok(None),
-        _ => Err(Unanswered::of(&error.to_string())),
+/// Returns a message that was asked for; `None` if there is no such message, or no such stream.
+fn message_of(
+    answer: Result<StreamMessage, LastRawMessageError>,
+) -> Result<Option<Stored>, Unanswered> {
+    use LastRawMessageErrorKind::{JetStream, NoMessageFound};
+    const MISSING: [ErrorCode; 2] = [ErrorCode::NO_MESSAGE_FOUND, ErrorCode::STREAM_NOT_FOUND];
+    match answer.map_err(|error| error.kind()) {
+        Ok(message) => Ok(Some(Stored::of(message))),
+        Err(NoMessageFound) => Ok(None),
+        Err(JetStream(error)) if MISSING.contains(&error.error_code()) => Ok(None),
+        Err(JetStream(error)) => Err(Unanswered::of(&error.to_string())),
+        Err(_) => Err(Unanswered::Silent),
     }
 }
 
