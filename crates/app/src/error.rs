@@ -216,7 +216,7 @@ impl From<FleetError> for Error {
                 "set NATS_CREDS, NATS_NKEY, or NATS_USER with NATS_PASSWORD in the environment",
             ),
             FleetError::NotPermitted(..) => Some(
-                "give the user the permissions of its role; examples/fleet/server.conf has them",
+                "start an agent with the --name of its user, or give the user the permissions of its role; examples/fleet/server.conf has them",
             ),
             FleetError::NoJetStream(_) => {
                 Some("add `jetstream { }` to its configuration; docs/fleet.md has one")
