@@ -30,7 +30,7 @@ pub use members::{Members, Roster};
 pub use objects::{Content, Object, ObjectCache};
 pub use presence::{Activity, Card, PresentAgent, check_name, present};
 pub use remote::Remote;
-pub use results::{machine_reports, part_of_run, publish_part};
+pub use results::{machine_reports, part_of_run, publish_part, rerun_of};
 pub use runs::{
     RunCard, SAY, Unreadable, find, finish, has_coordinator, list, progress_of, publish,
     publish_progress, purge, withdraw_progress,

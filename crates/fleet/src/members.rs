@@ -29,7 +29,7 @@ impl Roster {
     }
 
     /// Returns how many agents are present.
-    pub(crate) fn present(&self) -> usize {
+    pub fn present(&self) -> usize {
         self.present.load(Ordering::Relaxed)
     }
 

@@ -5,6 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
+use lab::fleet::Reruns;
+use lab::record::Purpose;
+use lab::text::word;
 use runner::{End, Execution, Executor, RunError, Task, Watch};
 
 use crate::error::{FleetError, Result};
@@ -33,15 +36,22 @@ pub struct Remote<'a> {
     run: String,
     group: String,
     roster: Arc<Roster>,
+    reruns: Reruns,
     /// Blocks that are published or carried out, and not yet handed over, by their subjects.
     published: HashSet<String>,
     signs: Option<async_nats::Subscriber>,
 }
 
 impl<'a> Remote<'a> {
-    /// Returns an executor for a group of a run.
-    pub fn new(server: &'a Server, run: &str, group: &str, roster: Arc<Roster>) -> Remote<'a> {
+    /// Returns an executor for a group of a run that has a second agent carry some blocks out as well.
+    pub fn new(
+        server: &'a Server,
+        (run, group): (&str, &str),
+        roster: Arc<Roster>,
+        reruns: Reruns,
+    ) -> Remote<'a> {
         Remote {
+            reruns,
             server,
             run: run.to_owned(),
             group: group.to_owned(),
@@ -59,16 +69,34 @@ impl<'a> Remote<'a> {
     /// Publishes a block that waits for an agent; one that is waiting already stays as it is.
     fn publish(&mut self, tasks: &[Task]) -> Result<()> {
         let subject = self.subject(tasks);
+        self.store(&subject, tasks)?;
+        self.published.insert(subject);
+        Ok(())
+    }
+
+    /// Publishes a block of a round that has been carried out once more, for another agent, if it is chosen.
+    fn publish_again(&self, tasks: &[Task]) -> Result<()> {
+        let block = tasks.first().filter(|task| task.position == 0).map_or("", |task| &task.block);
+        let is_compared = tasks.len() > 1 && block.starts_with(&word(Purpose::Rounds));
+        let ticket = self.reruns.ticket(block);
+        let Some(ticket) = ticket.filter(|_| is_compared && self.roster.present() > 1) else {
+            return Ok(());
+        };
+        self.store(&work(&self.run, &self.group, block, &hash_of(&ticket)), tasks)
+    }
+
+    fn store(&self, subject: &str, tasks: &[Task]) -> Result<()> {
         let block =
             Work { run: self.run.clone(), group: self.group.clone(), tasks: tasks.to_vec() };
-        self.server.store("store a block", &subject, None, &encode(&block)?)?;
-        self.published.insert(subject);
+        self.server.store("store a block", subject, None, &encode(&block)?)?;
         Ok(())
     }
 
     fn find(&self, tasks: &[Task]) -> Result<Option<StoredOutcomes>> {
         let stranger = |agent: &str| self.roster.note_stranger(agent);
-        outcomes_of(self.server, &self.run, &self.group, tasks, &self.roster.members(), &stranger)
+        let place = (&*self.run, &*self.group, tasks.first().map_or("", |task| &*task.block));
+        let members = self.roster.members();
+        outcomes_of(self.server, place, &members, &stranger, &|found| found.hold(tasks))
     }
 
     /// Waits for the outcomes of a block; `None` if it was stopped.
@@ -138,7 +166,12 @@ impl<'a> Remote<'a> {
 
 impl Executor for Remote<'_> {
     fn execute(&mut self, block: &[Task], watch: &mut dyn Watch) -> Result<End, RunError> {
-        let found = match self.outcomes(block) {
+        let found = self.outcomes(block).and_then(|found| {
+            // Before it is recorded: a coordinator that is killed in between does so when it goes on.
+            found.is_some().then(|| self.publish_again(block)).transpose()?;
+            Ok(found)
+        });
+        let found = match found {
             Ok(Some(found)) => found,
             Ok(None) | Err(FleetError::Cancelled) => return Ok(End::Cancelled),
             Err(error) => return Err(RunError::elsewhere(error)),

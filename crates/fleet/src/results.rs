@@ -1,60 +1,82 @@
 //! The outcomes of a run on the server. The first of a block that a member of its group has signed counts, so that everybody
 //! who reads them counts the same.
 
-use runner::Task;
+use std::collections::BTreeMap;
+
+use runner::{Execution, Task};
 
 use crate::error::Result;
 use crate::members::Members;
 use crate::server::{Server, Stored};
 use crate::signature::Signer;
-use crate::subjects::{block_results, machine, part, result, results_stream};
+use crate::subjects::{block_results, machine, part, result, results_stream, ticket_of};
 use crate::wire::{
     Done, Finished, MachineReport, RunPart, Work, decode, decode_signed, encode, encode_signed,
     hash_of,
 };
 
-/// The outcomes of a block that count, and the agent that they are from.
+/// The outcomes of a block, the agent that they are from, and the ticket by which it was told to carry the block out.
 pub(crate) struct StoredOutcomes {
     pub(crate) agent: String,
+    pub(crate) ticket: String,
     pub(crate) done: Done,
 }
 
-/// Returns the outcomes of these trials that a member has signed: of the block as it is, or of a larger one that they are the
-/// rest of. Hands over the names of agents under which others have stored outcomes.
+impl StoredOutcomes {
+    /// Whether these are outcomes of all these trials: of the block as it is, or of a larger one that they are the rest of. A
+    /// process that was killed while it recorded a block has recorded the beginning of it.
+    pub(crate) fn hold(&self, tasks: &[Task]) -> bool {
+        tasks.iter().all(|task| of_task(&self.done, task).is_some())
+    }
+}
+
+/// Returns the first outcomes of a block that a member has signed and `is_wanted` accepts, in the order in which they were
+/// stored. Hands over the names of agents under which others have stored outcomes.
 pub(crate) fn outcomes_of(
     server: &Server,
-    run: &str,
-    group: &str,
-    tasks: &[Task],
+    (run, group, block): (&str, &str, &str),
     members: &Members,
     stranger: &dyn Fn(&str),
+    is_wanted: &dyn Fn(&StoredOutcomes) -> bool,
 ) -> Result<Option<StoredOutcomes>> {
-    let Some(first) = tasks.first() else { return Ok(None) };
-    let stream = results_stream(run);
-    // The first outcomes below a subject that hold all of these trials and that a member has signed.
-    let first_of = |subject: &str| {
-        let mut from = 1;
-        while let Some(stored) = server.first(&stream, subject, from)? {
-            from = stored.sequence + 1;
-            // What nobody can read, or anybody may have written, counts for nobody: the block is carried out again.
-            let signed = decode_signed::<Done>(&stored, "an outcome").ok();
-            let agent = stored.name().to_owned();
-            let is_member = |signed: &(String, Done)| members.get(&signed.0) == Some(&agent);
-            let Some((_, done)) = signed.filter(is_member) else {
-                stranger(&agent);
-                continue;
-            };
-            if tasks.iter().all(|task| of_task(&done, task).is_some()) {
-                return Ok(Some(StoredOutcomes { agent, done }));
-            }
+    let (stream, subject) = (results_stream(run), block_results(run, group, block));
+    let mut from = 1;
+    while let Some(stored) = server.first(&stream, &subject, from)? {
+        from = stored.sequence + 1;
+        // What nobody can read, or anybody may have written, counts for nobody: the block is carried out again.
+        let signed = decode_signed::<Done>(&stored, "an outcome").ok();
+        let agent = stored.name().to_owned();
+        let is_member = |signed: &(String, Done)| members.get(&signed.0) == Some(&agent);
+        let Some((_, done)) = signed.filter(is_member) else {
+            stranger(&agent);
+            continue;
+        };
+        let found = StoredOutcomes { agent, ticket: ticket_of(&stored.subject).to_owned(), done };
+        if is_wanted(&found) {
+            return Ok(Some(found));
         }
-        Ok(None)
-    };
-    match first_of(&result(run, group, &first.block, &hash_of(&tasks), "*"))? {
-        // A process that was killed while it recorded a block has recorded the beginning of it.
-        None if first.position > 0 => first_of(&block_results(run, group, &first.block)),
-        found => Ok(found),
     }
+    Ok(None)
+}
+
+/// Returns the trials of a block, by their positions, that a member other than `agent` has carried out as well.
+///
+/// # Errors
+/// When the server refuses.
+pub fn rerun_of(
+    server: &Server,
+    place: (&str, &str, &str),
+    members: &Members,
+    agent: &str,
+) -> Result<BTreeMap<u32, Execution>> {
+    let elsewhere = |found: &StoredOutcomes| found.agent != agent;
+    let Some(found) = outcomes_of(server, place, members, &|_| {}, &elsewhere)? else {
+        return Ok(BTreeMap::new());
+    };
+    let trials = found.done.trials.into_iter().map(|Finished { position, execution, .. }| {
+        (position, Execution { agent: Some(found.agent.clone()), ..execution })
+    });
+    Ok(trials.collect())
 }
 
 /// Returns the outcome of a trial in a block.
@@ -66,16 +88,13 @@ pub(crate) fn of_task<'a>(done: &'a Done, task: &Task) -> Option<&'a Finished> {
 /// Stores the outcomes of a block; false where the same agent has stored them before.
 pub(crate) fn store_outcomes(
     server: &Server,
-    work: &Work,
-    agent: &str,
-    done: &Done,
+    Work { run, group, tasks }: &Work,
+    StoredOutcomes { agent, ticket, done }: &StoredOutcomes,
     signer: &Signer,
 ) -> Result<bool> {
-    let Work { run, group, tasks } = work;
     let block = tasks.first().map_or("", |task| &task.block);
-    let hash = hash_of(&tasks);
-    let subject = result(run, group, block, &hash, agent);
-    let id = format!("{run}/{group}/{block}/{hash}/{}/{agent}", done.attempt);
+    let subject = result(run, group, block, ticket, agent);
+    let id = format!("{run}/{group}/{block}/{ticket}/{}/{agent}", done.attempt);
     server.store("store an outcome", &subject, Some(&id), &encode_signed(done, &subject, signer)?)
 }
 

@@ -44,6 +44,9 @@ pub struct RunCard {
     pub patience_s: f64,
     /// Seconds for which each agent probes its noise.
     pub probe_s: f64,
+    /// The share of blocks that a second agent carries out as well, from 0 to 1.
+    #[serde(default)]
+    pub recheck: f64,
     /// The files that it needs.
     #[serde(default)]
     pub objects: Vec<Object>,

@@ -35,10 +35,15 @@ pub(crate) fn block_results(run: &str, group: &str, block: &str) -> String {
     format!("pragmark.results.{run}.{group}.block.{block}.>")
 }
 
-/// Returns the outcomes of a block with these trials, by one agent; `*` for any.
-pub(crate) fn result(run: &str, group: &str, block: &str, hash: &str, agent: &str) -> String {
+/// Returns the subject of a block's outcomes by one agent, with the ticket of the work that it took.
+pub(crate) fn result(run: &str, group: &str, block: &str, ticket: &str, agent: &str) -> String {
     let [run, group, block] = [run, group, block].map(token);
-    format!("pragmark.results.{run}.{group}.block.{block}.{hash}.{agent}")
+    format!("pragmark.results.{run}.{group}.block.{block}.{ticket}.{agent}")
+}
+
+/// Returns the ticket in the subject of a block's outcomes.
+pub(crate) fn ticket_of(subject: &str) -> &str {
+    subject.rsplit('.').nth(1).unwrap_or_default()
 }
 
 /// Returns the subject of an agent's machine report for a run, one each time that the agent is started; `*` for any
@@ -64,10 +69,11 @@ pub(crate) fn run_work(run: &str) -> String {
     format!("pragmark.work.{}.>", token(run))
 }
 
-/// Returns the subject of a waiting block.
-pub(crate) fn work(run: &str, group: &str, block: &str, hash: &str) -> String {
+/// Returns the subject of a waiting block. The ticket distinguishes the work from other work on the same block, and does not
+/// say why it is done again.
+pub(crate) fn work(run: &str, group: &str, block: &str, ticket: &str) -> String {
     let [run, group, block] = [run, group, block].map(token);
-    format!("pragmark.work.{run}.{group}.{block}.{hash}")
+    format!("pragmark.work.{run}.{group}.{block}.{ticket}")
 }
 
 /// Returns the consumer from which the agents of a group take their work.

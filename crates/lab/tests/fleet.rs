@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use common::{columns, run_of, trial};
-use lab::comparison::{Attributes, Machine, MachineCollector, summarise};
+use lab::comparison::{Attributes, Machine, MachineCollector, Standing, summarise};
 use lab::design::Role;
 use lab::fleet::Disk;
 use lab::record::RunPlan;
@@ -50,7 +50,7 @@ fn machine(plan: &RunPlan, number: u64) -> Machine {
             };
             let mut record = trial(planned, (round, 0, position as u32), variant, role, measured);
             record.agent = Some(format!("host-{number:05}"));
-            collector.add(&record);
+            collector.add(&record, false);
         }
     }
     let about = |_: &str| Attributes {
@@ -84,4 +84,6 @@ fn the_effect_over_machines_is_recovered_with_its_spread() {
     assert!((reach - 1.96 * TRUTH.1).abs() < 0.04, "{reach}");
     assert!(faster.inconsistency > 0.8, "{faster:?}");
     assert!(variants.iter().all(|it| !it.disagrees()));
+    let agree = |machine: &Machine| machine.standing == Standing::Agrees;
+    assert!(analysis.machines.iter().all(agree), "their ratios vary, and nobody is an exception");
 }

@@ -29,7 +29,7 @@ pub use local::{Draws, Local};
 pub use pilot::{count, run_pilots};
 pub use process::{Bindings, Driver, Prepared};
 pub use record::{RunFolder, TrustedRuns};
-pub use run::{Event, Observer, run};
+pub use run::{Event, Observer, block_of, run};
 pub use sides::{Sides, side_record};
 pub use stamp::{now, run_id};
 pub use survey::survey;

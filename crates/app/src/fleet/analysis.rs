@@ -10,11 +10,12 @@ use lab::comparison::{
     Attributes, FleetAnalysis, GroupAnswer, Machine, MachineCollector, Ratio, summarise,
 };
 use lab::fleet::{Disk, Group, Per, class};
-use lab::record::EnvironmentFile;
+use lab::record::{EnvironmentFile, TrialRecord};
 use report::document::Document;
 use runner::RunFolder;
+use serde::de::DeserializeOwned;
 
-use super::carry_out::MACHINES;
+use super::carry_out::{MACHINES, RERUNS};
 use super::folder::FleetFolder;
 use crate::error::{Error, Result};
 use crate::files::write_in_run;
@@ -76,14 +77,19 @@ fn group_of(folder: &FleetFolder, group: &Group) -> Result<OfGroup> {
     write_in_run(&own.join(PAGE), &of_run::page(&analysis)?)?;
     let run = RunFolder::open(&own)?;
     let mut collector = MachineCollector::new(&analysis.plan);
-    run.each_trial(|record| collector.add(&record))?;
-    let reported = reported(&own)?;
-    let about = |agent: &str| attributes(folder, group, agent, reported.get(agent));
-    let machines = collector.finish(about);
+    run.each_trial(|record| collector.add(&record, false))?;
+    let reruns: Vec<TrialRecord> = of_group_file(&own.join(RERUNS))?;
+    reruns.iter().for_each(|record| collector.add(record, true));
+    let reports: Vec<MachineReport> = of_group_file(&own.join(MACHINES))?;
+    let ready = reports.into_iter();
+    let reported: HashMap<String, EnvironmentFile> =
+        ready.filter_map(|report| Some((report.agent, report.machine.ok()?))).collect();
+    let class = class_of(folder, group);
+    let machines = collector.finish(|agent| attributes(&class, reported.get(agent)));
     let experiments = analysis.experiments.iter();
     let is_alone = folder.chosen.card.per == Per::Host;
     let answer = GroupAnswer {
-        class: class_of(folder, group),
+        class,
         failed: None,
         claims: experiments.clone().map(|experiment| experiment.claims.clone()).collect(),
         ratios: if is_alone { Vec::new() } else { experiments.map(ratios).collect() },
@@ -100,17 +106,13 @@ fn ratios(experiment: &ExperimentAnalysis) -> Vec<Option<Ratio>> {
     experiment.variants.iter().map(ratio).collect()
 }
 
-/// Returns what the machines of a group said of themselves: nothing before the group has ended.
-fn reported(own: &Path) -> Result<HashMap<String, EnvironmentFile>> {
-    let path = own.join(MACHINES);
+/// Returns what a file in the folder of a group holds: nothing before the group has ended.
+fn of_group_file<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
     if !path.is_file() {
-        return Ok(HashMap::new());
+        return Ok(Vec::new());
     }
-    let text = fs::read_to_string(&path).map_err(|error| Error::reading(&path, error))?;
-    let reports: Vec<MachineReport> =
-        serde_json::from_str(&text).map_err(|error| Error::reading(&path, error))?;
-    let ready = reports.into_iter();
-    Ok(ready.filter_map(|report| Some((report.agent, report.machine.ok()?))).collect())
+    let text = fs::read_to_string(path).map_err(|error| Error::reading(path, error))?;
+    serde_json::from_str(&text).map_err(|error| Error::reading(path, error))
 }
 
 /// Returns the class of a group. For a group of one machine, that is the class of the machine.
@@ -121,22 +123,11 @@ fn class_of(folder: &FleetFolder, group: &Group) -> String {
     own.map_or_else(|| group.about.clone(), |candidate| class(&candidate.labels))
 }
 
-fn attributes(
-    folder: &FleetFolder,
-    group: &Group,
-    agent: &str,
-    reported: Option<&EnvironmentFile>,
-) -> Attributes {
-    let labels = folder.chosen.card.agents.iter().find(|candidate| candidate.agent == agent);
-    let labels = labels.map(|candidate| &candidate.labels);
-    let class = match folder.chosen.card.per {
-        Per::Host => labels.map_or_else(|| group.about.clone(), class),
-        _ => group.about.clone(),
-    };
+fn attributes(class: &str, reported: Option<&EnvironmentFile>) -> Attributes {
     let machine = reported.map(|file| &file.machine);
     let volume = machine.and_then(|machine| machine.volumes.first());
     Attributes {
-        class,
+        class: class.to_owned(),
         disk: volume.map_or(Disk::Unknown, Disk::of),
         fsync_ns: volume.and_then(|volume| volume.fsync_median_ns()),
         cpu: machine.and_then(|machine| machine.cpu.model.clone()),

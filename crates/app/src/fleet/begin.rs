@@ -155,6 +155,7 @@ fn card(
         agents: candidates,
         patience_s: request.patience_s,
         probe_s: request.run.probe_s,
+        recheck: request.recheck,
         objects,
         is_open: false,
         finished: false,

@@ -1,6 +1,6 @@
 //! Carrying a run out over a fleet: each group its own run, all at the same time, while agents come and go.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 
 use fleet::{
     MachineReport, PresentAgent, Remote, Roster, RunCard, RunPart, SAY, Server, finish,
-    machine_reports, part_of_run, present, publish, publish_part, publish_progress,
-    withdraw_progress,
+    machine_reports, part_of_run, present, publish, publish_part, publish_progress, queue,
+    rerun_of, withdraw_progress,
 };
-use lab::fleet::{CLASS, Group, Kind, Labels, Progress};
-use runner::{End, Event, Observer, RunFolder};
+use lab::fleet::{CLASS, Group, Kind, Labels, Progress, Reruns};
+use lab::record::{Purpose, TrialRecord};
+use runner::{End, Event, Execution, Executor, Observer, RunFolder, block_of};
 
-use super::choice::usable;
+use super::choice::{usable, why_not};
 use super::folder::{Chosen, FleetFolder};
 use crate::error::{Error, Result};
 use crate::files::write_in_run;
@@ -24,6 +25,9 @@ use crate::run::tiers;
 
 /// The file with what the machines of a group said of themselves.
 pub(super) const MACHINES: &str = "machines.json";
+
+/// The file with the trials of blocks that a second agent has carried out as well.
+pub(super) const RERUNS: &str = "reruns.json";
 
 /// How often to look who is present.
 const LOOK: Duration = Duration::from_secs(1);
@@ -70,33 +74,21 @@ pub(super) fn carry_out(
     });
     drop(work);
     folder.chosen.card = card;
-    let end = concluded(folder, ends, ui);
+    let mut end = concluded(folder, ends, ui);
     let is_whole = matches!(end, Ok(End::Finished)) && folder.chosen.failed.is_empty();
     let written = folder.write();
     let card = &folder.chosen.card;
     let finished = if is_whole { finish(server, card) } else { Ok(()) };
     let withdrawn = withdraw_progress(server, &card.run);
     let tidied = [finished, withdrawn].map(|done| done.map_err(Error::from));
-    ended(end, [written].into_iter().chain(tidied), ui)
-}
-
-/// How the run ended. What fails after its end is an error only where nothing else is: a run that was stopped, or
-/// that no group could measure, ended so all the same.
-fn ended(
-    end: Result<End>,
-    after: impl IntoIterator<Item = Result<()>>,
-    ui: &dyn Interface,
-) -> Result<End> {
-    let mut failures: Vec<Error> = after.into_iter().filter_map(Result::err).collect();
-    let failure = match end {
-        Ok(End::Finished) if !failures.is_empty() => Some(failures.remove(0)),
-        _ => None,
-    };
-    failures.iter().for_each(|error| tell!(ui, "warning: {}", error.words()));
-    match failure {
-        Some(failure) => Err(failure),
-        None => end,
+    for failure in [written].into_iter().chain(tidied).filter_map(Result::err) {
+        // A run that was stopped, or that no group could measure, ended so all the same.
+        match end {
+            Ok(End::Finished) => end = Err(failure),
+            _ => tell!(ui, "warning: {}", failure.words()),
+        }
     }
+    end
 }
 
 fn joined(thread: ScopedJoinHandle<'_, Result<End>>) -> Result<End> {
@@ -120,13 +112,9 @@ fn concluded(folder: &mut FleetFolder, ends: Vec<Result<End>>, ui: &dyn Interfac
             failures.push(failure);
         }
     }
-    if failures.len() == card.groups.len() && !failures.is_empty() {
-        let last = failures.remove(failures.len() - 1);
-        failures.iter().for_each(|error| ui.report(error));
-        return Err(last);
-    }
+    let last = if failures.len() == card.groups.len() { failures.pop() } else { None };
     failures.iter().for_each(|error| ui.report(error));
-    Ok(if is_cancelled { End::Cancelled } else { End::Finished })
+    last.map_or(Ok(if is_cancelled { End::Cancelled } else { End::Finished }), Err)
 }
 
 impl Work<'_> {
@@ -136,16 +124,77 @@ impl Work<'_> {
         let path = self.folder.of_group(group);
         let Some(own) = self.opened(group, &path)? else { return Ok(End::Cancelled) };
         let roster = &self.rosters[&group.name];
-        let mut remote = Remote::new(self.server, run, &group.name, Arc::clone(roster));
+        let reruns = self.reruns();
+        let mut remote = Remote::new(self.server, (run, &group.name), Arc::clone(roster), reruns);
         self.board().group_begins(&group.name, recorded(&own)?);
         let mut observer = OfGroup { group: &group.name, work: self };
         let end = runner::run(&own, &mut remote, &mut observer)?;
         tiers::keep_measured(&own, self.ui);
+        if end == End::Finished {
+            // Nothing more comes: what was published ahead is taken back.
+            remote.ahead(&[])?;
+            self.keep_reruns(group, &own, &path.join(RERUNS))?;
+        }
         let reports = machine_reports(self.server, run, &group.name, &roster.members())?;
         let text = serde_json::to_string_pretty(&reports).map_err(Error::unusable)?;
         write_in_run(&path.join(MACHINES), &text)?;
         self.board().group_ended();
         Ok(end)
+    }
+
+    fn reruns(&self) -> Reruns {
+        Reruns { share: self.folder.chosen.card.recheck, seed: self.folder.chosen.rerun_seed }
+    }
+
+    /// Waits for the blocks that a second agent carries out as well, and keeps what it measured.
+    fn keep_reruns(&self, group: &Group, own: &RunFolder, file: &Path) -> Result<()> {
+        let (card, reruns) = (&self.folder.chosen.card, self.reruns());
+        let mut chosen: BTreeMap<String, Vec<TrialRecord>> = BTreeMap::new();
+        own.each_trial(|record| {
+            let block = block_of(&record);
+            if record.purpose == Purpose::Rounds && reruns.ticket(&block).is_some() {
+                chosen.entry(block).or_default().push(record);
+            }
+        })?;
+        let seconds = |trials: &Vec<TrialRecord>| trials.iter().map(|trial| trial.wall_s).sum();
+        if let Some(longest_s) = chosen.values().map(seconds).reduce(f64::max) {
+            self.await_reruns(&group.name, card.patience_s.max(2.0 * longest_s))?;
+        }
+        let members = self.rosters[&group.name].members();
+        let mut again = Vec::new();
+        for (block, trials) in &chosen {
+            let agent = trials[0].agent.as_deref().unwrap_or_default();
+            let place = (&*card.run, &*group.name, &**block);
+            let mut found = rerun_of(self.server, place, &members, agent)?;
+            again.extend(trials.iter().filter_map(|trial| {
+                let Execution { agent, started, wall_s, covariates, outcome } =
+                    found.remove(&trial.position)?;
+                let trial = trial.clone();
+                Some(TrialRecord { agent, started, wall_s, covariates, outcome, ..trial })
+            }));
+        }
+        write_in_run(file, &serde_json::to_string(&again).map_err(Error::unusable)?)
+    }
+
+    /// Waits until no block of a group waits or is carried out, or nothing has changed for so long.
+    fn await_reruns(&self, group: &str, patience_s: f64) -> Result<()> {
+        let (began, mut changed, mut last) = (Instant::now(), Instant::now(), None);
+        while !self.interrupted.load(Ordering::Relaxed) && self.rosters[group].present() > 1 {
+            let queue = queue(self.server, &self.folder.chosen.card.run, group)?;
+            let now = queue.map(|queue| (queue.waiting, queue.taken));
+            if now != last {
+                (changed, last) = (Instant::now(), now);
+            }
+            if now.is_none_or(|now| now == (0, 0)) || changed.elapsed().as_secs_f64() > patience_s {
+                break;
+            }
+            if began.elapsed() > RESTARTED {
+                let text = "waits for blocks that a second agent carries out as well";
+                self.board().line_once(format!("{group}: {text}"));
+            }
+            thread::sleep(Duration::from_millis(200));
+        }
+        Ok(())
     }
 
     /// The folder of a group's run, which begins as soon as one of its agents is ready; `None` if it was stopped.
@@ -221,6 +270,12 @@ impl Work<'_> {
     fn counted(&self, card: &mut RunCard, seen: &mut HashMap<String, Instant>) -> Result<bool> {
         let on = card.on.as_deref().and_then(|on| on.parse().ok());
         let all = present(self.server)?;
+        let is_known = |name: &str| card.agents.iter().any(|known| known.agent == name);
+        for agent in all.iter().filter(|agent| is_known(&agent.card.agent)) {
+            if let Some(why) = why_not(agent) {
+                self.board().line_once(format!("{} takes no part: {why}", agent.card.agent));
+            }
+        }
         let mut of_kinds: HashMap<Kind, Vec<PresentAgent>> = HashMap::new();
         for agent in usable(&all, on.as_ref()) {
             match other_machine(card, &agent) {

@@ -68,7 +68,7 @@ pub(super) fn usable<'a>(
 }
 
 /// Returns why an agent cannot take part in a run of this version.
-fn why_not(agent: &PresentAgent) -> Option<String> {
+pub(super) fn why_not(agent: &PresentAgent) -> Option<String> {
     let card = &agent.card;
     if card.version != VERSION {
         return Some(format!("it is pragmark {}, and this is {VERSION}", card.version));

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fleet::RunCard;
+use fleet::{RunCard, Signer};
 use lab::fleet::Group;
+use lab::seed::Seed;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -26,6 +27,9 @@ pub(super) struct Chosen {
     pub(super) server: String,
     /// The run.
     pub(super) card: RunCard,
+    /// The seed that chooses the blocks which a second agent re-runs. Agents do not know it.
+    #[serde(default)]
+    pub(super) rerun_seed: Seed,
     /// Why groups have no whole answer, by name.
     #[serde(default)]
     pub(super) failed: BTreeMap<String, String>,
@@ -45,9 +49,11 @@ pub fn is_fleet(folder: &Path) -> bool {
 impl FleetFolder {
     /// Makes the folder of a new run.
     pub(super) fn create(path: &Path, server: String, card: RunCard) -> Result<Self> {
+        // A new key is the random number that is at hand.
+        let rerun_seed = Seed::default().child(&Signer::default().key());
         let folder = FleetFolder {
             path: path.to_owned(),
-            chosen: Chosen { format: FORMAT, server, card, failed: BTreeMap::new() },
+            chosen: Chosen { format: FORMAT, server, card, rerun_seed, failed: BTreeMap::new() },
         };
         fs::create_dir_all(folder.path.join("groups")).map_err(|error| {
             Error::unusable(format!("cannot create {}: {error}", path.display()))

@@ -42,6 +42,8 @@ pub struct FleetRequest {
     pub wait_s: f64,
     /// How long an agent may be silent before its block is given to another, in seconds.
     pub patience_s: f64,
+    /// The share of blocks that a second agent carries out as well, from 0 to 1.
+    pub recheck: f64,
     /// The file with the seed of the nkey that signs the files of the run.
     pub sign_with: Option<PathBuf>,
 }

@@ -15,6 +15,9 @@ use crate::wire::{Done, Finished, Work, decode, hash_of};
 /// The pause after trouble with the machine, such as a full disk.
 const REST: Duration = Duration::from_secs(10);
 
+/// How long a block that another agent is to carry out as well is left to the others.
+const LEFT_TO_OTHERS: Duration = Duration::from_secs(1);
+
 impl Agent<'_> {
     /// Carries out a block of a run, unless that has been done.
     ///
@@ -32,15 +35,21 @@ impl Agent<'_> {
             }
         };
         let block = work.tasks.first().map(|task| task.block.clone()).unwrap_or_default();
-        if self.outcomes(&work)?.is_some() {
-            self.answer(message, AckKind::Ack);
+        let ticket = message.subject.rsplit('.').next().unwrap_or_default();
+        if let Some(found) = self.outcomes(&work, |found| {
+            found.ticket == ticket || (found.agent == self.name && found.hold(&work.tasks))
+        })? {
+            // Two measurements by one machine would not be compared.
+            let is_done = found.ticket == ticket;
+            let left = AckKind::Nak(Some(LEFT_TO_OTHERS));
+            self.answer(message, if is_done { AckKind::Ack } else { left });
             return Ok(());
         }
         self.show(Some((&work.run, &block)));
         let signs = self.signs_of_life(message, &work.run);
         let ended = self.machine.execute(&work.run, &work.tasks);
         let stored = match ended {
-            Ok(Some(executions)) => self.store(message, &work, &block, executions),
+            Ok(Some(executions)) => self.store(message, &work, ticket, executions),
             Ok(None) => {
                 self.answer(message, AckKind::Nak(None));
                 Ok(())
@@ -55,11 +64,15 @@ impl Agent<'_> {
         stored
     }
 
-    /// Returns the outcomes of a block that count.
-    fn outcomes(&self, work: &Work) -> Result<Option<StoredOutcomes>> {
-        let members = self.runs.get(&work.run).map(|run| run.card.members_of(&work.group));
-        let members = members.unwrap_or_default();
-        outcomes_of(self.server, &work.run, &work.group, &work.tasks, &members, &|_| {})
+    /// Returns the first outcomes of a block that `is_wanted` accepts.
+    fn outcomes(
+        &self,
+        Work { run, group, tasks }: &Work,
+        is_wanted: impl Fn(&StoredOutcomes) -> bool,
+    ) -> Result<Option<StoredOutcomes>> {
+        let members = self.runs.get(run).map(|run| run.card.members_of(group)).unwrap_or_default();
+        let block = tasks.first().map_or("", |task| &task.block);
+        outcomes_of(self.server, (run, group, block), &members, &|_| {}, &is_wanted)
     }
 
     /// Stores the outcomes of a block, and then acknowledges it.
@@ -67,7 +80,7 @@ impl Agent<'_> {
         &mut self,
         message: &Message,
         work: &Work,
-        block: &str,
+        ticket: &str,
         executions: Vec<Execution>,
     ) -> Result<()> {
         let attempt = message.info().map_or(1, |info| info.delivered.max(1) as u64);
@@ -76,8 +89,12 @@ impl Agent<'_> {
             task: hash_of(task),
             execution,
         });
-        let done = Done { trials: trials.collect(), attempt };
-        match store_outcomes(self.server, work, &self.name, &done, self.signer) {
+        let own = StoredOutcomes {
+            agent: self.name.clone(),
+            ticket: ticket.to_owned(),
+            done: Done { trials: trials.collect(), attempt },
+        };
+        match store_outcomes(self.server, work, &own, self.signer) {
             Ok(_) => {}
             // Such as a server whose storage is full: it may have room later.
             Err(error @ FleetError::Refused(..)) => {
@@ -87,8 +104,8 @@ impl Agent<'_> {
             Err(error) => return Err(error),
         }
         self.answer(message, AckKind::Ack);
-        let first = self.outcomes(work)?;
-        let block = block.to_owned();
+        let first = self.outcomes(work, |found| found.ticket == ticket)?;
+        let block = work.tasks.first().map(|task| task.block.clone()).unwrap_or_default();
         (self.say)(match first {
             Some(found) if found.agent != self.name => AgentEvent::Late(block),
             _ => AgentEvent::Done { block, attempt },
@@ -103,6 +120,7 @@ impl Agent<'_> {
     /// Leaves a block to others, and rests.
     fn give_back(&mut self, message: &Message, why: String) {
         self.answer(message, AckKind::Nak(Some(Duration::from_secs(1))));
+        self.show(None);
         locked(&self.card).doing.trouble = Some(why.clone());
         (self.say)(AgentEvent::Trouble(why));
         let rested = Instant::now();

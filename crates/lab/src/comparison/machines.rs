@@ -14,10 +14,15 @@ use crate::claims::{Judged, Verdict};
 use crate::design::History;
 use crate::fleet::Disk;
 use crate::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
-use crate::stats::{ALPHA, Interval, MachineEffect, RandomEffects};
+use crate::stats::{
+    ALPHA, Interval, MachineEffect, RandomEffects, standard_deviation, student_reach,
+};
+
+/// Ratios of alike machines that differ by this factor are never called a disagreement.
+const TOLERATED: f64 = 1.25;
 
 /// A machine with its effects.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Machine {
     /// Name of its agent.
     pub agent: String,
@@ -26,8 +31,28 @@ pub struct Machine {
     /// The effect of each variant by experiment; none with too few blocks.
     #[serde(skip)]
     pub effects: Vec<Vec<Option<MachineEffect>>>,
+    /// The same over all blocks that it measured, with those that it re-ran for others, by which machines are checked.
+    #[serde(skip)]
+    pub checked: Vec<Vec<Option<MachineEffect>>>,
     /// Blocks that it carried out.
     pub blocks: usize,
+    /// Blocks of other agents that it re-ran, which do not count otherwise.
+    pub reruns: usize,
+    /// Whether its ratios agree with those of the other machines of its kind.
+    pub standing: Standing,
+}
+
+/// Whether a machine's ratios agree with those that others with its class and kind of disk measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// No other machine measured enough blocks of the same variants.
+    #[default]
+    NotChecked,
+    /// They do, as far as their intervals tell.
+    Agrees,
+    /// At least one does not.
+    Differs,
 }
 
 /// A run over a fleet.
@@ -84,8 +109,8 @@ pub struct FleetVariant {
     pub above: Vec<usize>,
     /// Machines whose interval is below 1, where others are above.
     pub below: Vec<usize>,
-    /// Machines whose ratio the others of their kind do not show: by their indices.
-    pub apart: Vec<usize>,
+    /// Each machine that can be compared with others of its kind.
+    pub checks: Vec<Check>,
     /// Attributes that correlate with the effect.
     pub explained: Vec<Explanation>,
 }
@@ -107,6 +132,19 @@ pub struct MachineRatio {
     pub ratio: Ratio,
     /// Blocks behind it.
     pub blocks: usize,
+}
+
+/// A variant's ratio to the baseline on one machine, and on all others with its class and kind of disk.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Check {
+    /// The index of the machine.
+    pub machine: usize,
+    /// Its ratio.
+    pub own: Ratio,
+    /// The ratio of the others, as if one machine had measured all their blocks.
+    pub others: Ratio,
+    /// Whether the two agree.
+    pub agrees: bool,
 }
 
 /// A variant's ratio to the baseline on all machines with one kind of disk.
@@ -140,7 +178,13 @@ pub struct GroupAnswer {
 }
 
 /// Summarises these machines, and the answers of groups of them.
-pub fn summarise(plan: &RunPlan, machines: Vec<Machine>, groups: &[GroupAnswer]) -> FleetAnalysis {
+pub fn summarise(
+    plan: &RunPlan,
+    mut machines: Vec<Machine>,
+    groups: &[GroupAnswer],
+) -> FleetAnalysis {
+    let compared: usize = plan.experiments.iter().map(|planned| planned.variants.len() - 1).sum();
+    let alpha = ALPHA / (compared * machines.len()).max(1) as f64;
     let mut classes: Vec<String> = groups.iter().map(|group| group.class.clone()).collect();
     classes.sort();
     classes.dedup();
@@ -154,13 +198,20 @@ pub fn summarise(plan: &RunPlan, machines: Vec<Machine>, groups: &[GroupAnswer])
             variants: variants
                 .map(|(variant, it)| FleetVariant {
                     classes: class_ratios((index, variant), groups),
+                    checks: checks((index, variant), &machines, alpha),
                     ..of_variant(it.name_or_label(), (index, variant), &machines)
                 })
                 .collect(),
             claims: fleet_claims(index, groups),
         }
     };
-    let experiments = plan.experiments.iter().enumerate().map(experiment).collect();
+    let experiments: Vec<FleetExperiment> =
+        plan.experiments.iter().enumerate().map(experiment).collect();
+    for check in experiments.iter().flat_map(|one| &one.variants).flat_map(|one| &one.checks) {
+        let standing = if check.agrees { Standing::Agrees } else { Standing::Differs };
+        let of = &mut machines[check.machine].standing;
+        *of = standing.max(*of);
+    }
     let unanswered = groups.iter().filter_map(|group| {
         Some(Unanswered { class: group.class.clone(), why: group.failed.clone()? })
     });
@@ -168,10 +219,7 @@ pub fn summarise(plan: &RunPlan, machines: Vec<Machine>, groups: &[GroupAnswer])
 }
 
 fn of_variant(name: &str, (experiment, variant): (usize, usize), all: &[Machine]) -> FleetVariant {
-    let effect = |machine: &Machine| *machine.effects.get(experiment)?.get(variant)?;
-    let found = all.iter().enumerate();
-    let effects: Vec<(usize, MachineEffect)> =
-        found.filter_map(|(index, machine)| Some((index, effect(machine)?))).collect();
+    let effects = on_machines(all, (experiment, variant), |machine| &machine.effects);
     let ratio = |(machine, effect): &(usize, MachineEffect)| MachineRatio {
         machine: *machine,
         ratio: Ratio::of_logs(effect.mean, effect.interval(ALPHA)),
@@ -185,7 +233,7 @@ fn of_variant(name: &str, (experiment, variant): (usize, usize), all: &[Machine]
         machines: effects.iter().map(ratio).collect(),
         classes: BTreeMap::new(),
         summaries: summaries(&with_attributes),
-        apart: apart(&effects, all),
+        checks: Vec::new(),
         explained: explained(&with_attributes),
         above,
         below,
@@ -205,23 +253,46 @@ fn directions(effects: &[(usize, MachineEffect)]) -> (Vec<usize>, Vec<usize>) {
     if above.is_empty() || below.is_empty() { (Vec::new(), Vec::new()) } else { (above, below) }
 }
 
-/// Returns the machines whose whole interval is outside the ratio that the others with their class and kind of disk predict. At
-/// least three others are needed for a prediction. Intervals are adjusted for the number of machines.
-fn apart(effects: &[(usize, MachineEffect)], all: &[Machine]) -> Vec<usize> {
-    let alpha = ALPHA / effects.len().max(1) as f64;
+/// Returns the effect of a variant on each machine that has one.
+fn on_machines(
+    all: &[Machine],
+    (experiment, variant): (usize, usize),
+    of: impl Fn(&Machine) -> &Vec<Vec<Option<MachineEffect>>>,
+) -> Vec<(usize, MachineEffect)> {
+    let effect = |machine| *of(machine).get(experiment)?.get(variant)?;
+    let found = all.iter().enumerate();
+    found.filter_map(|(index, machine)| Some((index, effect(machine)?))).collect()
+}
+
+/// Compares each machine with the others of its class and kind of disk. Blocks are distributed at random, so all of them measure
+/// the same ratio. A machine differs if the gap between its interval and theirs is larger than [`TOLERATED`], and larger than their
+/// own means deviate from each other at this error rate: where the others differ among themselves, nobody is singled out.
+fn checks(variant: (usize, usize), all: &[Machine], alpha: f64) -> Vec<Check> {
+    let effects = on_machines(all, variant, |machine| &machine.checked);
     let kind = |machine: usize| {
         let attributes = &all[machine].attributes;
         (attributes.disk, &attributes.class)
     };
-    let is_apart = |(machine, effect): &&(usize, MachineEffect)| {
+    // Of so few means, Student's own reach would be endless, and nobody would ever be named.
+    let deviations = student_reach(alpha, 1e6);
+    let check = |(machine, own): &(usize, MachineEffect)| {
         let others = effects.iter().filter(|(other, _)| other != machine);
         let alike = others.filter(|(other, _)| kind(*other) == kind(*machine));
         let alike: Vec<MachineEffect> = alike.map(|(_, effect)| *effect).collect();
-        let predicted = RandomEffects::of(&alike, alpha).and_then(|others| others.prediction);
-        let own = effect.interval(alpha);
-        predicted.is_some_and(|predicted| own.low > predicted.high || own.high < predicted.low)
+        let others = MachineEffect::together(&alike)?;
+        let means: Vec<f64> = alike.iter().map(|effect| effect.mean).collect();
+        let spread = standard_deviation(&means).unwrap_or_default();
+        let tolerated = TOLERATED.ln().max(deviations * spread);
+        let (of_own, of_others) = (own.interval(alpha), others.interval(alpha));
+        Some(Check {
+            machine: *machine,
+            own: Ratio::of_logs(own.mean, own.interval(ALPHA)),
+            others: Ratio::of_logs(others.mean, others.interval(ALPHA)),
+            agrees: of_own.low - of_others.high <= tolerated
+                && of_others.low - of_own.high <= tolerated,
+        })
     };
-    effects.iter().filter(is_apart).map(|(machine, _)| *machine).collect()
+    effects.iter().filter_map(check).collect()
 }
 
 fn summaries(effects: &[(&Attributes, MachineEffect)]) -> Vec<DiskSummary> {
@@ -353,7 +424,15 @@ fn without_verdict(
 /// Collects the effects on each machine of one group trial by trial, so that records of any length can be read line by line.
 pub struct MachineCollector<'a> {
     plan: &'a RunPlan,
-    by_agent: BTreeMap<String, Vec<History>>,
+    by_agent: BTreeMap<String, Measured>,
+}
+
+/// The trials of an agent by experiment.
+struct Measured {
+    /// Those that count.
+    own: Vec<History>,
+    /// All of them.
+    all: Vec<History>,
 }
 
 impl<'a> MachineCollector<'a> {
@@ -362,8 +441,8 @@ impl<'a> MachineCollector<'a> {
         MachineCollector { plan, by_agent: BTreeMap::new() }
     }
 
-    /// Adds a trial, unless it is not part of a round or of no agent.
-    pub fn add(&mut self, record: &TrialRecord) {
+    /// Adds a trial, unless it is not part of a round or of no agent. One that was re-run for another agent does not count.
+    pub fn add(&mut self, record: &TrialRecord, is_rerun: bool) {
         let Some(agent) = record.agent.as_ref().filter(|_| record.purpose == Purpose::Rounds)
         else {
             return;
@@ -375,20 +454,27 @@ impl<'a> MachineCollector<'a> {
             return;
         };
         if let Some(observation) = observation(&experiments[index], record) {
-            let histories = self.by_agent.entry(agent.clone());
-            let histories =
-                histories.or_insert_with(|| vec![History::default(); experiments.len()]);
-            histories[index].add(observation);
+            let none = || vec![History::default(); experiments.len()];
+            let measured = self.by_agent.entry(agent.clone());
+            let measured = measured.or_insert_with(|| Measured { own: none(), all: none() });
+            measured.all[index].add(observation.clone());
+            if !is_rerun {
+                measured.own[index].add(observation);
+            }
         }
     }
 
     /// Returns the machines with their effects; `about` returns the attributes of an agent's machine.
     pub fn finish(self, about: impl Fn(&str) -> Attributes) -> Vec<Machine> {
         let plan = self.plan;
-        let machine = |(agent, histories): (String, Vec<History>)| Machine {
+        let blocks = |histories: &[History]| histories.iter().map(History::blocks).sum::<usize>();
+        let machine = |(agent, Measured { own, all }): (String, Measured)| Machine {
             attributes: about(&agent),
-            effects: effects(plan, &histories),
-            blocks: histories.iter().map(History::blocks).sum(),
+            effects: effects(plan, &own),
+            checked: effects(plan, &all),
+            blocks: blocks(&own),
+            reruns: blocks(&all) - blocks(&own),
+            standing: Standing::NotChecked,
             agent,
         };
         self.by_agent.into_iter().map(machine).collect()
@@ -412,6 +498,7 @@ fn effects(plan: &RunPlan, histories: &[History]) -> Vec<Vec<Option<MachineEffec
 mod tests {
     use super::*;
     use crate::claims::Bounds;
+    use crate::seed::Seed;
 
     fn machine(agent: &str, disk: Disk, mean: f64) -> Machine {
         let effect = MachineEffect { mean, error: 0.02, blocks: 7 };
@@ -419,7 +506,8 @@ mod tests {
             agent: agent.to_owned(),
             attributes: Attributes { disk, ..Attributes::default() },
             effects: vec![vec![None, Some(effect)]],
-            blocks: 7,
+            checked: vec![vec![None, Some(effect)]],
+            ..Machine::default()
         }
     }
 
@@ -435,18 +523,68 @@ mod tests {
         assert!((variant.summaries[1].ratio.ratio - 3.0_f64.exp()).abs() < 1e-6);
     }
 
+    /// The machines whose ratio the others of their kind do not show.
+    fn apart(all: &[Machine]) -> Vec<usize> {
+        let checks = checks((0, 1), all, ALPHA / all.len() as f64);
+        checks.iter().filter(|check| !check.agrees).map(|check| check.machine).collect()
+    }
+
     #[test]
     fn a_machine_whose_ratio_the_others_of_its_kind_do_not_show_is_named() {
         let honest = |index: usize| machine("m", Disk::Solid, 0.5 + 0.01 * (index % 3) as f64);
         let mut all: Vec<Machine> = (0..6).map(honest).collect();
-        assert!(of_variant("v", (0, 1), &all).apart.is_empty());
+        assert!(apart(&all).is_empty());
         all.push(machine("rogue", Disk::Solid, 2.5));
         all.push(machine("slow disk", Disk::Rotating, 2.5));
-        assert_eq!(of_variant("v", (0, 1), &all).apart, [6]);
-        all.truncate(3);
-        all.push(machine("rogue", Disk::Solid, 2.5));
+        assert_eq!(apart(&all), [6]);
+        all.drain(..4);
+        assert_eq!(apart(&all), [2], "two others are enough");
         all.remove(0);
-        assert!(of_variant("v", (0, 1), &all).apart.is_empty(), "two others predict nothing");
+        assert_eq!(apart(&all), [0, 1], "of two, nobody knows which");
+        all.remove(0);
+        assert!(checks((0, 1), &all, ALPHA).is_empty(), "nobody to be compared with");
+    }
+
+    /// The share of simulated groups in which honest agents are named, and in which the first agent is, whose figures of a
+    /// variant are invented. Machines have a noise and a ratio of their own, and one trial in a hundred takes far too long.
+    fn named((agents, blocks): (usize, usize), between: f64, invented: f64) -> (f64, f64) {
+        // Each machine is compared with all others.
+        let runs = (1_000 / agents).clamp(5, 300);
+        let mut random = Seed(7).generator();
+        let (mut honest, mut rogue) = (0, 0);
+        for _ in 0..runs {
+            let of_agent = |agent: usize| {
+                let noise = 0.05 * (1.4 * random.uniform() - 0.7).exp();
+                let mean = 0.5 + between * random.normal();
+                let mut trial = || {
+                    let stalls = random.uniform() < 0.01;
+                    noise * random.normal() + if stalls { 0.7 } else { 0.0 }
+                };
+                let shift = if agent == 0 { invented.ln() } else { 0.0 };
+                let diffs = (0..blocks / agents).map(|_| mean + shift + trial() - trial());
+                let effect = MachineEffect::of(&diffs.collect::<Vec<_>>());
+                Machine { checked: vec![vec![None, effect]], ..Machine::default() }
+            };
+            let found = apart(&(0..agents).map(of_agent).collect::<Vec<_>>());
+            rogue += usize::from(found.contains(&0));
+            honest += usize::from(found.iter().any(|agent| *agent > 0));
+        }
+        (honest as f64 / runs as f64, rogue as f64 / runs as f64)
+    }
+
+    #[test]
+    fn honest_agents_are_not_named_and_invented_figures_are() {
+        for group in [(2, 14), (3, 30), (5, 100), (10, 100), (200, 1_400)] {
+            let (honest, first) = named(group, 0.05, 1.0);
+            assert!(honest <= 0.01 && first <= 0.01, "{group:?}: {honest} {first}");
+        }
+        let (honest, first) = named((200, 1_400), 0.1, 1.0);
+        assert!(honest + first <= 0.05, "in a large class that varies: {honest}");
+        for (group, least) in [((2, 14), 0.7), ((3, 30), 0.9), ((3, 100), 0.99), ((5, 100), 0.99)] {
+            let (honest, first) = named(group, 0.03, 0.5);
+            assert!(first >= least, "{group:?}: {first}");
+            assert!(honest <= 0.02 || group.0 == 2, "{group:?}: {honest}");
+        }
     }
 
     #[test]

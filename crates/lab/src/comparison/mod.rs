@@ -32,8 +32,8 @@ pub use exact::{ExactComparison, Side, SideFacts, Unmatched, is_exact};
 pub use figure::{Change, Count, Figure, Ratio};
 pub use history::{History, LevelChange, Run, Series};
 pub use machines::{
-    Agreement, DiskSummary, FleetAnalysis, FleetClaim, FleetExperiment, FleetVariant, GroupAnswer,
-    Machine, MachineCollector, MachineRatio, Unanswered, summarise,
+    Agreement, Check, DiskSummary, FleetAnalysis, FleetClaim, FleetExperiment, FleetVariant,
+    GroupAnswer, Machine, MachineCollector, MachineRatio, Standing, Unanswered, summarise,
 };
 pub use plans::{PlanChange, normalised, same_plan};
 pub use rows::{DifferingRow, DifferingRows, keep_few_rows, keeping_rows};

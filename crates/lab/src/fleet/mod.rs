@@ -3,6 +3,7 @@
 mod code;
 mod groups;
 mod labels;
+mod reruns;
 
 pub use code::{extensions, files, has_sql, has_sql_for_another_driver, with_paths};
 pub use groups::{
@@ -10,3 +11,4 @@ pub use groups::{
     stragglers,
 };
 pub use labels::{Expression, ExpressionError, Labels, Listed};
+pub use reruns::Reruns;

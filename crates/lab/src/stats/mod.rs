@@ -39,6 +39,7 @@ pub use pooled::{PooledDifference, Rows};
 pub use projection::{Projection, blocks_needed, detectable_difference};
 pub use random_effects::{MachineEffect, RandomEffects};
 pub use steadiness::{MATERIAL_CHANGE, MIN_WINDOWS, Steadiness, SteadinessLabel, steadiness};
+pub(crate) use student::student_reach;
 pub use student::{Independent, student_interval, student_p_value, student_tail};
 /// The error rate of a family of answers, both sides together: the protocol's, which promises 95 %
 /// (`docs/method.md`). Families are the claims of an experiment, its variants against the baseline, the

@@ -41,6 +41,19 @@ impl MachineEffect {
         })
     }
 
+    /// Returns these effects as that of one machine which carried out all their blocks; `None` for no effects.
+    pub fn together(effects: &[MachineEffect]) -> Option<MachineEffect> {
+        let blocks: usize = effects.iter().map(|effect| effect.blocks).sum();
+        let weight = |effect: &MachineEffect| effect.blocks as f64 / blocks as f64;
+        let squares = effects.iter().map(|effect| (weight(effect) * effect.error).powi(2));
+        (blocks > 0).then(|| MachineEffect {
+            mean: effects.iter().map(|effect| weight(effect) * effect.mean).sum(),
+            error: squares.sum::<f64>().sqrt(),
+            // Each machine has a mean of its own, which takes one degree of freedom.
+            blocks: blocks + 1 - effects.len(),
+        })
+    }
+
     /// Student's interval of the effect at error rate `alpha`.
     pub fn interval(&self, alpha: f64) -> Interval {
         let reach = student_reach(alpha, (self.blocks - 1) as f64) * self.error;

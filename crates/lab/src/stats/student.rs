@@ -60,7 +60,7 @@ pub(super) fn student_quantile(probability: f64, n: usize) -> f64 {
 
 /// Returns how many standard errors a two-sided interval with error rate `alpha` reaches from its centre, with
 /// this number of degrees of freedom, which need not be whole.
-pub(super) fn student_reach(alpha: f64, freedom: f64) -> f64 {
+pub(crate) fn student_reach(alpha: f64, freedom: f64) -> f64 {
     let distribution = StudentsT::new(0.0, 1.0, freedom);
     distribution.map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - alpha / 2.0))
 }

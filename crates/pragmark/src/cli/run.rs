@@ -190,6 +190,7 @@ impl RunArgs {
             agents: self.fleet.agents,
             wait_s: self.fleet.wait,
             patience_s: self.fleet.patience,
+            recheck: f64::from(self.fleet.recheck) / 100.0,
             sign_with: self.fleet.sign_with,
         })
     }

@@ -75,7 +75,7 @@ fn kills_and_a_bad_network_lose_nothing_and_repeat_nothing() {
 fn begin(world: &World) -> Processes {
     let agents = NAMES.iter().map(|name| world.agent(name, &[])).collect();
     let address = world.address();
-    let more = ["--per", "any", "--agents", "3", "--out", "fleet"];
+    let more = ["--per", "any", "--agents", "3", "--out", "fleet", "--recheck", "20"];
     let coordinator = world.start("run.log", &world.run_arguments(&address, &more));
     world.until("the run begins", || !world.trials(FOLDER).is_empty());
     Processes { agents, coordinator }
@@ -110,6 +110,9 @@ fn kill_in_turn(world: &mut World, processes: &mut Processes, blocks: u32) {
 fn is_as_if_one_machine_had_measured(world: &World, blocks: u32) {
     let all = 3 * blocks as usize;
     let fleet = each_once(&world.trials(FOLDER), all);
+    let reruns = world.log(&format!("{FOLDER}/reruns.json"));
+    let reruns: Vec<serde_json::Value> = serde_json::from_str(&reruns).unwrap();
+    each_once(&reruns, 3);
     world.experiment(blocks, 0);
     world.run_locally();
     let local = each_once(&world.trials("local"), all);

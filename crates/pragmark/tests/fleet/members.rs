@@ -65,6 +65,12 @@ fn an_agent_that_was_started_again_as_another_machine_leaves_its_group() {
         "what was stored when it was killed"
     );
     other.kill();
+    if let Some(mut late) = world.late_agent("a", &["--dir", "data-a", "--label", "disk=small"]) {
+        world.until("its clock is noticed", || {
+            world.log("run.log").contains("a takes no part: its clock is 1")
+        });
+        late.kill();
+    }
     let _same = world.agent("a", &["--label", "disk=small"]);
     assert_eq!(run.exit_code(), 0, "{}", world.log("run.log"));
     each_once(&world.trials("fleet/groups/a"), 60);

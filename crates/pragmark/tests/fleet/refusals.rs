@@ -1,7 +1,5 @@
 //! What cannot work says why, and loses nothing.
 
-use std::path::PathBuf;
-
 use crate::world::{each_once, words, world};
 
 /// The exit code and the words of a run over a server.
@@ -235,32 +233,13 @@ fn an_agent_needs_no_more_than_the_documented_permissions() {
     assert!(!log.contains("Permissions Violation"), "{log}");
 }
 
-/// The library that gives programs another time; none where it is not installed.
-fn faketime() -> Option<PathBuf> {
-    let folders = std::fs::read_dir("/usr/lib").into_iter().flatten().flatten();
-    let mut libraries = folders.map(|it| it.path().join("faketime/libfaketimeMT.so.1"));
-    let found = libraries.find(|it| it.is_file());
-    if found.is_none() {
-        testing::skip("libfaketime is not installed");
-    }
-    found
-}
-
 #[test]
 fn an_agent_whose_clock_is_wrong_by_hours_takes_no_part_and_others_do() {
-    let (Some(mut world), Some(faketime)) = (world(), faketime()) else {
-        return;
-    };
+    let Some(mut world) = world() else { return };
     world.experiment(3, 5);
     world.start_server();
     let address = world.address();
-    let mut late = world.command(&["fleet", "agent", &address, "--name", "late"]);
-    let log = std::fs::File::create(world.path().join("late.log")).unwrap();
-    late.env("PRAGMARK_DRIVERS", "drivers")
-        .env("LD_PRELOAD", faketime)
-        .env("FAKETIME", "-3h")
-        .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
-    let _late = world.started(late.stderr(log));
+    let Some(mut agent) = world.late_agent("late", &[]) else { return };
     let late = "late takes no part: its clock is";
     let (code, said) = run(&world, &address, &["--out", "fleet", "--wait", "6s"]);
     assert_eq!(code, Some(3), "{said}{}", world.log("late.log"));
@@ -276,4 +255,5 @@ fn an_agent_whose_clock_is_wrong_by_hours_takes_no_part_and_others_do() {
     let trials = world.trials("fleet/groups/all-machines");
     each_once(&trials, 9);
     assert!(trials.iter().all(|it| it["agent"] == "right"));
+    agent.kill();
 }

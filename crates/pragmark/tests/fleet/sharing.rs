@@ -1,5 +1,7 @@
 //! Agents share a run, and what comes of it is what one machine would have measured.
 
+use serde_json::Value;
+
 use crate::world::{each_once, estimates, words, world};
 
 /// Trials of a run of eight rounds: two variants and the baseline again.
@@ -38,26 +40,53 @@ fn agents_share_the_blocks_and_the_record_is_that_of_one_machine() {
 }
 
 #[test]
-fn every_class_has_a_full_answer_and_the_page_compares_them() {
+fn every_class_has_a_full_answer_and_an_agent_with_invented_figures_is_named() {
     let Some(mut world) = world() else { return };
-    world.experiment(4, 5);
+    world.experiment(20, 5);
     world.start_server();
-    let _agents = [("a", "class=fast"), ("b", "class=slow"), ("c", "class=slow")]
-        .map(|(name, label)| world.agent(name, &["--label", label]));
+    world.driver("liars", "waiting");
+    let liar = world.path().join("liars/waiting/driver.sh");
+    let invents = std::fs::read_to_string(&liar).unwrap().replace("print $2 *", "print 100 *");
+    std::fs::write(&liar, invents).unwrap();
+    let agents = [("a", "fast", "drivers"), ("b", "slow", "drivers"), ("c", "slow", "drivers")];
+    let _agents =
+        agents.into_iter().chain([("liar", "slow", "liars")]).map(|(name, class, own)| {
+            world.agent(name, &["--label", &format!("class={class}"), "--drivers", own])
+        });
+    let _agents: Vec<_> = _agents.collect();
     let address = world.address();
-    let more = ["--per", "class", "--agents", "3", "--out", "fleet"];
+    let more = ["--per", "class", "--agents", "4", "--out", "fleet", "--recheck", "50"];
     let ended = world.pragmark(&world.run_arguments(&address, &more));
     assert_eq!(ended.status.code(), Some(0), "{}", words(&ended));
-    for group in ["fast", "slow"] {
-        let trials = world.trials(&format!("fleet/groups/{group}"));
-        assert!(trials.len() >= 4 * 3, "{group}");
+    let [fast, slow] = ["fast", "slow"].map(|group| {
+        let folder = format!("fleet/groups/{group}");
+        let trials = world.trials(&folder);
+        each_once(&trials, 20 * 3);
+        let reruns: Vec<Value> =
+            serde_json::from_str(&world.log(&format!("{folder}/reruns.json"))).unwrap();
+        (trials, reruns)
+    });
+    assert!(fast.1.is_empty(), "nobody else can carry its blocks out");
+    assert!(slow.1.len() >= 3, "{:?}", slow.1);
+    for again in &slow.1 {
+        let is_same = |trial: &&Value| {
+            ["round", "block", "position", "variant"].iter().all(|name| trial[name] == again[name])
+        };
+        let first = slow.0.iter().find(is_same).unwrap();
+        assert_ne!(first["agent"], again["agent"]);
     }
+    let terminal = words(&ended);
+    let terminal = terminal.split_whitespace().collect::<Vec<_>>().join(" ");
+    let named = "the other machines of its kind measured other ratios of 1 variant";
+    assert!(terminal.contains(&format!("liar: {named}")), "{terminal}");
+    assert_eq!(terminal.matches(named).count(), 1, "{terminal}");
+    assert!(terminal.contains("1 machine is not checked"), "{terminal}");
     let said = words(&world.pragmark(&["report", "fleet", "--format", "markdown"]));
     for part in ["fast", "slow", "all classes", "The machines", "Ratio by class"] {
         assert!(said.to_lowercase().contains(&part.to_lowercase()), "{part}: {said}");
     }
     let status = words(&world.pragmark(&["fleet", "status", &address]));
-    assert!(status.contains("Agents: 3") && status.contains("ended"), "{status}");
+    assert!(status.contains("Agents: 4") && status.contains("ended"), "{status}");
     let offers = format!("engines for {}-linux-gnu: default", std::env::consts::ARCH);
     assert!(status.contains(&offers), "{status}");
     assert!(status.contains("waiting"), "{status}");

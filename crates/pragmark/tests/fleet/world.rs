@@ -343,6 +343,25 @@ published = 2.0
         self.started(command.stdout(log.try_clone().unwrap()).stderr(log))
     }
 
+    /// Starts an agent whose clock is three hours late; none where the library for that is not installed.
+    pub fn late_agent(&self, name: &str, options: &[&str]) -> Option<Running> {
+        let folders = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
+        let mut libraries = folders.map(|it| it.path().join("faketime/libfaketimeMT.so.1"));
+        let Some(faketime) = libraries.find(|it| it.is_file()) else {
+            testing::skip("libfaketime is not installed");
+            return None;
+        };
+        let address = self.address();
+        let mut late =
+            self.command(&[&["fleet", "agent", &address, "--name", name], options].concat());
+        late.env("PRAGMARK_DRIVERS", "drivers")
+            .env("LD_PRELOAD", faketime)
+            .env("FAKETIME", "-3h")
+            .env("FAKETIME_DONT_FAKE_MONOTONIC", "1")
+            .stderr(fs::File::create(self.path().join("late.log")).unwrap());
+        Some(self.started(&mut late))
+    }
+
     /// The arguments of a run over the fleet.
     pub fn run_arguments<'a>(&self, address: &'a str, more: &[&'a str]) -> Vec<&'a str> {
         let usual = [

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lab::claims::Verdict;
 use lab::comparison::{
     Agreement, DiskSummary, Explanation, FleetAnalysis, FleetClaim, FleetExperiment, FleetVariant,
-    Machine, MachineRatio, Unanswered,
+    Machine, MachineRatio, Ratio, Standing, Unanswered,
 };
 use lab::metric::Unit;
 use lab::stats::Interval;
@@ -89,16 +89,16 @@ fn apart(analysis: &FleetAnalysis) -> Vec<Item> {
     let mut of_machine: BTreeMap<usize, Vec<Sentence>> = BTreeMap::new();
     for experiment in &analysis.experiments {
         for variant in &experiment.variants {
-            let apart = variant.machines.iter().filter(|one| variant.apart.contains(&one.machine));
-            for one in apart {
-                let text = named(experiment, variant).words(" ").figure(measured(one.ratio));
-                of_machine.entry(one.machine).or_default().push(text);
+            for check in variant.checks.iter().filter(|check| !check.agrees) {
+                let text = named(experiment, variant).words(" ").figure(measured(check.own));
+                let text = text.words(", others ").figure(measured(check.others));
+                of_machine.entry(check.machine).or_default().push(text);
             }
         }
     }
     let item = |(machine, mut ratios): (usize, Vec<Sentence>)| {
         let text = format!(
-            "{}: the other machines of its kind predict other ratios of {}. Check it before you trust its figures.",
+            "{}: the other machines of its kind measured other ratios of {}. Its figures count: look for the cause, or run again without it (--on).",
             analysis.machines[machine].agent,
             counted(ratios.len(), "variant")
         );
@@ -350,37 +350,29 @@ fn forest(
 
 fn machine_row(on_machine: &MachineRatio, metric: &str, analysis: &FleetAnalysis) -> ForestRow {
     let Machine { agent, attributes, .. } = &analysis.machines[on_machine.machine];
-    let text = measured(on_machine.ratio);
     ForestRow {
-        tone: mark(on_machine.ratio.change(metric)).1,
-        id: agent.clone(),
         name: Sentence::code(agent),
         detail: Sentence::from(attributes.class.as_str()),
-        marks: Some(Marks {
-            dot: on_machine.ratio.ratio,
-            range: on_machine.ratio.interval,
-            interval: Some(on_machine.ratio.interval),
-            mark: Mark::Circle,
-        }),
-        words: format!("{agent}: {text}"),
-        cells: vec![text],
-        ..ForestRow::default()
+        ..forest_row(agent, on_machine.ratio, on_machine.ratio.interval, Mark::Circle, metric)
     }
 }
 
 fn summary_forest_row(summary: &DiskSummary, metric: &str) -> ForestRow {
-    let (name, text) = (of_disk(summary), measured(summary.ratio));
+    let range = summary.prediction.unwrap_or(summary.ratio.interval);
     ForestRow {
-        tone: mark(summary.ratio.change(metric)).1,
-        id: name.clone(),
-        name: Sentence::from(name.as_str()),
         detail: Sentence::from("mean; thin line: another machine"),
-        marks: Some(Marks {
-            dot: summary.ratio.ratio,
-            range: summary.prediction.unwrap_or(summary.ratio.interval),
-            interval: Some(summary.ratio.interval),
-            mark: Mark::Diamond,
-        }),
+        ..forest_row(&of_disk(summary), summary.ratio, range, Mark::Diamond, metric)
+    }
+}
+
+fn forest_row(name: &str, ratio: Ratio, range: Interval, mark: Mark, metric: &str) -> ForestRow {
+    let text = measured(ratio);
+    let interval = Some(ratio.interval);
+    ForestRow {
+        tone: self::mark(ratio.change(metric)).1,
+        id: name.to_owned(),
+        name: Sentence::from(name),
+        marks: Some(Marks { dot: ratio.ratio, range, interval, mark }),
         words: format!("{name}: {text}"),
         cells: vec![text],
         ..ForestRow::default()
@@ -475,6 +467,7 @@ fn machines(analysis: &FleetAnalysis, pages: &[(String, String)]) -> Vec<Block> 
             (Column::left("file system"), &|machine| text(&machine.attributes.file_system)),
             (Column::left("kernel"), &|machine| text(&machine.attributes.kernel)),
             (Column::right("blocks"), &|machine| Cell::number(Some(machine.blocks.to_string()))),
+            (Column::left("agrees"), &|machine| Cell::new(standing(machine.standing))),
         ],
     );
     let table = table.sortable().abridged(Abridge::End);
@@ -498,5 +491,31 @@ fn machines(analysis: &FleetAnalysis, pages: &[(String, String)]) -> Vec<Block> 
             list
         }
     });
-    blocks![listed, list]
+    blocks![listed, Block::small(checked(analysis)), list]
+}
+
+fn standing(standing: Standing) -> &'static str {
+    match standing {
+        Standing::NotChecked => "not checked",
+        Standing::Agrees => "yes",
+        Standing::Differs => "no",
+    }
+}
+
+/// Returns how the machines were checked, and which were not.
+fn checked(analysis: &FleetAnalysis) -> String {
+    let reruns: usize = analysis.machines.iter().map(|machine| machine.reruns).sum();
+    let not_checked = analysis.machines.iter();
+    let not_checked = not_checked.filter(|machine| machine.standing == Standing::NotChecked);
+    let why = match not_checked.count() {
+        0 => String::new(),
+        count => format!(
+            " {} not checked: no other machine of the same class and kind of disk has three blocks of the same variants.",
+            plural(count, "machine is", "machines are")
+        ),
+    };
+    format!(
+        "A machine agrees if its ratios differ from those of the others of its class by no more than a quarter, beyond noise. A second agent carried out {} for this comparison.{why}",
+        counted(reruns, "block")
+    )
 }

@@ -32,8 +32,8 @@ fn host(index: usize) -> Machine {
             fsync_ns: Some(100_000 * (1 + index as u64 % 7)),
             ..Attributes::default()
         },
-        effects: Vec::new(),
         blocks: 7,
+        ..Machine::default()
     }
 }
 
@@ -58,7 +58,7 @@ fn variant(name: &str, centre: f64) -> FleetVariant {
         summaries: vec![summary(Disk::Solid, 667), summary(Disk::Rotating, 333)],
         above: Vec::new(),
         below: Vec::new(),
-        apart: Vec::new(),
+        checks: Vec::new(),
         explained: Vec::new(),
     }
 }

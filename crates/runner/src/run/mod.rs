@@ -251,13 +251,21 @@ pub(crate) fn task(
 /// own.
 fn block_name(planned: &PlannedExperiment, purpose: Purpose, slot: Slot) -> String {
     let (round, block, position) = slot.place;
-    let purpose = word(purpose);
     let own = match (slot.role, planned.alone) {
         (Role::Counting, _) => format!("-counting{position}"),
         (_, true) => format!("-alone{position}"),
         _ => String::new(),
     };
-    format!("{purpose}-{}-{round}-{block}{own}", planned.key)
+    name_of_block(purpose, &planned.key, (round, block)) + &own
+}
+
+/// Returns the name of the block of a trial that was compared with others.
+pub fn block_of(record: &TrialRecord) -> String {
+    name_of_block(record.purpose, &record.experiment, (record.round, record.block))
+}
+
+fn name_of_block(purpose: Purpose, experiment: &str, (round, block): (u32, u32)) -> String {
+    format!("{}-{experiment}-{round}-{block}", word(purpose))
 }
 
 #[cfg(test)]
