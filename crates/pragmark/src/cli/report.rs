@@ -135,7 +135,7 @@ impl ReportArgs {
 #[command(after_help = format!("\
 Examples:
   pragmark settings                                of the latest run, for common bindings
-  pragmark settings --for django                   for Django's settings.py
+  pragmark settings --for django                   for Django; before any run, the usual ones
   pragmark settings pragmark-runs/… pragma-journal-sync --may-lose recent
 
 Bindings: {}. mattn and modernc are two Go bindings.", names_of_bindings()))]
