@@ -1,12 +1,14 @@
 //! Writes that take too long to be tried, for a few of their rows.
 
+use engine::schema::{PartOf, Schema, Table};
 use script::{Kind, Token, significant};
 
 use crate::candidates::without_clauses;
+use crate::schema::name;
 
 /// Returns texts that write a few rows only: the first rows that meet the statement's condition; then, in case they are hard to find, the
 /// first rows of the table if they meet it. Returns nothing for statements of other forms.
-pub fn few_rows(sql: &str, rows: u32) -> Vec<String> {
+pub fn few_rows(schema: &Schema, sql: &str, rows: u32) -> Vec<String> {
     let main = without_clauses(sql);
     let all: Vec<Token<'_>> =
         significant(main).into_iter().filter(|token| token.kind != Kind::Semicolon).collect();
@@ -43,9 +45,23 @@ pub fn few_rows(sql: &str, rows: u32) -> Vec<String> {
     };
     let Some(target) = target.map(str::trim) else { return Vec::new() };
     let (head, own) = sql.split_at(condition);
-    let first = format!("{head} WHERE rowid IN (SELECT rowid FROM {target} {own} LIMIT {rows})");
+    let table = significant(target).iter().find_map(|token| schema.table(&token.name()?));
+    let key = table.and_then(key).unwrap_or("rowid".to_owned());
+    let few = format!("{head} WHERE ({key}) IN (SELECT {key} FROM {target}");
+    let first = format!("{few} {own} LIMIT {rows})");
     let and = own.get("where".len()..).map(|own| format!(" AND ({own})")).unwrap_or_default();
-    vec![first, format!("{head} WHERE rowid IN (SELECT rowid FROM {target} LIMIT {rows}){and}")]
+    vec![first, format!("{few} LIMIT {rows}){and}")]
+}
+
+/// Returns the columns of the primary key of a table without a rowid.
+fn key(table: &Table) -> Option<String> {
+    let mut indexes = table.indexes.iter().filter(|_| table.is_without_rowid);
+    let key = indexes.find(|index| index.is_key)?;
+    let column = |part: &PartOf| match part {
+        PartOf::Column(number) => name(&table.columns[*number].name),
+        PartOf::Expression(text) => text.clone(),
+    };
+    Some(key.parts.iter().map(|part| column(&part.of)).collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]
@@ -58,11 +74,11 @@ mod tests {
             (
                 "UPDATE OR IGNORE p AS q SET a = (SELECT 1 FROM v WHERE x = q.id) WHERE b > ?",
                 "UPDATE OR IGNORE p AS q SET a = (SELECT 1 FROM v WHERE x = q.id)  \
-                 WHERE rowid IN (SELECT rowid FROM p AS q WHERE b > ? LIMIT 20)",
+                 WHERE (rowid) IN (SELECT rowid FROM p AS q WHERE b > ? LIMIT 20)",
             ),
             (
                 "DELETE FROM main.p -- all\n RETURNING id;",
-                "DELETE FROM main.p WHERE rowid IN (SELECT rowid FROM main.p  LIMIT 20)",
+                "DELETE FROM main.p WHERE (rowid) IN (SELECT rowid FROM main.p  LIMIT 20)",
             ),
             ("INSERT INTO p SELECT * FROM v; -- all", "INSERT INTO p SELECT * FROM v LIMIT 20 "),
             (
@@ -70,10 +86,11 @@ mod tests {
                 "WITH a AS (SELECT 1) INSERT INTO p SELECT * FROM a LIMIT 20 ON CONFLICT DO NOTHING",
             ),
         ] {
-            assert_eq!(few_rows(sql, 20)[0], expected);
+            assert_eq!(few_rows(&Schema::default(), sql, 20)[0], expected);
         }
-        let second = few_rows("DELETE FROM p WHERE a OR b", 3).pop();
-        let expected = "DELETE FROM p  WHERE rowid IN (SELECT rowid FROM p LIMIT 3) AND ( a OR b)";
+        let second = few_rows(&Schema::default(), "DELETE FROM p WHERE a OR b", 3).pop();
+        let expected =
+            "DELETE FROM p  WHERE (rowid) IN (SELECT rowid FROM p LIMIT 3) AND ( a OR b)";
         assert_eq!(second.as_deref(), Some(expected));
     }
 
@@ -85,7 +102,7 @@ mod tests {
             "DELETE FROM p LIMIT 5",
             "CREATE TABLE p(a)",
         ] {
-            assert_eq!(few_rows(sql, 20), [""; 0], "{sql}");
+            assert_eq!(few_rows(&Schema::default(), sql, 20), [""; 0], "{sql}");
         }
     }
 }

@@ -315,7 +315,7 @@ pub(crate) fn advice_for(
             return Some((query.clone(), (query.values.len() < 2).then_some(observation.cost)));
         }
         // What is stopped while it writes ends the transaction in which indexes are tried.
-        few_rows(&query.sql, FEW_ROWS).into_iter().find_map(|sql| {
+        few_rows(&subject.schema, &query.sql, FEW_ROWS).into_iter().find_map(|sql| {
             let query = Query { sql, ..query.clone() };
             let cost = subject.cost(&subject.connect().ok()?, &query, u32::MAX).ok()?;
             (!cost.is_partial()).then_some((query, Some(cost)))

@@ -644,6 +644,10 @@ impl Seen<'_> {
 
     fn correlated(&self) -> Option<Cause> {
         let nodes = &self.observation.nodes;
+        // EXISTS asks for one row, and a join cannot ask for less.
+        if self.has_any("exists") {
+            return None;
+        }
         let outer = nodes.iter().position(|node| node.detail.starts_with("CORRELATED"))?;
         let inner = nodes[outer + 1..].iter().take_while(|node| node.depth > nodes[outer].depth);
         let loops: Vec<_> = inner.filter_map(|node| node.loops.zip(node.visited)).collect();

@@ -6,6 +6,7 @@ use super::{SHOP, causes, explained, query, subject};
 use pragmark_explain::advisor::{MadeIndex, advise};
 use pragmark_explain::candidates::Planner;
 use pragmark_explain::faults::{Cause, Fault, Remedy};
+use pragmark_explain::few_rows;
 
 fn made(schema: &str, statements: &[(&str, f64)]) -> (Vec<String>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
@@ -736,6 +737,17 @@ fn a_range_is_indexed_by_itself_where_a_column_before_it_misleads_another_statem
     let most = "SELECT id FROM users WHERE id NOT IN (SELECT user_id FROM posts WHERE status = 'published') LIMIT 20";
     assert_eq!(made(BLOG, &[(few, 1.0)]).0, ["posts(status, views)"]);
     assert_eq!(made(BLOG, &[(few, 1.0), (most, 1.0)]).0, ["posts(views)"]);
+}
+
+#[test]
+fn a_few_rows_of_a_table_without_rowids_are_found_by_its_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let pairs = "CREATE TABLE pairs(a, b, c, PRIMARY KEY (b, a)) WITHOUT ROWID";
+    let subject = subject(folder.path(), pairs);
+    for sql in few_rows(&subject.schema, "DELETE FROM pairs WHERE c", 3) {
+        assert!(sql.contains("WHERE (b, a) IN (SELECT b, a FROM pairs"), "{sql}");
+        subject.connect().unwrap().prepare(&sql).unwrap();
+    }
 }
 
 #[test]
