@@ -51,6 +51,10 @@ pub(crate) fn insert(
     feed: &mut Feed<'_>,
     commits: Commits,
 ) -> Result<Inserted> {
+    // A text without rows names no columns.
+    if target.columns.is_empty() {
+        return Ok(Inserted::default());
+    }
     connection.create_columns_function(FUNCTION, target.columns.len())?;
     let sql = insert_sql(target, None) + &on_conflict(target, duplicates)?;
     let mut inserter = Inserter {

@@ -89,6 +89,15 @@ impl Input {
         self.first(BEGINNING)
     }
 
+    /// Returns whether the text holds nothing but blanks, or an empty array.
+    pub(crate) fn is_without_rows(&mut self) -> Result<bool> {
+        let beginning = self.beginning()?;
+        let is_all = (beginning.len() as u64) < BEGINNING;
+        let text = beginning.trim_ascii();
+        let inner = text.strip_prefix(b"[").and_then(|text| text.strip_suffix(b"]"));
+        Ok(is_all && inner.unwrap_or(text).trim_ascii().is_empty())
+    }
+
     /// Returns this number of first bytes of the text, which are read nevertheless.
     pub(crate) fn first(&mut self, count: u64) -> Result<Vec<u8>> {
         let reader = std::mem::replace(&mut self.reader, Box::new(io::empty()));

@@ -126,6 +126,8 @@ pub struct Opening {
     pub sample: Sample,
     /// Keys that JSON has in addition to the keys of the first objects.
     pub more_keys: Vec<String>,
+    /// Whether the table's columns are known without the input, so that a text without rows may name none.
+    pub has_table: bool,
     /// The columns to read, in this order; empty for all. Keys of JSON may appear in any object.
     pub columns: Vec<String>,
     /// New names of columns, each behind the name that the input has for it.
@@ -155,6 +157,7 @@ impl Opening {
             csv: CsvOptions::default(),
             sample: Sample::First,
             more_keys: Vec::new(),
+            has_table: false,
             columns: Vec::new(),
             names: Vec::new(),
             file_column: None,
@@ -245,6 +248,10 @@ fn open_one(path: &Path, opening: &Opening) -> Result<Box<dyn Source>> {
 /// Opens a text in this format; unless CSV was named, it is JSON if it begins as such.
 fn text_source(path: &Path, format: Format, opening: &Opening) -> Result<Box<dyn Source>> {
     let mut input = Input::open(path, opening.encoding)?;
+    if opening.has_table && input.is_without_rows()? {
+        let none = std::iter::empty();
+        return Ok(Box::new(BatchSource::new(&input.name, &arrow_schema::Schema::empty(), none)));
+    }
     let mut is_json = format == Format::JsonLines;
     if opening.format.is_none() && !is_json {
         let beginning = input.beginning()?;

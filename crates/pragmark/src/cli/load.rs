@@ -328,6 +328,7 @@ impl LoadArgs {
     pub fn execute(mut self) -> Result<Exit> {
         let mut opening = opening(&self)?;
         let made = app::load::made_table(&mut self.inputs, &mut opening)?;
+        opening.has_table = self.append || made.is_some();
         let name = match (&self.table, &made) {
             (Some(name), _) => name.clone(),
             (None, Some(made)) => made.name.clone(),

@@ -34,6 +34,24 @@ fn rows_are_unloaded_and_loaded_again() {
 }
 
 #[test]
+fn a_text_without_rows_loads_none_where_the_table_is_known() {
+    let laboratory = towns_loaded();
+    let none = "SELECT * FROM towns WHERE 0";
+    let rows = || dump(&laboratory, "towns.db", "SELECT count(*) FROM towns");
+    let before = rows();
+    for name in ["none.json", "none.jsonl", "none.csv"] {
+        laboratory.pragmark(&["unload", "towns.db", name, "--rows", none]).exits(0);
+        let append = ["load", name, "towns.db", "--table", "towns", "--append"];
+        laboratory.pragmark(&append).exits(0).says(&["0 rows into towns"]);
+        assert_eq!(rows(), before, "{name}");
+    }
+    laboratory.pragmark(&["load", "none.json", "new.db"]).exits(3).complains(&["is empty"]);
+    laboratory.write("people.sql", "CREATE TABLE people(id INTEGER PRIMARY KEY, name TEXT)");
+    laboratory.pragmark(&["load", "none.json", "people.sql", "new.db"]).exits(0);
+    assert_eq!(dump(&laboratory, "new.db", "SELECT name FROM sqlite_schema"), "people");
+}
+
+#[test]
 fn what_is_odd_in_a_file_is_said_with_the_option_that_helps() {
     let laboratory = Laboratory::new();
     for (name, text, option) in [
