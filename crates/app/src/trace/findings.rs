@@ -7,8 +7,8 @@ use report::document::{Abridge, Block, Cell, Column, Item, Row, Sentence, Table}
 use report::figures::{duration, percent, with_unit};
 use report::sql::shortened;
 use trace::analysis::{
-    Analysis, CycleUse, FEW, Finding, PinUse, READS, Refusal, RefusalUse, RunUse, StatementUse,
-    Unprotected, Waits,
+    Analysis, CycleUse, FEW, Finding, Kind, PinUse, READS, Refusal, RefusalUse, RunUse,
+    StatementUse, Unprotected, Waits,
 };
 use trace::plans::{Plans, UnusedIndex};
 
@@ -20,8 +20,9 @@ const QUOTED_WITH_PLAN: usize = 60;
 const NAMED_PREPARED: usize = 3;
 /// How many indexes of a database are named.
 const NAMED: usize = 5;
-/// From this share of a statement's time on, it mostly waits for locks.
+/// From this share of a statement's time on, it mostly waits for locks; below the other one, it hardly does.
 const MOSTLY: f64 = 0.5;
+const HARDLY: f64 = 0.05;
 /// How much of a statement a sentence quotes, in characters.
 const QUOTED: usize = 70;
 
@@ -61,7 +62,9 @@ fn item(analysis: &Analysis, finding: &Finding<'_>, first: Option<&StatementUse>
         Finding::SingleStatement { transactions, commits } => {
             single_statement(*transactions, *commits)
         }
-        Finding::ShortConnections { short, connections } => short_connections(*short, *connections),
+        Finding::ShortConnections { short, connections } => {
+            short_connections(analysis, *short, *connections)
+        }
         Finding::ReadBeforeWrite(count) => read_before_write(*count),
         Finding::Refused(usage) => refused(usage),
         Finding::Unprotected(setting) => unprotected(setting),
@@ -91,9 +94,20 @@ fn share_of_time(analysis: &Analysis, usage: &StatementUse) -> Sentence {
         )
     } else if begins && usage.share_of_waits().is_none() {
         sentence.words(" It waits while another connection has the write lock.")
+    } else if usage.kind == Kind::Read
+        && usage.share_of_waits() >= Some(MOSTLY)
+        && !are_in_wal(analysis)
+    {
+        sentence.words(" With a rollback journal, reads wait for commits. In WAL mode they do not.")
     } else {
         sentence
     }
+}
+
+/// Returns whether some commits were in WAL mode, or in no mode that is known.
+fn are_in_wal(analysis: &Analysis) -> bool {
+    let [in_wal, with_journal] = analysis.commits_by_mode;
+    in_wal > 0 || with_journal == 0
 }
 
 fn begins_with(usage: &StatementUse, words: &[&str]) -> bool {
@@ -111,7 +125,8 @@ fn commits(usage: &StatementUse) -> bool {
 }
 
 /// Returns what takes commits time, the command that measures it, and of how many commits that is known: nearly all have to be in
-/// one mode. Nothing where a statement does not commit, or mostly waits for locks that no commit in its mode waits for.
+/// one mode. Nothing where a statement does not commit, mostly waits for locks that no commit in its mode waits for, or is known not
+/// to sync.
 fn commit_time(
     analysis: &Analysis,
     usage: &StatementUse,
@@ -121,8 +136,10 @@ fn commit_time(
     if !commits(usage) || most * 10 < analysis.commits * 9 {
         return None;
     }
+    let hardly_syncs = analysis.unsynced_commits * 10 >= analysis.commits * 9;
     let (why, varied) = match (in_wal == most, usage.share_of_waits()) {
         (true, Some(MOSTLY..)) => return None,
+        (true, _) | (false, Some(..HARDLY)) if hardly_syncs => return None,
         (true, Some(_)) => (
             " A commit in WAL mode writes the log, syncs it unless synchronous is NORMAL or OFF, and now and then copies it into the database. What the sync costs: ",
             "synchronous=full,normal",
@@ -131,7 +148,7 @@ fn commit_time(
             " In WAL mode a commit waits for no lock: it writes the log, syncs it unless synchronous is NORMAL or OFF, and now and then copies it into the database. What the sync costs: ",
             "synchronous=full,normal",
         ),
-        (false, Some(0.0)) => (
+        (false, Some(..HARDLY)) => (
             " Outside of WAL mode a commit syncs the database and a journal in a file, unless synchronous is OFF. In WAL mode it syncs the log at most: ",
             "journal_mode=delete,wal",
         ),
@@ -154,9 +171,9 @@ fn full_scans(usage: &StatementUse) -> Sentence {
     about(
         usage,
         format!(
-            "made {} steps in full scans and returned or changed {} rows.",
+            "made {} steps in full scans and returned or changed {}.",
             grouped(usage.scan_steps),
-            grouped(usage.rows.max(usage.changes))
+            plural(usage.rows.max(usage.changes), "row", "rows")
         ),
     )
 }
@@ -190,10 +207,14 @@ fn in_runs(runs: RunUse) -> String {
 }
 
 fn single_rows(usage: &StatementUse) -> Sentence {
+    let sql = usage.sql.to_ascii_uppercase();
+    // It says what happens to a row that exists.
+    let may_update = !sql.starts_with("INSERT INTO") || sql.contains("ON CONFLICT");
+    let verb = if may_update { "inserted or updated" } else { "inserted" };
     about(
         usage,
         format!(
-            "inserted {} rows one by one in runs within a transaction, {} in the longest. One statement can insert \
+            "{verb} {} rows one by one in runs within a transaction, {} in the longest. One statement can insert \
              several rows.",
             grouped(usage.single_rows),
             grouped(usage.longest_single_rows)
@@ -216,8 +237,10 @@ fn prepared(statements: &[&StatementUse]) -> Sentence {
         0 => String::new(),
         others => format!(" and {}", plural(others as u64, "other statement", "other statements")),
     };
+    let has_values = statements.iter().any(|usage| usage.other_literals * 2 > usage.prepared_again);
+    let how = if has_values { ", with parameters instead of values in the text" } else { "" };
     sentence.words(format!(
-        "{others} {verb} prepared again on the same connection. The application could keep {object} prepared."
+        "{others} {verb} prepared again on the same connection. The application could keep {object} prepared{how}."
     ))
 }
 
@@ -241,10 +264,16 @@ fn single_statement(transactions: u64, commits: u64) -> Sentence {
     .into()
 }
 
-fn short_connections(short: u64, connections: u64) -> Sentence {
+fn short_connections(analysis: &Analysis, short: u64, connections: u64) -> Sentence {
+    let [in_wal, _] = analysis.commits_by_mode;
+    let log = if in_wal == 0 {
+        ""
+    } else {
+        " In WAL mode, closing the last open one copies the log into the database and syncs it."
+    };
     format!(
-        "{} of {} executed fewer than {FEW} statements. Each new connection reads the schema and prepares \
-         its statements again. The application could keep connections open.",
+        "{} of {} executed fewer than {FEW} statements. Each new connection reads the schema and prepares its statements again.{log} \
+         The times of statements do not include opening and closing. The application could keep connections open.",
         grouped(short),
         plural(connections, "connection", "connections")
     )
@@ -590,6 +619,7 @@ mod tests {
         let said = |sql: &str, writes, waited_ns, unknown_waits, modes: [u64; 2]| {
             let usage = StatementUse {
                 sql: sql.to_owned(),
+                kind: Kind::of(sql, sql.starts_with("SELECT")),
                 count: 20,
                 autocommit_writes: writes,
                 total_ns: 1_000,
@@ -602,6 +632,7 @@ mod tests {
                 total_ns: 2_000,
                 commits: 20,
                 commits_by_mode: modes,
+                unsynced_commits: u64::from(unknown_waits == 20) * 18,
                 ..Analysis::default()
             };
             items(&analysis, &Plans::default())[0].text.plain()
@@ -631,8 +662,18 @@ mod tests {
             said("BEGIN IMMEDIATE", 0, 990, 0, wal).ends_with("99 % of that waiting for locks.")
         );
         assert!(said("BEGIN IMMEDIATE", 0, 0, 0, wal).ends_with("and waited for no lock."));
+        let unsynced = said("COMMIT", 0, 0, 20, wal);
+        assert!(unsynced.ends_with("took 50 % of the time in statements."), "{unsynced}");
         let select = "SELECT a FROM t";
-        assert!(said(select, 0, 500, 0, journal).ends_with("50 % of that waiting for locks."));
+        assert!(said(select, 0, 499, 0, journal).ends_with("50 % of that waiting for locks."));
+        let text = said(select, 0, 500, 0, journal);
+        assert!(
+            text.ends_with(
+                "locks. With a rollback journal, reads wait for commits. In WAL mode they do not."
+            ),
+            "{text}"
+        );
+        assert!(said(select, 0, 500, 0, wal).ends_with("50 % of that waiting for locks."));
         assert!(said(select, 0, 0, 0, journal).ends_with("took 50 % of the time in statements."));
         assert!(said(select, 0, 500, 1, journal).ends_with("took 50 % of the time in statements."));
     }
@@ -673,6 +714,10 @@ mod tests {
             ..StatementUse::default()
         };
         let (a, b) = (usage("SELECT 1"), usage("SELECT 2"));
+        let with_values = StatementUse { other_literals: 70, ..a.clone() };
+        assert!(prepared(&[&b, &with_values]).plain().ends_with(
+            "The application could keep them prepared, with parameters instead of values in the text."
+        ));
         assert_eq!(
             prepared(&[&a]).plain(),
             "SELECT 1 (79 of 80 executions) was prepared again on the same connection. The application could keep it prepared."

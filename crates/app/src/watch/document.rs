@@ -16,7 +16,10 @@ use crate::words::{grouped, plural, shell_word};
 /// How much of a statement the view quotes, in characters.
 const QUOTED: usize = 60;
 
-/// Figures by which the view orders statements.
+/// Where the figures begin in the view's table, in the order of [`Order`].
+const FIGURES: usize = 2;
+
+/// Figures by which the view orders statements, in the order of the columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// The time of all executions.
@@ -60,7 +63,7 @@ pub fn live(moment: &Moment, order: Order, most: usize) -> Document {
     let statements = ordered(moment, order);
     let rows = statements.iter().take(most).enumerate().map(|(index, usage)| {
         let rows = usage.rows.max(usage.changes);
-        Row::new([
+        let mut cells = [
             number(index as u64 + 1),
             Cell::code(shortened(&usage.sql, QUOTED)),
             Cell::figure(Some(moment.analysis.share_of_time(usage)), percent),
@@ -69,9 +72,11 @@ pub fn live(moment: &Moment, order: Order, most: usize) -> Document {
             Cell::figure(usage.p99_ns(), time),
             number(rows),
             number(usage.scan_steps),
-        ])
+        ];
+        cells[FIGURES..=FIGURES + order as usize].rotate_right(1);
+        Row::new(cells)
     });
-    let columns = [
+    let mut columns = [
         Column::right("no."),
         Column::left("statement"),
         Column::right("share of time"),
@@ -81,6 +86,8 @@ pub fn live(moment: &Moment, order: Order, most: usize) -> Document {
         Column::right("rows"),
         Column::right("full-scan steps"),
     ];
+    // A narrow terminal leaves out the last ones.
+    columns[FIGURES..=FIGURES + order as usize].rotate_right(1);
     let table = Table::new("statements since the program was started", columns, rows);
     let head = if table.rows.is_empty() {
         Block::paragraph("No statement has ended so far.")
@@ -89,7 +96,7 @@ pub fn live(moment: &Moment, order: Order, most: usize) -> Document {
     };
     Document {
         title: rates(moment),
-        about: databases(moment).into_iter().map(Sentence::from).collect(),
+        about: databases(moment, true).into_iter().map(Sentence::from).collect(),
         head: vec![head],
         ..Document::default()
     }
@@ -127,7 +134,7 @@ pub fn summary(program: &str, moment: &Moment) -> Document {
     let sections = [statements(analysis), transactions(analysis), failures(analysis)];
     Document {
         title: format!("What {program} did with SQLite"),
-        about: std::iter::once(total).chain(databases(moment)).map(Sentence::from).collect(),
+        about: std::iter::once(total).chain(databases(moment, false)).map(Sentence::from).collect(),
         sections: sections.into_iter().flatten().collect(),
         ..Document::default()
     }
@@ -152,9 +159,10 @@ fn rates(moment: &Moment) -> String {
     )
 }
 
-fn databases(moment: &Moment) -> Vec<String> {
+/// Returns the databases; connections are open as long as the program runs.
+fn databases(moment: &Moment, is_running: bool) -> Vec<String> {
     let words = |database: &super::Database| {
-        let open = (database.connections > 0)
+        let open = (is_running && database.connections > 0)
             .then(|| plural(database.connections, "open connection", "open connections"));
         let size = |bytes: u64| with_unit(bytes as f64, Unit::Bytes);
         let log = match (database.wal_bytes, database.largest_wal_bytes) {

@@ -166,7 +166,9 @@ impl View {
 impl Screen for View {
     fn is_due(&mut self) -> bool {
         let mut keys = [0; 16];
-        let pressed = rustix::io::read(stdin(), &mut keys).unwrap_or(0);
+        // Where a shell has reset the terminal, reading would wait for Enter.
+        let waiting = rustix::io::ioctl_fionread(stdin()).unwrap_or(0) > 0;
+        let pressed = if waiting { rustix::io::read(stdin(), &mut keys).unwrap_or(0) } else { 0 };
         keys[..pressed].iter().for_each(|key| self.key(*key));
         let is_time = self.drawn.is_none_or(|drawn| drawn.elapsed() >= PERIOD);
         pressed > 0 || (is_time && !self.is_frozen)

@@ -310,6 +310,38 @@ fn a_script_for_an_empty_database_finds_the_rows_that_it_writes() {
     assert!(row.contains(" 0.9"), "nearly every read finds its row: {answer}");
 }
 
+/// Makes a table whose keys are texts, most of them digits, the first time; then reads ranges of them and adds two rows.
+const TEXTS: &str = r#"
+import os, sqlite3
+is_new = not os.path.exists("text.db")
+c = sqlite3.connect("text.db", isolation_level=None)
+if is_new:
+    c.execute("CREATE TABLE phone(no TEXT PRIMARY KEY)")
+    for i in range(400): c.execute("INSERT INTO phone VALUES (?)", (str(1000 + i * 20) if i % 9 else f"none {i}",))
+else:
+    c.execute("WITH more(n) AS (VALUES (1), (2)) INSERT INTO phone SELECT n FROM more")
+    for i in range(1, 400):
+        if i % 9: c.execute("SELECT * FROM phone WHERE no >= ? AND no < ?", (1000 + i * 20, 1050 + i * 20)).fetchall()
+c.close()
+"#;
+
+#[test]
+fn a_script_calculates_no_ends_of_ranges_from_texts_and_adds_its_rows_again() {
+    let Some(laboratory) = with_program(TEXTS) else { return };
+    for out in ["first.trace", "t.trace"] {
+        laboratory.pragmark(&["record", "--out", out, "--", "python3", "app.py"]).exits(0);
+    }
+    let to_script = ["trace", "to-script", "t.trace", "--out", "t.sql"];
+    laboratory.pragmark(&to_script).exits(0).complains(&["356 transactions of 356 statements"]);
+    let script = laboratory.read("t.sql");
+    for part in [":v1 + 50", "INSERT OR IGNORE INTO phone SELECT n FROM more"] {
+        assert!(script.contains(part), "{script}");
+    }
+    let measure = ["measure", "--db", "t.db", "t.sql", "--rounds", "2", "--no-tiers"];
+    let measure = [&measure[..], &["--set", "transactions=2000", "--out", "run"]].concat();
+    laboratory.pragmark(&measure).exits(0);
+}
+
 /// Works with a temporary table only, of a database in memory.
 const TEMPORARY: &str = r#"
 import sqlite3

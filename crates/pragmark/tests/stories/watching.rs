@@ -11,6 +11,7 @@ use crate::recording::with_program;
 const APP: &str = r#"
 import os, sqlite3, sys, time
 c = sqlite3.connect("app.db", isolation_level=None, timeout=0)
+c.execute("PRAGMA journal_mode = WAL").fetchall()
 c.execute("CREATE TABLE IF NOT EXISTS item(id INTEGER PRIMARY KEY, name)")
 c.execute("BEGIN")
 for i in range(2000): c.execute("INSERT INTO item(name) VALUES (?)", (f"item {i}",))
@@ -36,7 +37,9 @@ fn a_program_is_watched_and_its_statements_are_summarised() {
     };
     let answer = laboratory.pragmark(&WATCH).exits(0);
     let text = answer.stdout();
-    answer.says(&["hello", "INSERT INTO", "2,000", "SQLITE_BUSY", "39,980"]);
+    let answer = answer.says(&["hello", "INSERT INTO", "2,000", "SQLITE_BUSY", "39,980"]);
+    answer.says(&["commits, ", " per second", "write-ahead log of ", "waiting for locks: 0"]);
+    assert!(!text.contains("open connection"), "it has ended: {text}");
     assert!(!text.contains('\u{1b}'), "{text}");
     let fails: Vec<_> = WATCH.into_iter().chain(["7"]).collect();
     laboratory.pragmark(&fails).exits(7).says(&["INSERT INTO"]);
@@ -120,8 +123,11 @@ fn the_view_takes_keys_and_leaves_the_terminal_as_it_was() {
     let Some(laboratory) = with_program(APP) else {
         return;
     };
-    let command =
-        format!("'{}' watch -- python3 app.py 3 end; stty -a", env!("CARGO_BIN_EXE_pragmark"));
+    // As a shell does when the program is stopped and continued.
+    let reset =
+        "(until [ -e ready ]; do sleep 0.1; done; sleep 1; stty icanon echo < /dev/tty; : > reset)";
+    let program = env!("CARGO_BIN_EXE_pragmark");
+    let command = format!("{reset} & '{program}' watch -- python3 app.py 3 end; stty -a");
     let started = Command::new("script")
         .args(["-qec", &command, "/dev/null"])
         .current_dir(laboratory.path())
@@ -134,7 +140,7 @@ fn the_view_takes_keys_and_leaves_the_terminal_as_it_was() {
         return testing::skip("this test needs script(1)");
     };
     let mut keys = terminal.stdin.take().unwrap();
-    wait_until(|| laboratory.path().join("ready").exists());
+    wait_until(|| laboratory.path().join("reset").exists());
     keys.write_all(b"sw").unwrap();
     let written = || {
         let files = std::fs::read_dir(laboratory.path()).unwrap().flatten();

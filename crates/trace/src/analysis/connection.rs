@@ -1,6 +1,6 @@
 //! Analysis of the order of a connection's statements: transactions, pauses within them, and runs.
 
-use hashbrown::HashSet;
+use hashbrown::HashMap;
 
 use super::runs::{Inserts, Reads, Repeated};
 use super::{Event, PAUSE_US, TransactionUse};
@@ -19,8 +19,8 @@ pub struct Connection {
     count: u64,
     /// Whether it has committed.
     has_written: bool,
-    /// The texts that were prepared.
-    prepared: HashSet<i64>,
+    /// The texts that were prepared, each with the latest statement that had it.
+    prepared: HashMap<i64, i64>,
     /// When the statement before that did more than read ended, if it was a write in autocommit.
     wrote_until_us: Option<i64>,
     /// When the previous commit ended, if it ended a transaction of a single statement.
@@ -56,6 +56,8 @@ pub struct Finished {
     pub inserts: Option<(i64, u64)>,
     /// Whether the text had been prepared before.
     pub prepared_again: bool,
+    /// Whether that was with other values in the text.
+    pub other_literals: bool,
     /// Whether it is a write in autocommit.
     pub autocommit_write: bool,
     /// Whether it is one right after another one.
@@ -98,11 +100,14 @@ impl Connection {
             self.wrote_until_us = autocommit_write.then(|| event.end_us());
         }
         let transaction = self.take_transaction(event, text);
+        let prepared =
+            event.prepared.then(|| self.prepared.insert(text, event.statement)).flatten();
         Finished {
             single_in_a_row: self.follows_a_single(event, autocommit_write, transaction.as_ref()),
             autocommit_write,
             in_a_row: autocommit_write && before.is_some_and(|end| event.start_us - end < PAUSE_US),
-            prepared_again: event.prepared && !self.prepared.insert(text),
+            prepared_again: prepared.is_some(),
+            other_literals: prepared.is_some_and(|statement| statement != event.statement),
             reads: self.reads.take(event, text, kind),
             inserts: self.inserts.take(event, text, kind == Kind::Insert),
             transaction,

@@ -245,6 +245,8 @@ pub struct StatementUse {
     pub prepared: u64,
     /// How often on a connection that had prepared it before.
     pub prepared_again: u64,
+    /// How often of these with other values in the text.
+    pub other_literals: u64,
     /// Transactions of its own that it committed.
     pub autocommit_writes: u64,
     /// Executions that failed.
@@ -314,6 +316,8 @@ pub struct Analysis {
     pub commits: u64,
     /// Commits of connections in WAL mode, and commits of connections that are known to be in another mode.
     pub commits_by_mode: [u64; 2],
+    /// Commits of connections that are known to sync none of them.
+    pub unsynced_commits: u64,
     /// Those outside of `BEGIN` and `COMMIT`.
     pub autocommit_writes: u64,
     /// How many of them are in a row.
@@ -501,6 +505,10 @@ impl Analyser {
         if let Some(settings) = settings.filter(|settings| settings.is_wal || settings.has_journal)
         {
             analysis.commits_by_mode[usize::from(!settings.is_wal)] += u64::from(event.committed);
+            // In WAL mode, NORMAL syncs at checkpoints only.
+            let needed = if settings.is_wal { 2 } else { 1 };
+            let syncs = settings.synchronous.is_none_or(|level| level >= needed);
+            analysis.unsynced_commits += u64::from(event.committed && !syncs);
         }
         analysis.autocommit_writes += u64::from(finished.autocommit_write);
         // In memory, a commit costs next to nothing.
@@ -641,6 +649,7 @@ impl StatementUse {
         self.early += u64::from(event.early);
         self.prepared += u64::from(event.prepared);
         self.prepared_again += u64::from(finished.prepared_again);
+        self.other_literals += u64::from(finished.other_literals);
         self.autocommit_writes += u64::from(finished.autocommit_write);
         self.failed += u64::from(event.result.is_some_and(|code| code != 0));
         self.waited_ns += unsigned(event.waited_ns.unwrap_or(0));

@@ -398,7 +398,19 @@ fn a_statement_is_prepared_again_on_a_connection_that_had_prepared_it() {
     let prepared = |connection| Event { prepared: true, connection, ..event(1, 0) };
     let analysis = analysed(&[prepared(1), prepared(1), prepared(2), event(1, 3)]);
     let it = &analysis.statements[0];
-    assert_eq!((it.prepared, it.prepared_again), (3, 1));
+    assert_eq!((it.prepared, it.prepared_again, it.other_literals), (3, 1, 0));
+}
+
+#[test]
+fn a_statement_that_differs_in_its_values_is_prepared_again_for_them() {
+    let mut texts = texts();
+    texts.add_statement(9, 1, true);
+    let mut analyser = Analyser::new(1_000_000, texts, hashbrown::HashMap::new());
+    for statement in [1, 9, 9, 1] {
+        analyser.take(&Event { prepared: true, ..event(statement, 0) });
+    }
+    let it = &analyser.finish().statements[0];
+    assert_eq!((it.prepared_again, it.other_literals), (3, 2));
 }
 
 #[test]

@@ -47,17 +47,22 @@ impl Form {
 
     /// Has an insertion skip rows with a key that exists, as drawn values may be, unless it says what happens then. Returns whether it does.
     pub fn ignore_collisions(&mut self) -> bool {
-        let first = &self.parts[0];
-        let mut words = first.split_whitespace().map(str::to_ascii_lowercase);
-        let is_plain =
-            words.next().as_deref() == Some("insert") && words.next().as_deref() == Some("into");
-        let decides =
-            self.parts.iter().any(|part| part.to_ascii_lowercase().contains("on conflict"));
-        let place = first.to_ascii_lowercase().find("into").filter(|_| is_plain && !decides);
-        if let Some(place) = place {
-            self.parts[0].insert_str(place, "OR IGNORE ");
+        let lower: Vec<String> = self.parts.iter().map(|part| part.to_ascii_lowercase()).collect();
+        let decides = lower.iter().any(|part| part.contains("on conflict"));
+        let first = lower[0].split_whitespace().next().unwrap_or_default();
+        if decides || !["insert", "with"].contains(&first) {
+            return false;
         }
-        place.is_some()
+        let mut places = lower.iter().enumerate().filter_map(|(number, part)| {
+            let (at, _) = part
+                .match_indices("into")
+                .find(|(at, _)| part[..*at].split_whitespace().next_back() == Some("insert"))?;
+            Some((number, at))
+        });
+        let Some((number, at)) = places.next() else { return false };
+        drop(places);
+        self.parts[number].insert_str(at, "OR IGNORE ");
+        true
     }
 
     /// Returns the text with this for each slot.
@@ -206,6 +211,10 @@ mod tests {
         };
         let skips = "insert OR IGNORE into t(a) VALUES (?)";
         assert_eq!(skipping("insert into t(a) VALUES (1)"), skips);
+        assert_eq!(
+            skipping("WITH c(n) AS (SELECT 1) INSERT INTO t SELECT n FROM c"),
+            "WITH c(n) AS (SELECT ?) INSERT OR IGNORE INTO t SELECT n FROM c"
+        );
         for sql in [
             "INSERT OR REPLACE INTO t VALUES (?)",
             "UPDATE into_t SET a = ?",

@@ -90,10 +90,9 @@ pub fn to_script(trace: &Trace, database: Option<&str>, snapshot: &Path) -> Resu
     let mut ignores = false;
     for number in &chosen {
         let form = &mut forms.forms[*number];
-        let varies = fits[number].iter().any(|fit| !matches!(fit, Fit::Constant(_)));
         let are_new = fits[number].iter().any(|fit| matches!(fit, Fit::New(_)));
         let key = form.key();
-        if varies && (copy.has_unique_keys(&key) || !are_new && copy.gives_rowids(&key)) {
+        if copy.has_unique_keys(&key) || !are_new && copy.gives_rowids(&key) {
             ignores |= form.ignore_collisions();
         }
     }
@@ -101,7 +100,7 @@ pub fn to_script(trace: &Trace, database: Option<&str>, snapshot: &Path) -> Resu
     unfinished.name(snapshot)?;
     let mut text = form::script(&shapes, &forms.forms, &fits);
     if ignores {
-        text.insert_str(0, "-- OR IGNORE was added where drawn keys may exist\n");
+        text.insert_str(0, "-- OR IGNORE was added where keys may exist\n");
     }
     Ok(Fitted { text, database, fitted: amount(&shapes), left_out, others })
 }
@@ -280,10 +279,17 @@ fn fits_of(
     let hints = script::hints(&script::significant(&key));
     let inserts = Kind::of(key.trim_start(), false) == Kind::Insert;
     let mut fits: Vec<Fit> = Vec::new();
+    let mut begin: Option<Fit> = None;
     for (number, values) in values.into_iter().flatten().enumerate() {
         let hint = hints.get(number).and_then(Option::as_ref);
         let fit = values.fit(inserts);
-        let beside = fits.last().and_then(|before| values.fit_of_ends(before, &fit));
+        let mut beside = fits.last().and_then(|before| values.fit_of_ends(before, &fit));
+        // The begin may be a text, from which no end can be calculated.
+        if let (None, Some(before), Some(own)) = (&beside, fits.last_mut(), &begin) {
+            beside = values.fit_of_ends(own, &fit);
+            *before = beside.as_ref().map_or(before.clone(), |_| own.clone());
+        }
+        begin = Some(fit.clone());
         fits.push(match (&fit, values.repeated(), hint) {
             _ if beside.is_some() => beside.unwrap_or(fit),
             (Fit::Text(..), Some(texts), _) => {

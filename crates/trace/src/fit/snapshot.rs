@@ -131,7 +131,7 @@ impl SnapshotCopy {
             self.connection.execute("COMMIT")
         };
         self.named(fill())?;
-        Ok(Fit::Drawn { column: (table, "text".to_owned()), zipf: None })
+        Ok(Fit::Drawn { column: (table, "text".to_owned()), zipf: None, are_numbers: false })
     }
 
     /// Draws from the column of a hint, if it has the values.
@@ -162,11 +162,16 @@ impl SnapshotCopy {
         if samples.is_empty() || (known as f64) < SHARE * samples.len() as f64 {
             return None;
         }
-        let count = format!("SELECT count(DISTINCT \"{column}\") FROM \"{table}\"");
-        let domain = self.connection.query_i64(&count).ok()?.unsigned_abs();
+        let count =
+            |what: String| self.connection.query_i64(&format!("SELECT {what} FROM \"{table}\""));
+        let domain = count(format!("count(DISTINCT \"{column}\")")).ok()?.unsigned_abs();
+        let others =
+            count(format!("count(*) FILTER (WHERE typeof(\"{column}\") IN ('text', 'blob'))"))
+                .ok()?;
         Some(Fit::Drawn {
             column: (table.to_owned(), column.to_owned()),
             zipf: values.popularity(domain.min(DRAWN)),
+            are_numbers: others == 0,
         })
     }
 }

@@ -62,6 +62,8 @@ pub enum Fit {
         column: (String, String),
         /// The parameter of Zipf's law; nothing if all come equally often.
         zipf: Option<f64>,
+        /// Whether the column has nothing but numbers, with which a script can calculate.
+        are_numbers: bool,
     },
     /// Whole numbers, all equally likely.
     Uniform(i64, i64),
@@ -161,7 +163,7 @@ impl Values {
             _ => return None,
         };
         let has_number = match before {
-            Fit::Drawn { .. } => !matches!(own, Fit::Time { .. }),
+            Fit::Drawn { are_numbers, .. } => *are_numbers && !matches!(own, Fit::Time { .. }),
             Fit::Uniform(..) | Fit::Zipfian(..) | Fit::Time { .. } | Fit::Beside { .. } => true,
             _ => false,
         };
@@ -318,7 +320,7 @@ impl Fit {
         let set = |expression: String| Some(format!("\\set {name} {expression}"));
         match self {
             Fit::Constant(_) => None,
-            Fit::Drawn { column, zipf } => {
+            Fit::Drawn { column, zipf, .. } => {
                 let (table, column) = column;
                 let popularity =
                     zipf.map_or("uniform".to_owned(), |exponent| format!("zipfian {exponent}"));
@@ -537,6 +539,12 @@ mod tests {
             assert_eq!(beside.command("v2", "v1").unwrap(), format!("\\set v2 :v1 + {far}"));
             assert_eq!(beside.sql("v2"), own.sql("v2"));
             assert_eq!(end.fit_of_ends(&Fit::Constant("1".into()), &own), None);
+            let drawn = |are_numbers| {
+                let column = ("t".to_owned(), "a".to_owned());
+                let drawn = Fit::Drawn { column, zipf: None, are_numbers };
+                end.fit_of_ends(&drawn, &own).is_some()
+            };
+            assert_eq!((drawn(true), drawn(false)), (far > 0, false), "texts have no sums");
         }
     }
 
