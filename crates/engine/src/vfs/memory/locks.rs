@@ -46,8 +46,10 @@ impl FileLocks {
             return Err(Busy);
         }
         if level == ffi::SQLITE_LOCK_EXCLUSIVE && others >= ffi::SQLITE_LOCK_SHARED {
-            // Readers may finish, new ones may not begin.
-            self.set(owner, ffi::SQLITE_LOCK_PENDING);
+            if self.level(owner) == ffi::SQLITE_LOCK_RESERVED {
+                // Readers may finish, new ones may not begin.
+                self.set(owner, ffi::SQLITE_LOCK_PENDING);
+            }
             return Err(Busy);
         }
         self.set(owner, level);
@@ -132,6 +134,9 @@ mod tests {
         let mut locks = FileLocks::default();
         assert_eq!(locks.lock(1, SHARED), Ok(()));
         assert_eq!(locks.lock(2, SHARED), Ok(()));
+        assert_eq!(locks.lock(1, EXCLUSIVE), Err(Busy));
+        assert_eq!(locks.lock(3, SHARED), Ok(()), "who only reads keeps nobody out");
+        locks.unlock(3, ffi::SQLITE_LOCK_NONE);
         assert_eq!(locks.lock(1, RESERVED), Ok(()));
         assert_eq!(locks.lock(2, RESERVED), Err(Busy));
         assert_eq!(locks.lock(1, EXCLUSIVE), Err(Busy));
