@@ -91,6 +91,9 @@ enum Do {
         /// Seed of the order and of all other random choices.
         #[arg(long, default_value_t = 1)]
         seed: u64,
+        /// Mutants to test at the same time.
+        #[arg(long, default_value_t = 1)]
+        threads: usize,
     },
     /// Judge crash images of the settings that lose nothing; fails if one is reported as damaged.
     NoFalseAlarm {
@@ -172,8 +175,8 @@ fn main() -> ExitCode {
             let extent = Extent { all_up_to: schedules, sample: schedules, seed, threads };
             judge_mutants(&mutations, images, extent)
         }
-        Do::Generated { mutants: names, folder, sample, images, schedules, seed } => {
-            Sweep { folder, images, schedules, seed, sample, names }.run()
+        Do::Generated { mutants: names, folder, sample, images, schedules, seed, threads } => {
+            Sweep { folder, images, schedules, seed, sample, names, threads }.run()
         }
         Do::Try { trial, engine, images, schedules, seed } => {
             let extent = Extent { all_up_to: schedules, sample: schedules, seed, threads: 1 };

@@ -10,6 +10,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -28,10 +29,15 @@ pub struct Sweep {
     pub sample: Option<usize>,
     /// The mutants of these names only.
     pub names: Vec<String>,
+    /// Mutants that are judged at the same time.
+    pub threads: usize,
 }
 
-/// How long a trial may take: this and ten times as long as with the sound engine.
+/// The time on a processor that a trial may take: this and ten times as long as with the sound engine.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The time that it may take beside other work, of the same.
+const BESIDE_OTHERS: u32 = 8;
 
 /// The sound engine in a trial.
 struct Control {
@@ -67,19 +73,29 @@ impl Sweep {
         let results = self.folder.join("results.tsv");
         let done = fs::read_to_string(&results).unwrap_or_default();
         let done: HashSet<&str> = done.lines().filter_map(|line| line.split('\t').next()).collect();
-        for (number, mutant) in self.chosen(&all.mutants) {
-            if done.contains(mutant.name.as_str()) {
-                continue;
+        let mut chosen = self.chosen(&all.mutants);
+        chosen.retain(|(_, mutant)| !done.contains(mutant.name.as_str()));
+        let waiting = Mutex::new(chosen.into_iter());
+        let work = |thread| {
+            let engine = self.folder.join(format!("mutant-{thread}.so"));
+            while let Some((number, mutant)) = next(&waiting) {
+                let begin = Instant::now();
+                fs::write(&engine, pragmark_proofs::selected(&library, number)?)?;
+                let (verdict, how) = self.judge(number, &engine, &controls)?;
+                let seconds = begin.elapsed().as_secs_f64();
+                let line = format!("{}\t{verdict}\t{seconds:.1}\t{how}\n", mutant.name);
+                print!("{line}");
+                let mut file = fs::OpenOptions::new().create(true).append(true).open(&results)?;
+                file.write_all(line.as_bytes())?;
             }
-            let begin = Instant::now();
-            let engine = self.folder.join("mutant.so");
-            fs::write(&engine, pragmark_proofs::selected(&library, number)?)?;
-            let (verdict, how) = self.judge(number, &engine, &controls)?;
-            let line =
-                format!("{}\t{verdict}\t{:.1}\t{how}", mutant.name, begin.elapsed().as_secs_f64());
-            println!("{line}");
-            writeln!(fs::OpenOptions::new().create(true).append(true).open(&results)?, "{line}")?;
-        }
+            Ok::<(), Box<dyn Error>>(())
+        };
+        std::thread::scope(|scope| {
+            let text = |thread| work(thread).map_err(|error| error.to_string());
+            let threads: Vec<_> =
+                (0..self.threads).map(|thread| scope.spawn(move || text(thread))).collect();
+            threads.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
+        })?;
         summarise(&fs::read_to_string(&results)?)?;
         Ok(true)
     }
@@ -154,7 +170,8 @@ impl Sweep {
         Ok((if is_run { "missed" } else { "not run" }, String::new()))
     }
 
-    /// Tries an engine in another process, which may neither last, nor take memory or disk, without limit.
+    /// Tries an engine in another process, which may neither last, nor take memory or disk, without limit. The limit is one of
+    /// processor time, so that a busy machine makes no mutant a hanging one.
     fn trial(
         &self,
         trial: &Trial,
@@ -164,7 +181,10 @@ impl Sweep {
     ) -> Result<Ended, Box<dyn Error>> {
         let scratch = tempfile::tempdir_in(crate::memory())?;
         let mut command = Command::new("sh");
-        command.args(["-c", "ulimit -v 4000000 -f 400000 -c 0; exec \"$0\" \"$@\""]);
+        // One limit a call: other shells than bash refuse several.
+        let limits = "ulimit -v 4000000 && ulimit -f 400000 && ulimit -c 0 && ulimit -t";
+        let seconds = patience.as_secs();
+        command.args(["-c", &format!("{limits} {seconds} && exec \"$0\" \"$@\"")]);
         command.arg(std::env::current_exe()?).args(["try", &trial.to_string()]);
         command.arg(fs::canonicalize(engine)?).env("TMPDIR", scratch.path());
         command.args(["--images", &self.images.to_string()]);
@@ -185,7 +205,7 @@ impl Sweep {
                 break Some(status);
             }
             let is_stopped = STOP.load(Ordering::Relaxed);
-            if is_stopped || begin.elapsed() > patience {
+            if is_stopped || begin.elapsed() > patience * BESIDE_OTHERS {
                 child.kill()?;
                 child.wait()?;
                 if is_stopped {
@@ -201,10 +221,14 @@ impl Sweep {
             Some(status) if status.success() => Ok(line),
             Some(status) if line.starts_with("fails: ") => Err(format!("{line} ({status})")),
             Some(status) => Err(format!("the process ends: {status}")),
-            None => Err(format!("no end within {} s", patience.as_secs())),
+            None => Err(format!("no end within {} s", (patience * BESIDE_OTHERS).as_secs())),
         };
         Ok(Ended { output, took: begin.elapsed() })
     }
+}
+
+fn next<T>(waiting: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
+    waiting.lock().expect("no panic").next()
 }
 
 /// Prints how many mutants there are of each verdict, the reasons for unnoticed ones included, and the share that is detected
