@@ -68,6 +68,23 @@ kill
 1 UPDATE t SET v = 'a' || v WHERE id % 5 = 0
 1 DELETE FROM t WHERE id % 7 = 0
 
+--- mode-change-beside-writer: rollback
+1 BEGIN; CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); CREATE INDEX t_v ON t(v); COMMIT
+1 WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 30) INSERT INTO t SELECT i, printf('%0150d', i) FROM n
+2 UPDATE t SET v = 'a' || v WHERE id % 2 = 0
+2 PRAGMA journal_mode = persist
+2 PRAGMA journal_mode = delete
+1 UPDATE t SET v = 'd' || v WHERE id < 5
+2 leaves
+1 PRAGMA journal_mode = persist
+2 BEGIN; UPDATE t SET v = 'b' || v WHERE id % 3 = 0
+1 PRAGMA journal_mode = delete
+2 DELETE FROM t WHERE id > 25; COMMIT
+1 PRAGMA journal_mode = persist
+1 PRAGMA journal_mode = delete
+2 UPDATE t SET v = 'c' || v WHERE id < 20
+2 INSERT INTO t VALUES (100, hex(zeroblob(3000)))
+
 --- backup: rollback
 1 BEGIN; CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); COMMIT
 1 WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 30) INSERT INTO t SELECT i, printf('%0200d', i) FROM n
@@ -78,15 +95,25 @@ backup
 backup
 1 UPDATE t SET v = 'b' || v WHERE id < 5
 
---- incremental-vacuum: rollback wal
+--- auto-vacuum: rollback wal; page_size=512
 1 PRAGMA auto_vacuum = INCREMENTAL; VACUUM
-1 BEGIN; CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); CREATE INDEX t_v ON t(v); COMMIT
-1 WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 50) INSERT INTO t SELECT i, printf('%0250d', i) FROM n
-1 DELETE FROM t WHERE id % 3 > 0
-1 PRAGMA incremental_vacuum(2)
-1 UPDATE t SET v = 'a' || v WHERE id < 20
+1 BEGIN; CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); CREATE INDEX t_v ON t(v); CREATE TABLE b(id INTEGER PRIMARY KEY, v TEXT); COMMIT
+1 WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 24) INSERT INTO t SELECT i, printf('%090d', i) FROM n
+1 INSERT INTO b VALUES (1, hex(zeroblob(31000)))
+2 UPDATE t SET v = 'a' || v WHERE id < 3
+1 DELETE FROM b
+1 DELETE FROM t WHERE id % 8 > 1
+1 PRAGMA incremental_vacuum(121)
+1 PRAGMA incremental_vacuum(1)
 1 PRAGMA incremental_vacuum
-1 INSERT INTO t SELECT id + 100, v FROM t WHERE id < 12
+1 INSERT INTO b VALUES (2, hex(zeroblob(350))), (3, hex(zeroblob(750))), (4, hex(zeroblob(750))), (5, hex(zeroblob(350)))
+1 DELETE FROM b WHERE id = 4
+1 DELETE FROM b WHERE id = 2
+1 PRAGMA incremental_vacuum(3)
+1 INSERT INTO b VALUES (6, hex(zeroblob(31000)))
+1 DELETE FROM b WHERE id IN (3, 6)
+1 INSERT INTO b SELECT id + 10, hex(zeroblob(100 * id)) FROM t
+1 PRAGMA auto_vacuum = FULL; DELETE FROM b WHERE id BETWEEN 12 AND 20
 
 --- pages-of-512: rollback wal; page_size=512
 1 BEGIN; CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); CREATE INDEX t_v ON t(v); COMMIT
@@ -107,7 +134,13 @@ backup
 --- large-transaction: rollback wal; page_size=512; large
 1 PRAGMA wal_autocheckpoint = 0; CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT)
 1 WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 60) INSERT INTO t SELECT i, printf('%0440d', i) FROM n
+1 PRAGMA wal_checkpoint(RESTART)
+1 UPDATE t SET v = 'first' || substr(v, 6) WHERE id = 1
 1 PRAGMA cache_size = 50
+1 BEGIN; UPDATE t SET v = 'never' || substr(v, 6); ROLLBACK
+1 BEGIN; UPDATE t SET v = 'never' || substr(v, 6); ROLLBACK
+1 BEGIN; UPDATE t SET v = 'never' || substr(v, 6); ROLLBACK
+1 BEGIN; UPDATE t SET v = 'never' || substr(v, 6); ROLLBACK
 1 WITH RECURSIVE n(i) AS (VALUES (61) UNION ALL SELECT i + 1 FROM n WHERE i < 5200) INSERT INTO t SELECT i, printf('%0440d', i) FROM n
 1 UPDATE t SET v = 'after' || substr(v, 6) WHERE id = 5200
 1 UPDATE t SET v = 'large' || substr(v, 6) WHERE id > 60

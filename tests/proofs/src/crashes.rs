@@ -23,6 +23,12 @@ const SECOND_CRASH_EVERY: u64 = 3;
 pub const MODELS: [Model; 5] =
     [Model::Kill, Model::Ordered, Model::Ext4Ordered, Model::Reorder, Model::Torn];
 
+/// The models that SQLite expects under these settings, in the order of all: a write that damages its surroundings, too, where the
+/// device is declared to do that.
+fn assumed_by(variant: &CrashSettings) -> Vec<Model> {
+    Model::ALL.iter().copied().filter(|model| variant.assumes(*model)).collect()
+}
+
 /// The settings named such as `wal/full` or `persist/full/exclusive` names. After `/psow-off`, a write may damage what lies next to it
 /// in the sector.
 pub fn settings(name: &str) -> Option<CrashSettings> {
@@ -151,7 +157,7 @@ impl Crashes {
             engine: engine.clone(),
             script: workload.script(),
             threads: self.threads,
-            ..Plan::new(vec![variant], MODELS.to_vec(), self.images)
+            ..Plan::new(vec![variant], assumed_by(&variant), self.images)
         };
         Ok(measure(&plan)?.cells)
     }
@@ -170,6 +176,13 @@ mod tests {
         assert_eq!(settings("wal"), None);
         assert_eq!(settings("wal/normal/normal/more"), None);
         assert_eq!(settings("wall/normal"), None);
+    }
+
+    #[test]
+    fn what_surrounds_a_write_is_damaged_only_where_that_is_declared() {
+        assert_eq!(assumed_by(&settings("wal/full").unwrap()), MODELS);
+        let without = assumed_by(&settings("wal/full/normal/psow-off").unwrap());
+        assert_eq!(without, [&MODELS[..], &[Model::NonPowersafeOverwrite]].concat());
     }
 
     #[test]

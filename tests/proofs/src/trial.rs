@@ -104,7 +104,7 @@ impl Trial {
                 // What was not measured proves nothing.
                 let is_worse = |pair: (&str, &str)| pair.1 > pair.0 && pair.0 != "-";
                 let position = pairs.position(is_worse)?;
-                let model = pragmark_proofs::MODELS[position].name();
+                let model = crash::Model::ALL[position].name();
                 Some(format!("loses more under {model}: {seen} instead of {sound}"))
             }
             _ => Some(seen.to_owned()),

@@ -21,7 +21,7 @@ use crate::seed::Seed;
 /// Version of the method. It is raised when the storage models, the crashed workload, the judge, the
 /// scenarios of two connections or the sample change: tiers that were measured before are measured again
 /// then.
-pub const METHOD: u32 = 3;
+pub const METHOD: u32 = 4;
 
 /// Crash images of each set of settings under each storage model; models with fewer states have fewer.
 /// With this many, the seed decides next to no verdict (`benchmarks/RESULTS.md`).
