@@ -521,7 +521,7 @@ mod tests {
         assert!(
             alone(&effect, of("rows_per_s", &Labels::default()))
                 .plain()
-                .contains("in the only setting")
+                .contains("in the only combination")
         );
     }
 

@@ -402,7 +402,7 @@ fn the_first_screen_of_a_search_says_what_to_change_in_the_application() {
             "To change in the application: 10 executions in one transaction, 3.0 times as fast",
         ),
         (Some(1.0), "1 change of the application tried, none found to be better."),
-        (None, "was not timed: no time was left"),
+        (None, "were not timed: no time was left"),
     ] {
         let text = with(gain, None);
         assert!(text.contains(words), "{words}: {text}");

@@ -126,7 +126,7 @@ fn faults(statements: &[[OneSide; 2]], highlights: &[String]) -> Vec<String> {
         unchanged += usize::from(same);
         let expected = [
             ("answered differently", differs),
-            ("a table whole that was searched before", !differs && scans && more),
+            ("a table that it searched before", !differs && scans && more),
             (" more work", !differs && more && !scans),
             (" less work", !differs && less),
             (" another plan, or counters", !differs && !more && !less && !same),
