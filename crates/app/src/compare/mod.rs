@@ -108,8 +108,8 @@ mod tests {
         assert!(matches!(of(&[&run, &export]).unwrap(), Compared::Runs(_)));
         let words = |paths: &[&PathBuf]| of(paths).unwrap_err().words();
         assert!(words(&[&trace, &trace]).contains("databases are compared"));
-        assert!(words(&[&trace, &script]).contains("exclude"));
-        assert!(words(&[&trace, &run]).contains("runs and other files"));
+        assert!(words(&[&trace, &script]).contains("trace cannot be compared"));
+        assert!(words(&[&trace, &run]).contains("runs cannot be compared"));
         assert!(words(&[&folder.path().join("none")]).contains("none"));
     }
 }

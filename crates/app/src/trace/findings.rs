@@ -604,7 +604,7 @@ mod tests {
         assert!(!said("COMMIT", 0, [35, 2])[0].contains("waits"));
         assert!(both[1].ends_with("took 25 % of the time in statements."), "{both:?}");
         let both = said("UPDATE t SET a = ?", 20, [0, 4]);
-        assert!(both[0].contains("commits by itself, and its time includes that. Outside"));
+        assert!(both[0].contains("it commits by itself, and its time includes the commit"));
         assert!(both[0].contains("a commit waits for connections that read"), "{both:?}");
         let both = said("UPDATE t SET a = ?", 10, [0, 4]);
         assert!(both[0].ends_with("took 25 % of the time in statements."), "{both:?}");

@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn the_question_names_what_is_compared() {
         let end =
-            |metric: &str| question(metric).split_once("has this workload ").unwrap().1.to_owned();
+            |metric: &str| question(metric).split_once("give this workload ").unwrap().1.to_owned();
         assert_eq!(end("txns_per_s"), "the most transactions per second?");
         assert_eq!(end("typical_us"), "the lowest typical latency?");
         assert_eq!(end("cpu_user_s"), "the lowest CPU time, user?");
