@@ -407,9 +407,16 @@ fn the_cause_of_differences_is_named_whatever_the_version() {
 }
 
 #[test]
-fn statements_that_a_callback_of_the_program_hid_are_missing() {
+fn statements_beside_a_callback_of_the_program_are_recorded_and_lost_ones_are_a_cause() {
     let program = "import sqlite3\nc = sqlite3.connect('a.db', isolation_level=None)\nc.set_trace_callback(lambda sql: None)\nc.execute('CREATE TABLE t(a)')\nfor i in range(9): c.execute('INSERT INTO t VALUES (1)')\nc.close()\n";
     let Some(recorded) = Recorded::python(program) else { return };
+    let measured = recorded.replay(&[]).unwrap();
+    assert_eq!(
+        (measured.metrics["executions"], measured.metrics["agreement_percent"]),
+        (10.0, 100.0)
+    );
+    recorded.change("UPDATE counters SET changes = 9 WHERE changes = 1");
+    recorded.change("UPDATE meta SET value = 1 WHERE name = 'lost_statements'");
     let problem = recorded.problem(&[]);
     assert!(problem.contains("%; statements are missing in the recording"), "{problem}");
 }
