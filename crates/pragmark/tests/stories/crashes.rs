@@ -179,7 +179,7 @@ fn without_powersafe_overwrite_sqlite_protects_what_lies_beside_a_write() {
         ])
         .exits(0)
         .says(&[
-            "| `psow=true` | – not measured | – not measured | ◕ ",
+            "| `psow=true` | – not measured | – not measured | ◐ ",
             "| `psow=false` | – not measured | ● nothing<br>",
         ]);
     laboratory.pragmark(&["crash", "--set", "psow=2"]).exits(2).complains(&["must be 0 or 1"]);

@@ -127,7 +127,7 @@ fn what_is_no_run_is_listed_or_refused() {
     laboratory
         .pragmark(&compare(&["before", "after.csv"]))
         .exits(3)
-        .complains(&["no table of trials", "--wide"]);
+        .complains(&["not a table of trials", "--wide"]);
     laboratory.pragmark(&compare(&["before"])).exits(2).complains(&["BASE NEW"]);
     laboratory.pragmark(&compare(&["before", "queries.sql"])).exits(2);
 }
