@@ -32,6 +32,9 @@ pub struct ExplainArgs {
     /// number in the table of `pragmark trace`.
     #[arg(required = true, value_name = "SQL|FILE")]
     pub what: Vec<String>,
+    /// The same as a number after a trace.
+    #[arg(long, hide = true, value_name = "NUMBER")]
+    pub statement: Option<String>,
     /// Your database. pragmark works on a copy in the directory for temporary files (TMPDIR) and
     /// never changes the file. Repeat it to compare plans on several databases.
     #[arg(long = "db", value_name = "FILE")]
@@ -57,7 +60,10 @@ impl ExplainArgs {
     /// Explains the statements.
     pub fn execute(self) -> Result<Exit, Error> {
         let request = ExplainRequest {
-            what: what(self.what, !self.dbs.is_empty())?,
+            what: what(
+                self.what.into_iter().chain(self.statement).collect(),
+                !self.dbs.is_empty(),
+            )?,
             databases: self.dbs,
             vary: varied(&self.vary.iter().map(|text| with_default(text)).collect::<Vec<_>>())?,
             values: settings(&self.set, "--set")?,

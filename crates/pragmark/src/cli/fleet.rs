@@ -117,8 +117,8 @@ pub struct FleetRunArgs {
     /// Give a block to another agent if its agent was silent for this long.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds, requires = "fleet")]
     pub patience: f64,
-    /// Have a second agent re-run this share of the blocks, in percent, to compare their figures. It adds as much time.
-    #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = clap::value_parser!(u8).range(..=100), requires = "fleet")]
+    /// Have a second agent re-run this share of the blocks, in percent, to compare their figures. Tests re-run more of them.
+    #[arg(long, value_name = "PERCENT", hide = true, default_value_t = 5, value_parser = clap::value_parser!(u8).range(..=100), requires = "fleet")]
     pub recheck: u8,
     /// Sign the files of the run with the nkey whose seed is in this file. Agents with --trust then
     /// accept its libraries and drivers.

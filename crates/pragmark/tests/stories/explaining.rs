@@ -247,6 +247,8 @@ fn a_recorded_statement_is_explained_with_its_values() {
         .pragmark(&["explain", "app.trace", "1"])
         .exits(0)
         .says(&["statement 1 on app.trace"]);
+    let named = ["explain", "app.trace", "--statement", "1"];
+    laboratory.pragmark(&named).exits(0).says(&["statement 1 on app.trace"]);
     let one = ["explain", "app.trace", "99"];
     laboratory.pragmark(&one).exits(2).complains(&["2 statements, numbered from 1"]);
 }
