@@ -20,7 +20,7 @@ pub struct Advice {
     pub spoiled: Option<Vec<Spoiled>>,
     /// The cost of every statement before and after all of it.
     pub changes: Vec<Change>,
-    /// Indexes that would help a statement, and are not advised because others lose more.
+    /// Indexes that would help a statement much and are not advised, because others lose by them.
     pub declined: Vec<Declined>,
     /// Candidates that were not tried for want of time.
     pub untried: usize,
@@ -105,7 +105,7 @@ pub struct MadeIndex {
     pub is_for_keys: bool,
 }
 
-/// Indexes that would help a statement, and cost others more than it gains.
+/// Indexes that would help a statement, and with which others cost more.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Declined {
     /// The table and terms of each.

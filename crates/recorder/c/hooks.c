@@ -52,16 +52,18 @@ static bool is_preparing(const struct connection *it) {
 /* Puts the recorder before a callback that the program has set in its stead, just now or some statements ago. */
 static void chain_trace(struct connection *it, bool just_now) {
   const struct shape *shape = &it->library->shape;
-  if (!knows_trace(shape) || is_traced(it)) return;
+  if (!knows_trace(shape)) return;
   uint8_t mask = ((const uint8_t *)it->db)[shape->trace_mask];
-  void *callback = pointer_at(it->db, shape->trace);
+  void *callback = pointer_at(it->db, shape->trace), *argument = pointer_at(it->db, shape->trace_argument);
+  /* Another thread may have put the recorder there just now: it must not call itself. */
+  if (callback == (void *)on_event || argument == it) return;
   if (!just_now && !it->replaced) note(NOTE_REPLACED, it->library->path);
   it->replaced |= !just_now;
   bool is_legacy = callback && (mask & LEGACY_MASK);
   it->user_mask = callback && !is_legacy ? mask & 15 : 0;
   it->user_trace = (int (*)(unsigned, void *, void *, void *))callback;
   it->user_legacy = is_legacy ? (void (*)(void *, const char *))callback : NULL;
-  it->user_trace_argument = pointer_at(it->db, shape->trace_argument);
+  it->user_trace_argument = argument;
   it->library->trace_v2(it->db, EVENTS, on_event, it);
   ((uint8_t *)it->db)[shape->trace_mask] |= mask & PROFILE_MASK;
 }

@@ -76,6 +76,13 @@ static struct library *added(struct library *library, int version) {
   return other;
 }
 
+/* The dynamic linker may have given the recorder's own function, which would call itself. */
+static void without_own(struct library *library) {
+  if (library->trace_v2 == trace_in_place)
+    library->trace_v2 = (__typeof__(library->trace_v2))real_function(
+        (const void *)library->libversion_number, "sqlite3_trace_v2", (const void *)trace_in_place);
+}
+
 static struct library *new_of_table(const sqlite3_api_routines *table, enum door door) {
   int version = table->libversion_number();
   struct library *library =
@@ -86,10 +93,7 @@ static struct library *new_of_table(const sqlite3_api_routines *table, enum door
   FUNCTIONS(TAKE)
   OPTIONAL_FUNCTIONS(TAKE)
 #undef TAKE
-  /* The dynamic linker may have put the recorder's into the table. */
-  if (library->trace_v2 == trace_in_place)
-    library->trace_v2 = (__typeof__(library->trace_v2))real_function(
-        (const void *)table->libversion_number, "sqlite3_trace_v2", (const void *)trace_in_place);
+  without_own(library);
   return added(library, version);
 }
 
@@ -104,6 +108,7 @@ static struct library *new_of_symbols(void *handle, enum door door) {
   FUNCTIONS(TAKE)
   OPTIONAL_FUNCTIONS(TAKE)
 #undef TAKE
+  without_own(library);
   return added(library, version);
 }
 

@@ -119,7 +119,7 @@ impl Work<'_> {
         Ok(!is_worse)
     }
 
-    /// Returns the indexes that would help single statements much, but cost others more.
+    /// Returns the indexes that would help single statements much, and with which others cost more.
     pub(super) fn declined(&mut self) -> Result<Vec<Declined>, EngineError> {
         let (before, now) = (self.costs(), self.shelf.visible());
         let mut declined: Vec<Declined> = Vec::new();

@@ -130,14 +130,17 @@ pub fn advise(
         advice.forget(|index, change| {
             change.after.total() < change.before.total() && !work.uses(index, &change.name)
         });
-        if advice.analyzed.is_none() && !work.saves_since(&before) {
+        let is_discarded = advice.analyzed.is_none() && !work.saves_since(&before);
+        if advice.made.is_empty() || !is_discarded {
+            advice.declined = work.declined()?;
+        }
+        if is_discarded {
             // What statistics spoil and indexes mend is better left as it is.
             (advice.made, advice.dropped) = Default::default();
             work.queries.iter_mut().zip(&before).for_each(|(measured, cost)| measured.cost = *cost);
         }
         advice.mark_keys(&subject.schema, queries.iter().map(|(query, _)| query));
     }
-    advice.declined = work.declined()?;
     advice.changes = work.changes_since(&before);
     connection.execute("ROLLBACK")?;
     Ok(advice)

@@ -1,5 +1,6 @@
 //! Joins: tables that no condition joins, a LEFT JOIN for rows without a match, and the latest row of each group.
 
+use engine::schema::Table;
 use script::{Token, closing};
 
 use super::rewrites::Edits;
@@ -36,6 +37,31 @@ impl Selected {
         let end = is_end.then(|| all[0].text.to_owned());
         Some(Selected { name: name.name()?, column: column.name()?, end })
     }
+}
+
+/// Returns the column that terms `a.b = c.d` compare with this one: the name before it, and its own.
+fn equal_to<'t, 's>(
+    terms: &'t [Token<'s>],
+    of: &str,
+    column: &str,
+) -> Option<(&'t Token<'s>, &'t Token<'s>)> {
+    let is = |token: &Token<'_>, name: &str| token.name().is_some_and(|own| own == name);
+    terms.split(|token| token.is("and")).find_map(|term| {
+        let [left_of, _, left, equals, right_of, _, right] = term else { return None };
+        match (
+            equals.text,
+            is(left_of, of) && is(left, column),
+            is(right_of, of) && is(right, column),
+        ) {
+            ("=", true, false) => Some((right_of, right)),
+            ("=", false, true) => Some((left_of, left)),
+            _ => None,
+        }
+    })
+}
+
+fn collation(table: &Table, column: &str) -> Option<String> {
+    Some(table.columns[table.column(column)?].collation.to_ascii_uppercase())
 }
 
 impl Seen<'_> {
@@ -139,7 +165,10 @@ impl Seen<'_> {
     /// Returns the text with a subquery for each row in place of a join with the largest or smallest value of every group.
     pub(super) fn latest(&self) -> Option<(Cause, Edits)> {
         let all = &self.tokens;
-        let condition = self.outer("where").filter(|_| !self.has_any("or left union"))?;
+        let condition = self.outer("where")?;
+        if self.has_any("or left right full union intersect except") {
+            return None;
+        }
         let is_join = |place: &usize| {
             all[*place].is("join") && all[*place + 1].text == "(" && all[*place + 2].is("select")
         };
@@ -157,38 +186,44 @@ impl Seen<'_> {
         let on = close + if all.get(close + 1)?.is("as") { 3 } else { 2 };
         let of = all[on - 1].name()?;
         let end = (on..=condition).find(|place| *place == condition || all[*place].is("join"))?;
-        let is_of = |token: &Token<'_>| token.name().is_some_and(|name| name == of);
-        let other = |selected: &str| {
-            let mut terms = all[on + 1..end].split(|token| token.is("and"));
-            let other = terms.find_map(|term| {
-                let [_, _, left, equals, right, _, name] = term else { return None };
-                let is_own = |of: &Token<'_>, name: &Token<'_>| {
-                    is_of(of) && name.name().is_some_and(|name| name == selected)
-                };
-                let sides = (is_own(&term[0], left), is_own(right, name));
-                match (equals.text, sides) {
-                    ("=", (true, false)) => Some((right, name)),
-                    ("=", (false, true)) => Some((&term[0], left)),
-                    _ => None,
-                }
-            });
-            other.map(|(of, name)| (of.name(), format!("{}.{}", of.text, name.text)))
+        // A parameter without a number has another one at another place.
+        if end != on + 16
+            || !all[on].is("on")
+            || all[join..condition].iter().any(|token| token.text == "?")
+        {
+            return None;
+        }
+        let terms = &all[on + 1..end];
+        let (row, row_key) = equal_to(terms, &of, &key.name)?;
+        let (own, own_column) = equal_to(terms, &of, &latest.name)?;
+        // Within the subquery, the row must have a name of its own, and the comparison the same collation.
+        let is_row = |token: &Token<'_>| {
+            token.name().zip(row.name()).is_some_and(|(name, row)| name.eq_ignore_ascii_case(&row))
         };
-        let ((row, own_key), (_, own)) = (other(&key.name)?, other(&latest.name)?);
+        let of_row =
+            self.column(terms.partition_point(|token| token.start < row.start) + on + 1)?;
+        let is_alike = collation(of_row.1, &of_row.2)?
+            == collation(self.schema().table(&table)?, &key.column)?;
+        let is_hidden = all[from..group].iter().any(is_row);
+        let is_of = |token: &Token<'_>| token.name().is_some_and(|name| name == of);
         let is_single = !all[..join].iter().chain(&all[end..]).any(is_of);
-        let is_whole = end - on == 16 && all[on].is("on") && row? != table;
         let also = if group > from + 2 { "AND" } else { "WHERE" };
         let call = format!("{function}({})", latest.column);
         let subquery = format!(
-            "WHERE {own} = (SELECT {call} {} {also} {} = {own_key}) AND",
+            "WHERE {}.{} = (SELECT {call} {} {also} {} = {}.{}) AND",
+            own.text,
+            own_column.text,
             self.text(from, group),
-            key.column
+            key.column,
+            row.text,
+            row_key.text
         );
         let start = join - usize::from(all[join - 1].is("inner"));
         let edits = vec![
             (all[start].start..all[end].start, String::new()),
             (all[condition].start..all[condition + 1].start, subquery + " "),
         ];
-        (is_grouped && is_single && is_whole).then_some((Cause::Latest { table, call }, edits))
+        (is_grouped && is_single && is_alike && !is_hidden)
+            .then_some((Cause::Latest { table, call }, edits))
     }
 }

@@ -645,7 +645,9 @@ impl Seen<'_> {
     fn correlated(&self) -> Option<Cause> {
         let nodes = &self.observation.nodes;
         // EXISTS asks for one row, and a join cannot ask for less.
-        if self.has_any("exists") {
+        let begins = |three: &[Token<'_>]| three[1].text == "(" && three[2].is("select");
+        let mut subqueries = self.tokens.windows(3).filter(|three| begins(three));
+        if subqueries.all(|three| three[0].is("exists")) {
             return None;
         }
         let outer = nodes.iter().position(|node| node.detail.starts_with("CORRELATED"))?;

@@ -519,3 +519,27 @@ fn an_order_by_chance_is_named() {
     let random = Fault { cause: Cause::Random { rows: 4000 }, remedy: Remedy::Untried };
     assert_eq!(explained(&subject, sql).faults, [random]);
 }
+
+#[test]
+fn the_latest_row_of_each_group_is_no_remedy_where_names_or_joins_would_mean_something_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), SHOP);
+    let latest = "SELECT customer_id, max(created_at) AS m FROM orders";
+    for sql in [
+        format!(
+            "SELECT o.id FROM orders o JOIN ({latest} GROUP BY customer_id) l WHERE l.customer_id = o.customer_id AND o.created_at = l.m"
+        ),
+        format!(
+            "SELECT o.id FROM orders o JOIN ({latest} o WHERE o.status = 'paid' GROUP BY customer_id) l ON l.customer_id = o.customer_id AND o.created_at = l.m WHERE o.customer_id = 1"
+        ),
+        format!(
+            "SELECT Orders.id FROM Orders JOIN ({latest} GROUP BY customer_id) l ON l.customer_id = Orders.customer_id AND Orders.created_at = l.m WHERE Orders.customer_id = 1"
+        ),
+        format!(
+            "SELECT o.id FROM orders o JOIN ({latest} WHERE status = ? GROUP BY customer_id) l ON l.customer_id = o.customer_id AND o.created_at = l.m WHERE o.customer_id = 1"
+        ),
+    ] {
+        let found = causes(&explained(&subject, &sql));
+        assert!(!found.contains(&"Latest".to_owned()), "{sql}: {found:?}");
+    }
+}
