@@ -209,7 +209,8 @@ fn in_runs(runs: RunUse) -> String {
 fn single_rows(usage: &StatementUse) -> Sentence {
     let sql = usage.sql.to_ascii_uppercase();
     // It says what happens to a row that exists.
-    let may_update = !sql.starts_with("INSERT INTO") || sql.contains("ON CONFLICT");
+    let may_update = ["OR REPLACE", "DO UPDATE"].iter().any(|words| sql.contains(words))
+        || sql.starts_with("REPLACE");
     let verb = if may_update { "inserted or updated" } else { "inserted" };
     about(
         usage,
@@ -329,8 +330,8 @@ fn refused(usage: &RefusalUse) -> Sentence {
     }
     let sentence = if usage.transaction.is_empty() { sentence } else { sentence.words(".") };
     held(sentence, usage).words(if was_overtaken(usage) {
-        " No single transaction held the lock for as long as the longest wait: between SQLite's attempts, which are up to 100 ms apart, \
-         others can take the lock."
+        " No recorded transaction held the lock for as long as the longest wait: others can take it between SQLite's attempts, which \
+         are up to 100 ms apart, or a program held it that was not recorded."
     } else {
         ""
     })
@@ -697,7 +698,7 @@ mod tests {
             "30 statements waited for another connection's lock and then got it, 6.0 s in all and 1.8 s at most."
         ), "{text}");
         assert!(text.contains("Most often: UPDATE t. In 25 of 30 cases, the lock was held by a transaction with UPDATE, for 30.0 ms at most."));
-        assert!(text.contains("others can take the lock"), "{text}");
+        assert!(text.contains("others can take it"), "{text}");
         for (held_us, timeouts_ms) in
             [(1_000_000, Some((5_000, 5_000))), (30_000, Some((0, 0))), (30_000, None)]
         {

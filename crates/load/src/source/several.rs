@@ -153,10 +153,15 @@ impl SeveralSource {
     /// chosen so that they suit all.
     pub(super) fn open(paths: &[PathBuf], opening: &Opening) -> Result<SeveralSource> {
         let mut inputs = Vec::new();
-        let mut common: Option<SourceInfo> = None;
+        let (mut common, mut empty): (Option<SourceInfo>, Option<SourceInfo>) = (None, None);
         let (mut having, mut kept): (Vec<(usize, String)>, u64) = (Vec::new(), 0);
         for path in paths {
             let source = open_one(path, opening)?;
+            // A text without rows names no columns.
+            if source.info().columns.is_empty() {
+                empty.get_or_insert_with(|| source.info().clone());
+                continue;
+            }
             let info = common.get_or_insert_with(|| source.info().clone());
             let order = suit(info, &*source, opening.adds_columns)?;
             having.resize(order.len(), (0, source.name().to_owned()));
@@ -172,11 +177,11 @@ impl SeveralSource {
                 opened: (path.as_os_str() == "-" || is_small).then_some(source),
             });
         }
-        let Some(mut info) = common else {
+        let Some(mut info) = common.or(empty) else {
             return Err(LoadError::Definition("no input is named".to_owned()));
         };
         note_missing(&info, &having, inputs.len());
-        info.name = format!("{} and {} more", info.name, inputs.len() - 1);
+        info.name = format!("{} and {} more", info.name, paths.len() - 1);
         info.total_bytes = inputs.iter().map(|part| part.bytes).sum();
         info.files = paths.to_vec();
         let mut opening = opening.clone();

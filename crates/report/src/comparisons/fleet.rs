@@ -510,12 +510,12 @@ fn checked(analysis: &FleetAnalysis) -> String {
     let why = match not_checked.count() {
         0 => String::new(),
         count => format!(
-            " {} not checked: no other machine of the same class and kind of disk has three blocks of the same variants.",
+            " {} not checked: it, or every other machine of the same class and kind of disk, has fewer than three blocks of the same variants.",
             plural(count, "machine is", "machines are")
         ),
     };
     format!(
-        "A machine agrees if its ratios differ from those of the others of its class by no more than a quarter, beyond noise. A second agent carried out {} for this comparison.{why}",
+        "A machine agrees if its ratios differ from those of the others of its class by no more than a quarter, or than these differ among themselves, beyond noise. A second agent carried out {} for this comparison.{why}",
         counted(reruns, "block")
     )
 }

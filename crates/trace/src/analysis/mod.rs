@@ -437,10 +437,10 @@ impl Analyser {
         if kind == Kind::Read && event.autocommit && finished.transaction.is_none() {
             self.take_pin(Pin::of(event, text));
         }
-        match event.result.unwrap_or(0) {
-            0 if event.waited_ns > Some(0) => self.hinder(Refusal::Waited, event, &[text]),
-            0 => {}
-            code => self.take_failure(event, code, text, kind),
+        match event.result {
+            Some(0) if event.waited_ns > Some(0) => self.hinder(Refusal::Waited, event, &[text]),
+            None | Some(0) => {}
+            Some(code) => self.take_failure(event, code, text, kind),
         }
         self.take_finished(finished);
     }
@@ -583,7 +583,7 @@ impl Analyser {
         let settings = || self.settings.iter().map(|(id, settings)| (settings, wrote(id)));
         self.analysis.unprotected = locks::unprotected(settings());
         let writers = locks::writers(settings());
-        let was_hindered = !self.refusals.blocked.is_empty() || !self.refusals.waited.is_empty();
+        let was_hindered = !self.refusals.blocked.is_empty();
         let is_one_of_several = |id: &i64| {
             let Some(settings) = self.settings.get(id) else { return true };
             let others = writers[settings.database.as_str()] - u64::from(wrote(id));

@@ -11,6 +11,7 @@ use crate::source::notes::Note;
 use crate::source::number::{has_leading_zero, is_number_to_sqlite};
 use crate::source::number_form::{NumberForm, unit};
 use crate::source::truth::are_truth_values;
+use crate::sql::quoted;
 
 /// Rows that are looked at.
 const ROWS: usize = 1_000;
@@ -46,8 +47,8 @@ impl Reader {
             self.truth_values.push(are_truth_values(texts));
             let is_formula = |text: &&[u8]| text.starts_with(b"=\"") && text.ends_with(b"\"");
             if let Some(text) = values.iter().flatten().copied().find(is_formula) {
-                let text = lossy_text(text).replace("\"\"", "\"");
-                self.notes.warn(format!("column {name} has texts as formulas of Excel, such as `{text}`, which stay as they are; substr({name}, 3, length({name}) - 3) is the text"));
+                let (text, column) = (lossy_text(text).replace("\"\"", "\""), quoted(name));
+                self.notes.warn(format!("column {name} has texts as formulas of Excel, such as `{text}`, which stay as they are; substr({column}, 3, length({column}) - 3) is the text"));
             }
         }
         self.doubt_missing(kinds, &columns);
@@ -192,7 +193,7 @@ impl Reader {
         if self.options.header > 0 && !empty.is_empty() {
             let (empty, others) = (names(empty).join(", "), names(others).join(","));
             self.notes.warn(format!(
-                "{empty} have neither a name nor a value; --select '{others}' leaves them out"
+                "{empty} have neither a name nor a value in the first rows; --select '{others}' leaves them out"
             ));
         }
     }

@@ -51,7 +51,7 @@ fn every_doubt_names_the_option_that_reads_the_file_otherwise() {
         ("id,zip\n1,\"=\"\"00123\"\"\"\n2,5\n", "such as `=\"00123\"`, which stay"),
         (
             "a||b||c\n1||x||2\n",
-            "column2, column4 have neither a name nor a value; --select 'a,b,c'",
+            "column2, column4 have neither a name nor a value in the first rows; --select 'a,b,c'",
         ),
         (
             "id,paid,ok\n1,TRUE,Y\n2,,N\n3,false,Y\n",

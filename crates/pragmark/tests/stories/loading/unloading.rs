@@ -45,6 +45,11 @@ fn a_text_without_rows_loads_none_where_the_table_is_known() {
         laboratory.pragmark(&append).exits(0).says(&["0 rows into towns"]);
         assert_eq!(rows(), before, "{name}");
     }
+    laboratory.pragmark(&["unload", "towns.db", "some.json", "--rows", "SELECT 99 AS id"]).exits(0);
+    let both = ["load", "none.json", "some.json", "towns.db", "--table", "towns", "--append"];
+    laboratory.pragmark(&both).exits(0).says(&["1 row into towns"]);
+    let none = ["load", "none.json", "none.jsonl", "towns.db", "--table", "towns", "--append"];
+    laboratory.pragmark(&none).exits(0).says(&["0 rows into towns"]);
     laboratory.pragmark(&["load", "none.json", "new.db"]).exits(3).complains(&["is empty"]);
     laboratory.write("people.sql", "CREATE TABLE people(id INTEGER PRIMARY KEY, name TEXT)");
     laboratory.pragmark(&["load", "none.json", "people.sql", "new.db"]).exits(0);
