@@ -510,7 +510,7 @@ fn checked(analysis: &FleetAnalysis) -> String {
     let why = match not_checked.count() {
         0 => String::new(),
         count => format!(
-            " {} not checked: it, or every other machine of the same class and kind of disk, has fewer than three blocks of the same variants.",
+            " {} not checked: it, or every other machine of the same class and kind of disk, lacks three blocks of the same variants.",
             plural(count, "machine is", "machines are")
         ),
     };
