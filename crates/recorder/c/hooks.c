@@ -104,7 +104,11 @@ static int on_busy(void *context, int count, void *file) {
   struct connection *it = context;
   uint64_t began = now();
   int again = it->user_busy(it->user_busy_argument, count, file);
-  it->waited += now() - began;
+  uint64_t passed = now() - began;
+  it->waited += passed;
+  /* Other statements that are open have not waited. */
+  for (int i = 0; i < it->open; i++)
+    if (i != it->latest) it->statements[i].waited += passed;
   return again;
 }
 

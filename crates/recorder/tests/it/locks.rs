@@ -97,6 +97,9 @@ held(["BEGIN IMMEDIATE"], "INSERT INTO t VALUES (1)")
 held(["BEGIN EXCLUSIVE"], "SELECT a FROM t")
 held(["BEGIN", "SELECT 1 FROM t"], "BEGIN", "INSERT INTO t VALUES (2)", "COMMIT -- waits")
 waiter.execute("SELECT a + 1 FROM t").fetchall()
+cursor = waiter.execute("SELECT a - 1 FROM t")
+held(["BEGIN", "SELECT 1 FROM t"], "INSERT INTO t VALUES (3)")
+cursor.fetchall()
 waiter.execute("PRAGMA busy_timeout").fetchall()
 "#;
 
@@ -104,14 +107,26 @@ waiter.execute("PRAGMA busy_timeout").fetchall()
 fn the_time_of_waiting_for_a_lock_is_known_for_every_statement_that_can_wait() {
     let workspace = Workspace::new(&Options::default());
     let Some(it) = workspace.python(WAITS) else { return };
-    let waits = ["INSERT INTO t VALUES (1)", "SELECT a FROM t", "COMMIT -- waits"];
+    let waits = [
+        "INSERT INTO t VALUES (1)",
+        "SELECT a FROM t",
+        "COMMIT -- waits",
+        "INSERT INTO t VALUES (3)",
+    ];
     for sql in waits {
         let waited = it.waited_by(sql);
         assert!((200_000_000..1_000_000_000).contains(&waited), "{sql}: {waited}");
     }
     // The holder's begin three times, the waiter's once.
     assert!(it.waited_by("BEGIN IMMEDIATE") > 200_000_000);
-    for sql in ["COMMIT", "INSERT INTO t VALUES (2)", "SELECT a + 1 FROM t", "ROLLBACK"] {
+    // One of them is open while another one of its connection waits.
+    for sql in [
+        "COMMIT",
+        "INSERT INTO t VALUES (2)",
+        "SELECT a + 1 FROM t",
+        "SELECT a - 1 FROM t",
+        "ROLLBACK",
+    ] {
         assert_eq!(it.waited_by(sql), 0, "{sql}");
     }
     assert_eq!(it.rows_of("PRAGMA busy_timeout"), 1);
