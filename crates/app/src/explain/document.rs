@@ -287,7 +287,7 @@ pub(crate) fn not_tried(advice: &Advice) -> Vec<Block> {
     Block::list(declined.chain(spoiled).chain(failed)).into_iter().chain(untried(advice)).collect()
 }
 
-/// Returns which indexes would help a statement, and which others would lose more.
+/// Returns the indexes that would help a statement, and the statements that would cost more with them.
 fn declined(of: &Declined) -> Sentence {
     let names = joined(of.on.iter().map(|on| Sentence::code(on.clone())), " and ");
     let loss = |change: &Change| {
@@ -602,7 +602,7 @@ fn cause_in_form(cause: &Cause) -> Option<String> {
             "LEFT JOIN reads all matching rows of `{table}` only to discard them: NOT EXISTS stops at the first."
         ),
         Cause::Latest { table, call } => format!(
-            "`{call}` is computed for every group of `{table}`, and few are wanted: a subquery computes it for these only."
+            "`{call}` is computed for every group of `{table}`, before the condition selects rows: a subquery computes it for selected rows only."
         ),
         Cause::Random { rows } => format!(
             "{} rows are read and sorted by chance. `WHERE rowid >= abs(random() % (SELECT max(rowid) FROM …)) LIMIT 1` reads one; rows behind gaps are more likely.",

@@ -154,7 +154,7 @@ pub enum Cause {
         /// The name of the table in the statement.
         table: String,
     },
-    /// The largest or smallest value of every group is computed for rows of few groups.
+    /// The largest or smallest value of every group is computed before a condition selects rows.
     Latest {
         /// The table.
         table: String,
