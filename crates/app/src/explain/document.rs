@@ -290,18 +290,15 @@ pub(crate) fn not_tried(advice: &Advice) -> Vec<Block> {
 /// Returns the indexes that would help a statement, and the statements that would cost more with them.
 fn declined(of: &Declined) -> Sentence {
     let names = joined(of.on.iter().map(|on| Sentence::code(on.clone())), " and ");
-    let loss = |change: &Change| {
-        Sentence::from(format!("{} ({})", change.name, effect(change.before, change.after)))
+    let counted = |change: &Change| {
+        let effect = effect(change.before, change.after);
+        Sentence::code(&change.name).words(format!(" ({effect})"))
     };
-    let own = format!(
-        " would help {} ({}), but cost more in ",
-        of.own.name,
-        effect(of.own.before, of.own.after)
-    );
     let noun =
         if of.on.len() == 1 { "Not advised: an index on " } else { "Not advised: indexes on " };
-    let losses = joined(of.losses.iter().map(loss), " and ");
-    Sentence::from(noun).and(names).words(own).and(losses).words(".")
+    let losses = joined(of.losses.iter().map(counted), " and ");
+    let helped = Sentence::from(noun).and(names).words(" would help ").and(counted(&of.own));
+    helped.words(", but cost more in ").and(losses).words(".")
 }
 
 /// Returns how much slower statistics alone make a statement, and why.
