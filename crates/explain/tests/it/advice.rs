@@ -720,7 +720,7 @@ fn nothing_more_is_advised_once_the_advice_is_carried_out() {
     assert!(again.is_empty(), "{} of {SEEDS}: {}", again.len(), again.join("\n"));
 }
 
-/// Posts of users, of which most are published and few are read often, and comments.
+/// Posts of users, and comments. Most posts are published, and few are read often.
 const BLOG: &str = "CREATE TABLE users(id INTEGER PRIMARY KEY, email TEXT UNIQUE);
     CREATE TABLE posts(id INTEGER PRIMARY KEY, user_id INT, status TEXT, views INT, body TEXT);
     CREATE TABLE comments(id INTEGER PRIMARY KEY, post_id INT, author_id INT, body TEXT);
