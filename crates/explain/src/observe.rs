@@ -100,10 +100,12 @@ const STEPS_OF_TEMPORARY: i64 = 10;
 impl Cost {
     /// Returns all of them as one number.
     pub fn total(&self) -> i64 {
-        self.steps
-            + STEPS_OF_PAGE * self.pages
-            + STEPS_OF_TEMPORARY * self.temporary
-            + STEPS_OF_READ * self.reread
+        self.steps + STEPS_OF_PAGE * self.pages + self.sorting() + STEPS_OF_READ * self.reread
+    }
+
+    /// Returns the part of [`Cost::total`] that is for sorters and temporary b-trees besides their steps.
+    pub(crate) fn sorting(&self) -> i64 {
+        STEPS_OF_TEMPORARY * self.temporary
     }
 
     /// Returns whether the execution was stopped, so that it costs more.
@@ -294,7 +296,7 @@ impl Subject {
     /// undone.
     ///
     /// # Errors
-    /// SQLite's; an execution of more than `most` or [`MOST_STEPS`] instructions is stopped and counted as far as it came.
+    /// SQLite's; executions that take more than `most` or [`MOST_STEPS`] instructions in the mean are stopped and counted as far as they came.
     pub fn cost(
         &self,
         connection: &Connection,
@@ -303,24 +305,28 @@ impl Subject {
     ) -> Result<Cost, EngineError> {
         connection.execute(&format!("SAVEPOINT counted; {DEFERRED}"))?;
         let counted = (|| {
-            let mut statement = connection.prepare(&query.sql)?;
-            connection.limit_steps(most.min(MOST_STEPS))?;
+            let executions = query.values.len().max(1) as i64;
+            // One set of values may take more than the others, so all of them have one limit.
+            let most = i64::from(most.min(MOST_STEPS)) * executions;
             let before = accesses(connection)?;
+            let (mut steps, mut uses) = (0, 0);
             for values in &query.values {
-                statement.clear_bindings()?;
+                if steps >= most {
+                    break;
+                }
+                connection.limit_steps(u32::try_from(most - steps).unwrap_or(u32::MAX))?;
+                // SQLite may plan again for other values, and a program counts from its own start.
+                let mut statement = connection.prepare(&query.sql)?;
                 bind(&mut statement, values)?;
                 count(connection, &mut statement)?;
-                statement.reset()?;
+                steps += statement.counter(StatementCounter::VmSteps);
+                connection.limit_steps(u32::MAX)?;
+                uses += temporary(&program(connection, &statement)?);
             }
-            let executions = query.values.len().max(1) as i64;
-            let counter = |counter| statement.counter(counter) / executions;
             let pages = accesses_since(connection, before)? / executions;
-            Ok(Cost {
-                steps: counter(StatementCounter::VmSteps),
-                pages,
-                reread: self.reread(pages),
-                temporary: temporary(&program(connection, &statement)?) / executions,
-            })
+            let reread = self.reread(pages);
+            let (steps, temporary) = (steps / executions, uses / executions);
+            Ok(Cost { steps, pages, reread, temporary })
         })();
         // Making an index may take more.
         connection.limit_steps(u32::MAX)?;

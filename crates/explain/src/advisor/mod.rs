@@ -184,6 +184,8 @@ struct Gain {
     /// The costs of the statements that they change, before and with them.
     before: f64,
     left: f64,
+    /// The part of the costs with them that is for sorting.
+    sorting: f64,
     /// The cost that they have to save because of their size.
     price: f64,
     /// Whether they are worth their place.
@@ -193,8 +195,9 @@ struct Gain {
 }
 
 /// Returns the number of the indexes that save most; among those that save nearly as much, of those that leave least, where each
-/// column counts for a fiftieth, each that is only covered for a quarter, and the price for a hundredth. Covered columns have to save
-/// something besides.
+/// column counts for a fiftieth, each that is only covered for a quarter, and the price for a hundredth. Sorting counts twice, because it
+/// grows with the rows of each key, of which a copy of today has fewer than the database will have. Covered columns have to save something
+/// besides.
 fn best(shelf: &Shelf<'_>, tried: &[Tried]) -> Option<usize> {
     struct Worth<'t> {
         number: usize,
@@ -226,6 +229,7 @@ fn best(shelf: &Shelf<'_>, tried: &[Tried]) -> Option<usize> {
     let near = worth.iter().filter(is_enough).filter(|one| one.gain.saved > most * CLOSE);
     let score = |one: &Worth<'_>| {
         one.gain.left * (1.0 + 0.02 * one.columns as f64 + 0.25 * one.covered as f64)
+            + one.gain.sorting
             + 0.01 * one.gain.price
     };
     near.min_by(|a, b| score(a).total_cmp(&score(b))).map(|one| one.number)
@@ -610,6 +614,7 @@ impl Work<'_> {
                     continue;
                 }
             }
+            let sorting = query.weight * then.sorting() as f64;
             let (now, then) = (measured.cost.total() as f64, then.total() as f64);
             total += query.weight * (now - then);
             gain.saved += saved(query, measured.cost, then as i64);
@@ -617,6 +622,7 @@ impl Work<'_> {
                 gain.changed.insert(place);
                 gain.before += query.weight * now;
                 gain.left += query.weight * then;
+                gain.sorting += sorting;
             }
             is_worth |= now - then > least.max(LEAST * now) && now > SMALL;
         }

@@ -2,7 +2,7 @@
 
 use engine::{DbStatus, Value};
 use pragmark_explain::observe::Node;
-use pragmark_explain::values;
+use pragmark_explain::{Query, Subject, values};
 
 use super::{SHOP, explained, query, subject};
 
@@ -63,6 +63,44 @@ fn a_statement_without_an_end_is_stopped_and_leaves_nothing_behind() {
     let write = query(&subject, "write", &format!("INSERT INTO t {numbers} SELECT i FROM n"));
     assert!(subject.observe(&write).unwrap().is_partial);
     assert_eq!(subject.connect().unwrap().query_i64("SELECT count(*) FROM t").unwrap(), 0);
+}
+
+/// A statement with a set of values for each of these numbers, on rows of which few have a small number and most have 9.
+fn with_each(subject: &Subject, sql: &str, numbers: [i64; 3]) -> Query {
+    let values = numbers.map(|number| vec![Value::Integer(number)]).to_vec();
+    Query { values, ..query(subject, "q", sql) }
+}
+
+const UNEVEN: &str = "CREATE TABLE uneven(id INTEGER PRIMARY KEY, k INT, at INT);
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000)
+    INSERT INTO uneven SELECT i, min(i, 9), -i FROM n;
+    CREATE INDEX uneven_k ON uneven(k); ANALYZE";
+
+#[test]
+fn each_execution_counts_its_sorts_though_the_statement_is_planned_again_for_its_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), UNEVEN);
+    let sql = "SELECT id FROM uneven WHERE k = :k ORDER BY at LIMIT 10000";
+    let cost = |numbers| {
+        let connection = subject.connect().unwrap();
+        subject.cost(&connection, &with_each(&subject, sql, numbers), u32::MAX).unwrap()
+    };
+    let (large, mixed) = (cost([9, 9, 9]).temporary, cost([9, 1, 2]).temporary);
+    assert!(large >= 8_000 && mixed >= large / 3 && mixed < large / 2, "{large} and {mixed}");
+}
+
+#[test]
+fn a_limit_holds_for_the_mean_of_all_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), UNEVEN);
+    let query = with_each(&subject, "SELECT max(at) FROM uneven WHERE k = :k", [1, 9, 2]);
+    let connection = subject.connect().unwrap();
+    let cost = |most: u32| subject.cost(&connection, &query, most).unwrap().steps;
+    let whole = cost(u32::MAX);
+    assert!(whole > 10_000, "{whole}");
+    assert_eq!(cost(whole as u32 + 10), whole);
+    let less = whole as u32 / 2;
+    assert!(cost(less) >= i64::from(less), "one of three was stopped, so all of them cost more");
 }
 
 #[test]
