@@ -5,8 +5,7 @@ use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::{Connection, Library, OpenFlags, Source};
 use lab::level::Level;
@@ -205,14 +204,26 @@ pub(crate) fn refuse_existing(path: &Path) -> Result<()> {
 /// # Errors
 /// `parent` is missing or cannot be written.
 pub(crate) fn work_folder(parent: &Path) -> Result<WorkDir> {
-    static MADE: AtomicU32 = AtomicU32::new(0);
-    let number = MADE.fetch_add(1, Ordering::Relaxed);
-    let name = format!("{}-{number}", std::process::id());
-    WorkDir::create(parent, &name).map_err(|error| {
+    let mut made = WORK_FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let name = format!("{}-{}", std::process::id(), made.len());
+    let folder = WorkDir::create(parent, &name).map_err(|error| {
         Error::unusable(error).hint(
             "choose a writable directory: --dir, the directory of --out, or TMPDIR for temporary files",
         )
-    })
+    })?;
+    made.push(folder.path.clone());
+    Ok(folder)
+}
+
+/// The work folders that this process has made.
+static WORK_FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Removes the copies that this process has made, before it is ended by a signal.
+pub fn remove_work_folders() {
+    for folder in WORK_FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        // What still stays is removed by the next command.
+        let _ = std::fs::remove_dir_all(folder);
+    }
 }
 
 /// Loads the SQLite that is built into pragmark.

@@ -37,9 +37,10 @@ Exit codes:
   130  stopped by Ctrl-C or a termination signal; completed trials are kept
 `record` and `watch` end with the exit code of the program, or 3 if nothing was recorded.";
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(match exit {
+impl Exit {
+    /// Returns the code.
+    pub fn code(self) -> u8 {
+        match self {
             Exit::Success => 0,
             Exit::TrialsFailed => 1,
             Exit::Mistake => 2,
@@ -48,7 +49,13 @@ impl From<Exit> for ExitCode {
             Exit::Undecided => 5,
             Exit::Interrupted => 130,
             Exit::Program(code) => code,
-        })
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        exit.code().into()
     }
 }
 

@@ -12,7 +12,7 @@ use app::{BuildObserver, Error, Interface, Result};
 use runner::Observer;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
-use crate::exit;
+use crate::exit::{self, Exit};
 use crate::progress::{Builds, Task, Trials, is_bar_wanted};
 
 /// How often a question looks for a signal.
@@ -115,6 +115,21 @@ impl Interface for Terminal {
     fn show_task(&self) -> Box<dyn app::Task> {
         Box::new(Task::new(self.bar))
     }
+}
+
+/// Has a signal end the process once the copies that it made are removed. For commands that keep nothing of unfinished work.
+pub fn remove_copies_at_signal() -> Result<()> {
+    let interrupted = Terminal::lines().interrupted()?;
+    thread::spawn(move || {
+        while !interrupted.load(Ordering::Relaxed) {
+            thread::sleep(POLL);
+        }
+        // An engine that is being built ends what it has started by itself.
+        thread::sleep(3 * POLL);
+        app::files::remove_work_folders();
+        std::process::exit(Exit::Interrupted.code().into())
+    });
+    Ok(())
 }
 
 /// Has a write beyond the limit of file sizes (`ulimit -f`) fail with an error that can be reported, instead of ending the

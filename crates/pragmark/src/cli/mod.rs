@@ -60,7 +60,7 @@ use self::unload::UnloadArgs;
 use self::watch::WatchArgs;
 use crate::commands::{self, generate, worker};
 use crate::exit::Exit;
-use crate::output;
+use crate::{output, terminal};
 
 /// A performance laboratory for SQLite: your queries, your settings and crashes, on your machine.
 #[derive(Debug, Parser)]
@@ -229,6 +229,13 @@ enum Command {
 impl Command {
     /// Carries out the command. Its arguments are interpreted once, by its own module here.
     fn execute(self) -> Result<Exit> {
+        if let Command::Explain(_)
+        | Command::Inspect(_)
+        | Command::Trace(_)
+        | Command::Anonymize(_) = self
+        {
+            terminal::remove_copies_at_signal()?;
+        }
         match self {
             Command::Explain(args) => args.execute(),
             Command::Inspect(args) => args.execute(),

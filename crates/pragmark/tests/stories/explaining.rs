@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use engine::{Connection, Library, OpenFlags, Source};
+use rustix::process::{Pid, Signal, kill_process};
 
-use crate::laboratory::Laboratory;
+use crate::laboratory::{Laboratory, wait_until};
 use crate::recording::{RECORD, with_program};
 
 const SLOW: &str =
@@ -428,4 +429,19 @@ fn a_mistake_names_what_is_wrong_and_what_to_do() {
     laboratory.pragmark(&["explain", "SELECT 1"]).exits(2).complains(&["--db"]);
     laboratory.write("no.db", "this is a text and no database at all, as long as a header ..............................................");
     laboratory.pragmark(&["explain", "--db", "no.db", "SELECT 1"]).exits(3).complains(&["no.db"]);
+}
+
+#[test]
+fn ctrl_c_leaves_no_copy_behind() {
+    let laboratory = Laboratory::new();
+    shop(&laboratory);
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n, orders";
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut explain = laboratory.command(&["explain", "--db", "app.db", endless]);
+        let mut child = explain.env("TMPDIR", laboratory.path()).spawn().unwrap();
+        wait_until(|| !laboratory.left_over().is_empty());
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        assert!(laboratory.left_over().is_empty());
+    }
 }
