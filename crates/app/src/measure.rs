@@ -87,7 +87,7 @@ pub enum Work {
 pub struct Sql {
     /// Files of SQL. Several are compared with one another, unless other things are compared.
     pub files: Vec<PathBuf>,
-    /// Statements instead of files; likewise.
+    /// Statements instead of files, with the same rules.
     pub statements: Vec<String>,
     /// One of pgbench's scripts instead.
     pub builtin: Option<String>,

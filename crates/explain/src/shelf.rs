@@ -173,7 +173,7 @@ impl<'s> Shelf<'s> {
         Ok(())
     }
 
-    /// Makes those of these indexes that do not exist. Returns whether there were any.
+    /// Makes the missing ones among these indexes. Returns whether there were any.
     ///
     /// # Errors
     /// SQLite's, such as a full disk.

@@ -135,7 +135,7 @@ impl Outcome {
         matches!(self, Outcome::Failed { mistake: true, .. })
     }
 
-    /// Why there is no measurement, in words; none when there is one.
+    /// Why a measurement is missing, in words; none where it exists.
     pub fn problem(&self) -> Option<String> {
         match self {
             Outcome::Measured(_) => None,

@@ -1,6 +1,6 @@
 //! Dates, times and timestamps as text, in the form that SQLite's date functions read.
 //!
-//! All values of a column have the same width, so that the order of the texts is that of the times: the
+//! All values of a column have the same width, so that texts sort like times: the
 //! fraction of a second has as many digits as the column's unit, and a zone is the same in every value.
 
 use std::ops::RangeInclusive;

@@ -26,7 +26,7 @@ pub(super) fn is_folder(path: &Path) -> bool {
 /// It cannot be opened.
 pub fn is_export_database(path: &Path) -> Result<bool> {
     let connection = open(&built_in_library()?, path)?;
-    // Whoever reads what is no database says why.
+    // Whoever reads another file says why.
     let known = names(&connection).unwrap_or_default();
     Ok(needed().all(|form| known.iter().any(|name| name == form.name)))
 }

@@ -196,8 +196,8 @@ struct Gain {
 
 /// Returns the number of the indexes that save most; among those that save nearly as much, of those that leave least, where each
 /// column counts for a fiftieth, each that is only covered for a quarter, and the price for a hundredth. Sorting counts twice, because it
-/// grows with the rows of each key, of which a copy of today has fewer than the database will have. Covered columns have to save something
-/// besides.
+/// grows with the rows of each key, and a copy of today has fewer of them than the database will have. Covered columns have to save
+/// something more.
 fn best(shelf: &Shelf<'_>, tried: &[Tried]) -> Option<usize> {
     struct Worth<'t> {
         number: usize,

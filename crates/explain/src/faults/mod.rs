@@ -52,7 +52,7 @@ pub enum Cause {
         column: String,
         /// The collation of the comparison.
         collation: String,
-        /// Whether it is that of LIKE, which ignores case.
+        /// Whether it belongs to LIKE, which ignores case.
         is_pattern: bool,
     },
     /// The column is in an index, but behind others that the statement does not compare.

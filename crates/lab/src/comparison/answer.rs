@@ -37,7 +37,7 @@ pub enum AnswerChange {
 
 impl AnswerChange {
     /// Compares the trials of the base with those of the new side. Only answers over the same number of executions are
-    /// compared. A part that SQL leaves open, or that the base does not repeat, is no difference.
+    /// compared. A part that SQL leaves open, or that the base does not repeat, does not count as a difference.
     pub fn between(
         base: &[&StatementRecord],
         new: &[&StatementRecord],

@@ -63,7 +63,7 @@ impl Wide {
             let bytes = beginning.iter().skip(at).step_by(of);
             beginning.len() > at && bytes.take(4).all(|byte| *byte == 0)
         };
-        // The mark of UTF-32 begins with that of UTF-16.
+        // The mark of UTF-32 begins with the mark of UTF-16.
         if beginning.starts_with(&[0xff, 0xfe, 0, 0]) || beginning.starts_with(&[0, 0, 0xfe, 0xff])
         {
             return Some(Wide::Utf32);

@@ -42,7 +42,7 @@ pub fn record(request: &RecordRequest) -> Result<Exit> {
     Ok(exit(recorded.status, is_recorded))
 }
 
-/// Returns the exit code: that of the program, unless there is no trace although the program succeeded.
+/// Returns the program's exit code, unless it succeeded without a trace.
 pub(super) fn exit(status: Option<ExitStatus>, is_recorded: bool) -> Exit {
     // As shells do: 128 and the signal.
     let code = status

@@ -136,7 +136,7 @@ impl Text {
         }
     }
 
-    /// Takes what is no record away, if the end of the input has been read.
+    /// Removes lines that are not records, if the end of the input has been read.
     pub(super) fn end(&mut self, format: &impl TextFormat) {
         if self.last && !self.is_ended {
             format.end(&mut self.bytes);
