@@ -4,7 +4,7 @@
 //! the phase `index`. The suffix changes neither unit nor direction.
 //!
 //! Drivers declare metrics for workloads of their own. A metric is looked up by its name wherever a figure is written, so declared metrics are known to the whole
-//! process, like those of [`METRICS`]. A name means the same as long as the process runs:
+//! process, like the names in [`METRICS`]. A name means the same as long as the process runs:
 //! declaring it again with another unit or direction is an error. The plan of a run holds the metrics of its
 //! workloads, so a run's folder is enough for its report.
 

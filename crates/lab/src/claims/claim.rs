@@ -428,9 +428,9 @@ impl<'a> Form<'a> {
 /// The figures that confirm a claim: from `low` to `high`, both included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bounds {
-    /// Smallest confirming figure; `None` if there is no lower bound.
+    /// Smallest confirming figure; `None` without a lower bound.
     pub low: Option<f64>,
-    /// Largest confirming figure; `None` if there is no upper bound.
+    /// Largest confirming figure; `None` without an upper bound.
     pub high: Option<f64>,
 }
 

@@ -38,7 +38,7 @@ pub struct Machine {
     pub blocks: usize,
     /// Blocks of other agents that it re-ran, which do not count otherwise.
     pub reruns: usize,
-    /// Whether its ratios agree with those of the other machines of its kind.
+    /// Whether its ratios agree with the ratios of the other machines of its kind.
     pub standing: Standing,
 }
 

@@ -62,7 +62,7 @@ pub(super) fn both(figure: Option<&Figure>) -> Cell {
     Cell { tone, value: figure.new.exact(), ..Cell::number(Some(text)) }
 }
 
-/// Returns the new value divided by that of the base, or the reason for no verdict.
+/// Returns the new value divided by the base's, or the reason for no verdict.
 fn ratio(figure: &Figure) -> Cell {
     let text = match (figure.change, figure.ratio()) {
         (Change::NotExact, _) => "does not repeat".to_owned(),

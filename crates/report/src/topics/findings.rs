@@ -283,7 +283,7 @@ fn step(subject: &Subject<'_>, faster: &Faster) -> Sentence {
     better_still(subject, faster).words(". ").and(explained(&format!("{lost}.")))
 }
 
-/// Returns which variant beats that of the finding, and by how much it beats the baseline.
+/// Returns which variant beats the finding's, and by how much it beats the baseline.
 pub(super) fn better_still(subject: &Subject<'_>, faster: &Faster) -> Sentence {
     let experiment = subject.experiment;
     let safety = if experiment.is_less_safe(&experiment.variants[faster.variant]) {

@@ -32,7 +32,7 @@ pub struct ConnectionSettings {
     pub is_exclusive: bool,
     /// Whether PRAGMA journal_mode is WAL.
     pub is_wal: bool,
-    /// Whether PRAGMA journal_mode is that of a rollback journal in a file.
+    /// Whether PRAGMA journal_mode names a rollback journal in a file.
     pub has_journal: bool,
     /// The size of the write-ahead log.
     pub log_bytes: Option<i64>,

@@ -18,7 +18,7 @@ pub(crate) struct Dialect {
     pub(crate) delimiter: u8,
     /// `None` if quotes mean nothing.
     pub(crate) quote: Option<u8>,
-    /// The first byte of comment lines; `None` if there are no comments.
+    /// The first byte of comment lines; `None` without comments.
     pub(crate) comment: Option<u8>,
     /// Whether blanks around fields, also around quotes, belong to no field.
     pub(crate) trim: bool,

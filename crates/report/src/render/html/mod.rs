@@ -1,25 +1,23 @@
 //! A document as one page: a file that holds everything, needs no network and works from a disk.
 //!
-//! The frame is a template; style sheet and script are allowed by their hashes alone, so that nothing else
-//! could run or be fetched, whatever stood in the data.
+//! Its markup is in templates, which escape what is filled in; style sheet and script are allowed by their
+//! hashes alone, so that nothing else could run or be fetched, whatever stood in the data.
 
-mod blocks;
 mod charts;
-mod markup;
-mod table;
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use lab::text::one_line;
+use lab::text::{lines, one_line};
 use sha2::{Digest, Sha256};
 
-use crate::Result;
-use crate::document::{Document, Kind, Section, Sentence};
-use blocks::tone_class;
-use markup::Html;
+use crate::document::{
+    Block, Column, Document, Kind, Mark, Piece, Plot, Role, Row, Section, Sentence, Table, Tone,
+};
+use crate::{Result, document};
 
 const STYLE: &str = concat!(
     include_str!("../../../templates/page.css"),
@@ -38,10 +36,12 @@ struct Page<'a> {
     style_hash: String,
     script: &'static str,
     script_hash: String,
-    head: String,
-    highlights: String,
-    contents: String,
-    sections: String,
+    about: &'a [Sentence],
+    head: &'a [Block],
+    highlights: Sections<'a>,
+    contents: Contents<'a>,
+    sections: Sections<'a>,
+    view: &'a View,
 }
 
 /// The whole document as a page.
@@ -52,15 +52,10 @@ pub fn html(document: &Document) -> Result<String> {
     let is_highlight = |section: &&Section| section.kind == Kind::Highlights;
     let (highlights, others): (Vec<&Section>, Vec<&Section>) =
         document.sections.iter().partition(is_highlight);
-    let mut writer = Writer {
+    let view = View {
         question: document.question.clone(),
         has_glossary: others.iter().any(|section| section.kind == Kind::Glossary),
-        charts: 0,
-    };
-    let mut written = |write: &dyn Fn(&mut Writer, &mut Html)| {
-        let mut html = Html::default();
-        write(&mut writer, &mut html);
-        html.finish()
+        charts: Cell::new(0),
     };
     let page = Page {
         version: env!("CARGO_PKG_VERSION"),
@@ -71,17 +66,14 @@ pub fn html(document: &Document) -> Result<String> {
         style_hash: hash(STYLE),
         script: SCRIPT,
         script_hash: hash(SCRIPT),
-        head: written(&|writer, html| {
-            for line in &document.about {
-                html.class("p", "about", |html| writer.sentence(html, line));
-            }
-            writer.blocks(html, &document.head);
-        }),
-        highlights: written(&|writer, html| writer.sections(html, &highlights)),
-        contents: written(&|writer, html| writer.contents(html, &others)),
-        sections: written(&|writer, html| writer.sections(html, &others)),
+        about: &document.about,
+        head: &document.head,
+        highlights: Sections { view: &view, sections: &highlights },
+        contents: Contents::of(&view, &others),
+        sections: Sections { view: &view, sections: &others },
+        view: &view,
     };
-    Ok(page.render()?)
+    Ok(lines(&page.render()?).into_owned())
 }
 
 /// The SHA-256 of a text as a content security policy names it.
@@ -92,118 +84,114 @@ fn hash(text: &str) -> String {
 /// From this number of chapters on the list scrolls by itself on a narrow screen.
 const LONG: usize = 12;
 
-/// Sections of one group.
-type Group<'a> = (Option<&'a str>, Vec<&'a Section>);
-
-/// The groups in the order in which they first occur, those without a source last.
-fn grouped<'a>(sections: &[&'a Section]) -> Vec<Group<'a>> {
-    let sections = sections.iter();
-    let mut groups =
-        crate::words::grouped(sections.map(|section| (section.group.as_deref(), *section)));
-    groups.sort_by_key(|(group, _)| group.is_some_and(|group| group.starts_with("Without")));
-    groups
+#[derive(Template)]
+#[template(path = "contents.html", whitespace = "suppress")]
+struct Contents<'a> {
+    view: &'a View,
+    chapters: usize,
+    /// The groups in the order in which they first occur, those without a source last.
+    groups: Vec<(Option<&'a str>, Vec<&'a Section>)>,
+    others: Vec<&'a Section>,
 }
 
-/// Writes blocks.
-struct Writer {
+impl<'a> Contents<'a> {
+    fn of(view: &'a View, sections: &[&'a Section]) -> Contents<'a> {
+        let is_chapter =
+            |section: &&Section| section.kind == Kind::Chapter && section.group.is_some();
+        let (chapters, others): (Vec<&Section>, Vec<&Section>) =
+            sections.iter().copied().partition(is_chapter);
+        let grouped = chapters.iter().map(|section| (section.group.as_deref(), *section));
+        let mut groups = crate::words::grouped(grouped);
+        groups.sort_by_key(|(group, _)| group.is_some_and(|group| group.starts_with("Without")));
+        Contents { view, chapters: chapters.len(), groups, others }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "sections.html", whitespace = "suppress")]
+struct Sections<'a> {
+    view: &'a View,
+    sections: &'a [&'a Section],
+}
+
+#[derive(Template)]
+#[template(path = "blocks.html", whitespace = "suppress")]
+struct Blocks<'a> {
+    view: &'a View,
+    blocks: &'a [Block],
+}
+
+#[derive(Template)]
+#[template(path = "sentence.html", whitespace = "suppress")]
+struct Pieces<'a> {
+    view: &'a View,
+    sentence: &'a Sentence,
+}
+
+/// What the parts of a page share.
+struct View {
     /// The question of the page, which its only chapter does not repeat.
     question: Option<String>,
     /// Whether terms have a section to link to.
     has_glossary: bool,
     /// The charts so far, so that their parts can be named.
-    charts: usize,
+    charts: Cell<usize>,
 }
 
-impl Writer {
-    /// The contents of a page.
-    fn contents(&self, html: &mut Html, sections: &[&Section]) {
-        let is_chapter =
-            |section: &&Section| section.kind == Kind::Chapter && section.group.is_some();
-        let (chapters, others): (Vec<&Section>, Vec<&Section>) =
-            sections.iter().copied().partition(is_chapter);
-        let groups = grouped(&chapters);
-        let has_headings = groups.len() > 1;
-        let class = if chapters.len() > LONG { "toc long" } else { "toc" };
-        html.element("nav", &[("class", class), ("aria-label", "Contents")], |html| {
-            html.leaf("h2", &[], "Contents");
-            for (heading, sections) in &groups {
-                if let Some(heading) = heading.filter(|_| has_headings) {
-                    html.leaf("h3", &[], heading);
-                }
-                html.element("ol", &[], |html| {
-                    sections.iter().for_each(|section| self.entry(html, section))
-                });
-            }
-            html.element("ul", &[], |html| others.iter().for_each(|other| self.entry(html, other)));
-        });
-    }
-
-    fn entry(&self, html: &mut Html, section: &Section) {
-        html.element("li", &[], |html| {
-            let link = format!("#{}", section.anchor);
-            html.leaf("a", &[("href", &link)], &self.title(section).plain());
-            if let Some(qualifier) = &section.qualifier {
-                html.text(" ");
-                html.leaf("span", &[("class", "qualifier")], qualifier);
-            }
-            if section.counts.is_empty() {
-                return;
-            }
-            html.class("span", "marks", |html| {
-                for count in &section.counts {
-                    let title = format!("{} {}", count.count, count.words);
-                    let class = tone_class(count.tone);
-                    html.element("span", &[("class", class), ("title", &title)], |html| {
-                        html.text(count.sign);
-                        html.leaf("span", &[("class", "n")], &count.count.to_string());
-                    });
-                }
-            });
-        });
-    }
-
-    /// The title of a section.
+impl View {
     fn title(&self, section: &Section) -> Sentence {
         let is_question = self.question.as_deref() == Some(&section.title.plain());
         if is_question { "Results".into() } else { section.title.clone() }
     }
 
-    fn sections(&mut self, html: &mut Html, sections: &[&Section]) {
-        for section in sections {
-            self.section(html, section);
-            html.line();
-        }
+    fn sentence<'a>(&'a self, sentence: &'a Sentence) -> Pieces<'a> {
+        Pieces { view: self, sentence }
     }
 
-    fn section(&mut self, html: &mut Html, section: &Section) {
-        let (class, folded) = match section.kind {
-            Kind::Highlights => ("findings", false),
-            Kind::Chapter => ("experiment", false),
-            Kind::Background => ("plain", false),
-            Kind::Folded | Kind::Glossary => ("plain", true),
+    fn blocks<'a>(&'a self, blocks: &'a [Block]) -> Blocks<'a> {
+        Blocks { view: self, blocks }
+    }
+
+    fn next_chart(&self) -> String {
+        self.charts.set(self.charts.get() + 1);
+        format!("chart-{}", self.charts.get())
+    }
+
+    /// The rows of a table, and the rows of its foot if it has one.
+    fn bodies<'t>(&self, table: &'t Table) -> Vec<(&'t [Row], bool)> {
+        let foot = Some((&table.foot[..], true)).filter(|(rows, _)| !rows.is_empty());
+        [(&table.rows[..], false)].into_iter().chain(foot).collect()
+    }
+
+    /// The cells of a row, with an empty one where it has none, and their classes.
+    fn cells<'t>(&self, row: &'t Row, table: &Table) -> Vec<(Cow<'t, document::Cell>, String)> {
+        let cells = row.cells.iter().map(Cow::Borrowed);
+        let missing = std::iter::repeat_with(|| Cow::Owned(document::Cell::default()));
+        let classes = |(cell, column): (Cow<'t, document::Cell>, &Column)| {
+            let tone = (cell.tone != Tone::Plain).then(|| cell.tone.class());
+            let kinds = [tone, column.right.then_some("r"), column.prose.then_some("prose")];
+            (cell, kinds.into_iter().flatten().collect::<Vec<_>>().join(" "))
         };
-        let title = format!("{}-title", section.anchor);
-        let attributes = [
-            ("class", class),
-            ("id", section.anchor.as_str()),
-            ("aria-labelledby", title.as_str()),
-        ];
-        html.element("section", &attributes, |html| {
-            if !folded {
-                self.heading(html, section, &title);
-                return self.blocks(html, &section.blocks);
-            }
-            html.class("details", "chapter", |html| {
-                html.element("summary", &[], |html| self.heading(html, section, &title));
-                self.blocks(html, &section.blocks);
-            });
-        });
+        cells.chain(missing).zip(&table.columns).map(classes).collect()
     }
+}
 
-    fn heading(&mut self, html: &mut Html, section: &Section, id: &str) {
-        html.element("h2", &[("id", id)], |html| self.sentence(html, &self.title(section)));
-        if !section.eyebrow.is_empty() {
-            html.class("p", "eyebrow", |html| self.sentence(html, &section.eyebrow));
+impl Tone {
+    /// The class that gives a tone its colours.
+    fn class(self) -> &'static str {
+        match self {
+            Tone::Plain => "t-plain",
+            Tone::Better => "t-better",
+            Tone::Worse => "t-worse",
+            Tone::Same => "t-same",
+            Tone::Baseline => "t-baseline",
+            Tone::Bound => "t-bound",
+            Tone::Missing => "t-missing",
+            Tone::Good => "t-good",
+            Tone::Middle => "t-middle",
+            Tone::Bad => "t-bad",
+            Tone::Doubt => "t-doubt",
+            Tone::Neutral => "t-neutral",
         }
     }
 }
@@ -215,5 +203,24 @@ mod tests {
     #[test]
     fn hashes_are_written_as_a_policy_takes_them() {
         assert_eq!(hash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+    }
+
+    #[test]
+    fn text_and_attributes_cannot_become_markup() {
+        let hostile = document::Document {
+            sections: vec![Section::new("\"><script>", Kind::Chapter, "<i>&", Vec::new())],
+            ..Document::default()
+        };
+        let page = html(&hostile).unwrap();
+        assert!(page.contains("id=\"&#34;&#62;&#60;script&#62;\""), "{page}");
+        assert!(page.contains(">&#60;i&#62;&#38;</h2>"), "{page}");
+        let hostile = Block::code("\0", "\u{1b}\u{202e}a\n\tb");
+        let page = html(&Document { head: vec![hostile], ..Document::default() }).unwrap();
+        assert!(page.contains("<code>\u{fffd}\u{fffd}a\n\tb</code>"), "{page}");
+    }
+
+    #[test]
+    fn style_and_script_stay_as_they_were_hashed() {
+        assert_eq!((lines(STYLE), lines(SCRIPT)), (STYLE.into(), SCRIPT.into()));
     }
 }

@@ -2,7 +2,7 @@
 
 use lab::stats::Interval;
 
-use super::{Percent, Span};
+use super::Percent;
 use crate::document::Scale;
 use crate::figures;
 
@@ -20,7 +20,7 @@ const STEPS: f64 = 5.0;
 
 /// A horizontal axis from `low` to `high`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     low: f64,
     high: f64,
     log: bool,
@@ -28,18 +28,29 @@ pub(super) struct Axis {
 
 /// A mark of an axis.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Tick {
+pub(crate) struct Tick {
     /// Where it stands.
-    pub(super) at: Percent,
+    pub(crate) at: Percent,
     /// Its text.
-    pub(super) label: String,
+    pub(crate) label: String,
     /// Whether it is left out where the screen is narrow.
-    pub(super) minor: bool,
+    pub(crate) minor: bool,
+}
+
+impl Tick {
+    pub(super) fn new(at: Percent, label: String) -> Tick {
+        Tick { at, label, minor: false }
+    }
+
+    /// The class of a line at this mark, which is drawn only where the mark has its label.
+    pub(crate) fn class(&self) -> &'static str {
+        if self.minor { "grid minor" } else { "grid" }
+    }
 }
 
 impl Axis {
     /// An axis that holds all of the values; none when no value is finite.
-    pub(super) fn over(values: impl IntoIterator<Item = f64>) -> Option<Axis> {
+    pub(crate) fn over(values: impl IntoIterator<Item = f64>) -> Option<Axis> {
         let (low, high) = ends(values)?;
         let log = low > 0.0 && high / low >= LOG_FROM;
         Some(if log { Axis::logarithmic(low, high) } else { Axis::linear(low, high) })
@@ -47,7 +58,7 @@ impl Axis {
 
     /// A logarithmic axis that holds all of the values; none when one is not above zero or no
     /// value is finite.
-    pub(super) fn logarithmic_over(values: impl IntoIterator<Item = f64>) -> Option<Axis> {
+    pub(crate) fn logarithmic_over(values: impl IntoIterator<Item = f64>) -> Option<Axis> {
         let (low, high) = ends(values)?;
         (low > 0.0).then(|| {
             if high > low {
@@ -60,7 +71,7 @@ impl Axis {
 
     /// An axis for `values` that also holds `others`: logarithmic where on a linear axis the
     /// others would press the values together.
-    pub(super) fn over_with(values: &[f64], others: &[f64]) -> Option<Axis> {
+    pub(crate) fn over_with(values: &[f64], others: &[f64]) -> Option<Axis> {
         let all = || values.iter().chain(others).copied();
         match (ends(values.iter().copied()), ends(all())) {
             (Some((_, most)), Some((least, highest)))
@@ -86,17 +97,17 @@ impl Axis {
     }
 
     /// Whether it is logarithmic.
-    pub(super) fn is_log(&self) -> bool {
+    pub(crate) fn is_log(&self) -> bool {
         self.log
     }
 
     /// Whether it begins elsewhere than at zero, which a reader must be told.
-    pub(super) fn is_cut(&self) -> bool {
+    pub(crate) fn is_cut(&self) -> bool {
         !self.log && self.low != 0.0
     }
 
     /// Returns what a reader must know of it.
-    pub(super) fn remark(&self) -> Option<&'static str> {
+    pub(crate) fn remark(&self) -> Option<&'static str> {
         match (self.is_log(), self.is_cut()) {
             (true, _) => Some("logarithmic scale"),
             (_, true) => Some("the scale does not begin at zero"),
@@ -105,7 +116,7 @@ impl Axis {
     }
 
     /// Where a value stands; values beyond the axis stand at its end.
-    pub(super) fn at(&self, value: f64) -> Percent {
+    pub(crate) fn at(&self, value: f64) -> Percent {
         let along = |value: f64| {
             if self.log { value.max(f64::MIN_POSITIVE).ln() } else { value }
         };
@@ -114,12 +125,12 @@ impl Axis {
     }
 
     /// Where an interval stands.
-    pub(super) fn span(&self, interval: Interval) -> Span {
-        Span { from: self.at(interval.low), to: self.at(interval.high) }
+    pub(crate) fn span(&self, interval: Interval) -> [Percent; 2] {
+        [self.at(interval.low), self.at(interval.high)]
     }
 
     /// Round marks for figures of a metric.
-    pub(super) fn ticks(&self, metric: &str) -> Vec<Tick> {
+    pub(crate) fn ticks(&self, metric: &str) -> Vec<Tick> {
         let values = match (self.log, figures::is_size(metric)) {
             (false, size) => self.linear_marks(size),
             (true, false) => self.decades(),
@@ -140,7 +151,7 @@ impl Axis {
     }
 
     /// Round marks of either kind.
-    pub(super) fn ticks_of(&self, scale: &Scale) -> Vec<Tick> {
+    pub(crate) fn ticks_of(&self, scale: &Scale) -> Vec<Tick> {
         match scale {
             Scale::Metric(metric) => self.ticks(metric),
             Scale::Ratio => self.ratio_ticks(),
@@ -148,7 +159,7 @@ impl Axis {
     }
 
     fn marked(&self, values: Vec<f64>, label: impl Fn(f64) -> String) -> Vec<Tick> {
-        let tick = |value: f64| Tick { at: self.at(value), label: label(value), minor: false };
+        let tick = |value: f64| Tick::new(self.at(value), label(value));
         spaced(values.into_iter().map(tick).collect())
     }
 
@@ -191,7 +202,7 @@ impl Axis {
 }
 
 /// Marks whose labels do not collide: others are left out, on narrow screens or everywhere.
-pub(super) fn spaced(ticks: Vec<Tick>) -> Vec<Tick> {
+pub(crate) fn spaced(ticks: Vec<Tick>) -> Vec<Tick> {
     /// Width of a character of a label in parts of a hundred of an axis on a wide screen, and on a narrow one, where
     /// names and figures may leave an axis 9rem.
     const CHARACTER: [f64; 2] = [1.7, 5.0];
@@ -235,7 +246,7 @@ mod tests {
 
     #[test]
     fn labels_that_would_collide_are_left_out() {
-        let tick = |at: f64| Tick { at: Percent(at), label: "1000".to_owned(), minor: false };
+        let tick = |at: f64| Tick::new(Percent(at), "1000".to_owned());
         let kept = spaced([0.0, 4.0, 11.0, 40.0].map(tick).into());
         let places: Vec<(f64, bool)> = kept.iter().map(|tick| (tick.at.0, tick.minor)).collect();
         assert_eq!(places, [(0.0, false), (11.0, true), (40.0, false)]);

@@ -2,11 +2,8 @@
 //!
 //! Bands, the form of the dots and their names carry everything; colour only repeats it.
 
-use super::{Axis, Percent, dot, gridline, line, tick_labels};
-use crate::document::{Band, BandDot, Bands};
-use crate::render::html::Writer;
-use crate::render::html::blocks::tone_class;
-use crate::render::html::markup::Html;
+use super::{Axis, Percent};
+use crate::document::{Band, BandDot, Bands, Tone};
 
 /// Dots nearer to each other than this, in parts of a hundred of the width, stand on lanes of
 /// their own.
@@ -19,60 +16,28 @@ const LANE: f64 = 0.16;
 /// A dot and where it stands.
 type Placed<'a> = (&'a BandDot, Percent, Percent);
 
+/// The upper edge of a band, its tone and its dots.
+type PlacedBand<'a> = (Percent, Tone, Vec<Placed<'a>>);
+
 /// Returns the axis; none without a dot.
-pub(super) fn axis(bands: &Bands) -> Option<Axis> {
+pub(crate) fn axis(bands: &Bands) -> Option<Axis> {
     let dots = bands.bands.iter().flat_map(|band| &band.dots);
     Axis::over(dots.map(|dot| dot.value))
 }
 
-impl Writer {
-    /// The bands, and the line through the dots that are joined.
-    pub(super) fn bands(&mut self, html: &mut Html, bands: &Bands) {
-        let Some(axis) = axis(bands) else { return };
-        let height = 100.0 / bands.bands.len() as f64;
-        let top = |index: usize| index as f64 * height;
-        let all = bands.bands.iter().enumerate();
-        let placed: Vec<Vec<Placed<'_>>> =
-            all.map(|(index, band)| placed(band, axis, top(index), height)).collect();
-        let ticks = axis.ticks(&bands.metric);
-        html.class("div", "plot", |html| {
-            html.class("ol", "bands", |html| {
-                bands.bands.iter().for_each(|band| self.band(html, band));
-            });
-            html.element("svg", &[("class", "area"), ("role", "img")], |html| {
-                html.leaf("title", &[], "Dots in bands");
-                ticks.iter().for_each(|tick| gridline(html, tick));
-                for index in 0..bands.bands.len() {
-                    let at = Percent(top(index)).text();
-                    line(html, "edge", ["0", "100%"], [&at, &at]);
-                }
-                join(html, &placed);
-                for (band, dots) in bands.bands.iter().zip(&placed) {
-                    html.class("g", tone_class(band.tone), |html| {
-                        dots.iter().for_each(|dot| draw(html, dot));
-                    });
-                }
-            });
-            tick_labels(html, &ticks);
-        });
-    }
-
-    fn band(&mut self, html: &mut Html, band: &Band) {
-        html.class("li", tone_class(band.tone), |html| {
-            html.sign(&band.sign);
-            html.element("span", &[], |html| {
-                html.leaf("b", &[], &band.name);
-                if !band.detail.is_empty() {
-                    html.element("small", &[], |html| self.sentence(html, &band.detail));
-                }
-            });
-        });
-    }
+/// The upper edges of the bands, their tones and their dots.
+pub(crate) fn placed<'b>(bands: &'b Bands, axis: &Axis) -> Vec<PlacedBand<'b>> {
+    let height = 100.0 / bands.bands.len() as f64;
+    let all = bands.bands.iter().enumerate().map(|(index, band)| {
+        let top = index as f64 * height;
+        (Percent(top), band.tone, dots(band, axis, top, height))
+    });
+    all.collect()
 }
 
-fn placed<'a>(band: &'a Band, axis: Axis, top: f64, height: f64) -> Vec<Placed<'a>> {
-    // Joined dots keep the middle of their band, because the line goes through it.
+fn dots<'a>(band: &'a Band, axis: &Axis, top: f64, height: f64) -> Vec<Placed<'a>> {
     let mut order: Vec<&BandDot> = band.dots.iter().collect();
+    // Joined dots keep the middle of their band, because the line goes through it.
     order.sort_by(|one, other| {
         let by_value = one.value.total_cmp(&other.value);
         other.joined.cmp(&one.joined).then(by_value)
@@ -88,24 +53,16 @@ fn placed<'a>(band: &'a Band, axis: Axis, top: f64, height: f64) -> Vec<Placed<'
     order.into_iter().map(place).collect()
 }
 
-/// Steps from the first of the joined dots to the last: down to the next band, then along it.
-fn join(html: &mut Html, placed: &[Vec<Placed<'_>>]) {
-    let joined = placed.iter().flatten().filter(|(dot, ..)| dot.joined);
-    let mut last: Option<(Percent, Percent)> = None;
-    for (_, x, y) in joined {
-        if let Some((from_x, from_y)) = last {
-            let (down, along) = (from_x.text(), y.text());
-            line(html, "step", [&down, &down], [&from_y.text(), &along]);
-            line(html, "step", [&down, &x.text()], [&along, &along]);
-        }
-        last = Some((*x, *y));
-    }
-}
+/// The ends of a line across and down.
+type Step = ([Percent; 2], [Percent; 2]);
 
-fn draw(html: &mut Html, (it, x, y): &Placed<'_>) {
-    let (class, radius) = if it.joined { ("dot", 6.0) } else { ("hollow", 4.5) };
-    html.element("g", &[], |html| {
-        html.leaf("title", &[], &it.words);
-        dot(html, (&x.text(), &y.text()), it.mark, radius, class);
+/// Steps from the first of the joined dots to the last: down to the next band, then along it.
+pub(crate) fn steps(placed: &[PlacedBand<'_>]) -> Vec<Step> {
+    let joined = placed.iter().flat_map(|(.., dots)| dots).filter(|(dot, ..)| dot.joined);
+    let places: Vec<(Percent, Percent)> = joined.map(|(_, x, y)| (*x, *y)).collect();
+    let pairs = places.windows(2).flat_map(|pair| {
+        let [(from_x, from_y), (x, y)] = [pair[0], pair[1]];
+        [([from_x; 2], [from_y, y]), ([from_x, x], [y; 2])]
     });
+    pairs.collect()
 }

@@ -3,47 +3,17 @@
 //! The lines are drawn in a box of 100 by 100 that is stretched to the room there is, with strokes
 //! that are not stretched with it; dots, marks and text are placed by percentages next to it.
 
-use super::{
-    Axis, Percent, Tick, axis, dot, grid, line, stretched, tick_labels, up_labels, upright,
-};
-use crate::document::{Bend, Curve, Line, Mark, Point};
+use super::{Axis, Percent, Tick, axis};
+use crate::document::{Bend, Curve, Line, Point};
 use crate::figures;
-use crate::render::html::markup::Html;
 
 /// Classes of lines: their colours and dashes.
 const CLASSES: [&str; 4] = ["s1", "s2", "s3", "s4"];
-
 /// Room that the label of a bend needs, in parts of a hundred.
 const NEAR: f64 = 14.0;
 
-/// Both axes.
-struct Axes {
-    x: Axis,
-    y: Axis,
-}
-
-impl Axes {
-    fn over(curve: &Curve) -> Option<Axes> {
-        let points = || curve.lines.iter().flat_map(|line| &line.points);
-        let ends = points().flat_map(|point| [point.range.low, point.range.high]);
-        Some(Axes {
-            x: Axis::logarithmic_over(points().map(|point| point.x))?,
-            y: Axis::over(ends)?,
-        })
-    }
-
-    fn at(&self, (x, y): (f64, f64)) -> (Percent, Percent) {
-        (self.x.at(x), self.y.at(y).flipped())
-    }
-
-    fn course(&self, points: impl Iterator<Item = (f64, f64)>) -> String {
-        let pairs = points.map(|point| {
-            let (x, y) = self.at(point);
-            format!("{:.2},{:.2}", x.0, y.0)
-        });
-        pairs.collect::<Vec<_>>().join(" ")
-    }
-}
+/// A text of a chart: its class, its place along one side, and itself.
+type Text = (&'static str, Percent, String);
 
 /// Returns what a reader must know of the axes.
 pub(super) fn remark(curve: &Curve) -> Option<String> {
@@ -55,101 +25,87 @@ pub(super) fn remark(curve: &Curve) -> Option<String> {
     })
 }
 
-/// The chart.
-pub(super) fn draw(html: &mut Html, curve: &Curve) {
-    let Some(axes) = Axes::over(curve) else { return };
-    let up: Vec<Tick> = axes.y.ticks(&curve.metric);
-    html.class("div", "plot", |html| {
-        up_labels(html, &up);
-        html.element("svg", &[("class", "area"), ("role", "img")], |html| {
-            let title = format!("A line chart along {}", curve.factor);
-            html.leaf("title", &[], &title);
-            grid(html, &up);
-            for (it, class) in curve.lines.iter().zip(CLASSES) {
-                html.class("g", class, |html| draw_line(html, &axes, it));
-            }
-            bend_labels(html, &axes, curve);
+/// The lines with their classes.
+pub(crate) fn styled(lines: &[Line]) -> impl Iterator<Item = (&Line, &'static str)> {
+    lines.iter().zip(CLASSES)
+}
+
+/// Both axes.
+pub(crate) struct Axes {
+    x: Axis,
+    pub(crate) y: Axis,
+}
+
+impl Axes {
+    pub(crate) fn over(curve: &Curve) -> Option<Axes> {
+        let points = || curve.lines.iter().flat_map(|line| &line.points);
+        let ends = points().flat_map(|point| [point.range.low, point.range.high]);
+        Some(Axes {
+            x: Axis::logarithmic_over(points().map(|point| point.x))?,
+            y: Axis::over(ends)?,
+        })
+    }
+
+    pub(crate) fn at(&self, (x, y): (f64, f64)) -> (Percent, Percent) {
+        (self.x.at(x), self.y.at(y).flipped())
+    }
+
+    /// A course as a list of points.
+    pub(crate) fn course(&self, points: &[(f64, f64)]) -> String {
+        let pairs = points.iter().map(|point| {
+            let (x, y) = self.at(*point);
+            format!("{:.2},{:.2}", x.0, y.0)
         });
-        end_labels(html, &axes, curve);
-        tick_labels(html, &across(&axes, curve));
-        html.class("div", "factor", |html| html.leaf("code", &[], &curve.factor));
-    });
-}
-
-fn draw_line(html: &mut Html, axes: &Axes, it: &Line) {
-    if let Some(bend) = &it.bend {
-        upright(html, "knee", axes.at(bend.at).0);
+        pairs.collect::<Vec<_>>().join(" ")
     }
-    stretched(html, |html| {
-        let course = axes.course(it.points.iter().map(|point| (point.x, point.y)));
-        html.empty("polyline", &[("class", "line"), ("points", &course)]);
-        if let Some(bend) = &it.bend {
-            let course = axes.course(bend.course.iter().copied());
-            html.empty("polyline", &[("class", "model"), ("points", &course)]);
-        }
-    });
-    it.points.iter().for_each(|point| draw_point(html, axes, point));
-    if let Some(bend) = &it.bend {
-        let (x, y) = axes.at(bend.at);
-        dot(html, (&x.text(), &y.text()), Mark::Diamond, 4.0, "hollow");
+
+    /// The course through the points of a line.
+    pub(crate) fn along(&self, points: &[Point]) -> String {
+        self.course(&points.iter().map(|point| (point.x, point.y)).collect::<Vec<_>>())
     }
-}
 
-fn draw_point(html: &mut Html, axes: &Axes, point: &Point) {
-    let (x, y) = axes.at((point.x, point.y));
-    let end = |value: f64| axes.y.at(value).flipped().text();
-    let x = x.text();
-    html.element("g", &[], |html| {
-        html.leaf("title", &[], &point.words);
-        let ends = [&*end(point.range.low), &end(point.range.high)];
-        line(html, "range", [&x, &x], ends);
-        dot(html, (&x, &y.text()), Mark::Circle, 4.5, "dot");
-    });
-}
-
-/// Writes the labels above bends; of two that are near, only the first, as the sentences below name both.
-fn bend_labels(html: &mut Html, axes: &Axes, curve: &Curve) {
-    let mut placed: Vec<f64> = Vec::new();
-    for (it, class) in curve.lines.iter().zip(CLASSES) {
-        let Some(Bend { at, label, .. }) = &it.bend else { continue };
-        let x = axes.x.at(at.0);
-        if placed.iter().any(|other| (other - x.0).abs() < NEAR) {
-            continue;
-        }
-        placed.push(x.0);
-        let (class, x) = (format!("bend {class}"), x.text());
-        let middle = [("class", class.as_str()), ("text-anchor", "middle")];
-        let attributes = [middle, [("x", &x), ("y", "-0.5em")]].concat();
-        html.leaf("text", &attributes, &format!("◇ {label}"));
+    /// Where a point stands, and the ends of its range.
+    pub(crate) fn positions(&self, point: &Point) -> [Percent; 4] {
+        let [low, high] = [point.range.low, point.range.high].map(|end| self.y.at(end).flipped());
+        let (x, y) = self.at((point.x, point.y));
+        [x, y, low, high]
     }
-}
 
-/// Names of lines at their right ends, as near as they can be without overlapping.
-fn end_labels(html: &mut Html, axes: &Axes, curve: &Curve) {
-    let end = |line: &Line| line.points.last().map(|point| axes.at((point.x, point.y)).1);
-    let lines = curve.lines.iter();
-    let mut ends: Vec<Label> =
-        lines.map(|line| Label::new(&line.label, end(line).unwrap_or(Percent(0.0)))).collect();
-    spread(ends.iter_mut().collect());
-    html.element("svg", &[("class", "ends")], |html| {
-        for (label, class) in ends.iter().zip(CLASSES) {
-            for (text, at) in label.lines() {
-                let middle = ("dy", ".32em");
-                super::label(html, class, ["0", &at.text()], middle, text);
+    /// The labels above bends; of two that are near, only the first, as the sentences below name both.
+    pub(crate) fn bend_labels(&self, curve: &Curve) -> Vec<Text> {
+        let mut placed: Vec<Text> = Vec::new();
+        for (line, class) in styled(&curve.lines) {
+            let Some(Bend { at, label, .. }) = &line.bend else { continue };
+            let x = self.x.at(at.0);
+            if !placed.iter().any(|(_, other, _)| (other.0 - x.0).abs() < NEAR) {
+                placed.push((class, x, label.clone()));
             }
         }
-    });
-}
+        placed
+    }
 
-/// Marks at the levels that were measured, as far as there is room.
-fn across(axes: &Axes, curve: &Curve) -> Vec<Tick> {
-    let points = curve.lines.iter().flat_map(|line| &line.points);
-    let mut levels: Vec<f64> = points.map(|point| point.x).collect();
-    levels.sort_by(f64::total_cmp);
-    levels.dedup();
-    let tick =
-        |level: f64| Tick { at: axes.x.at(level), label: figures::level(level), minor: false };
-    axis::spaced(levels.into_iter().map(tick).collect())
+    /// Names of lines at their right ends, as near as they can be without overlapping.
+    pub(crate) fn end_labels(&self, curve: &Curve) -> Vec<Text> {
+        let end = |line: &Line| line.points.last().map(|point| self.at((point.x, point.y)).1);
+        let lines = curve.lines.iter();
+        let mut ends: Vec<Label> =
+            lines.map(|line| Label::new(&line.label, end(line).unwrap_or(Percent(0.0)))).collect();
+        spread(ends.iter_mut().collect());
+        let texts = ends.iter().zip(CLASSES).flat_map(|(label, class)| {
+            label.lines().map(move |(text, at)| (class, at, text.to_owned()))
+        });
+        texts.collect()
+    }
+
+    /// Marks at the levels that were measured, as far as there is room.
+    pub(crate) fn across(&self, curve: &Curve) -> Vec<Tick> {
+        let points = curve.lines.iter().flat_map(|line| &line.points);
+        let mut levels: Vec<f64> = points.map(|point| point.x).collect();
+        levels.sort_by(f64::total_cmp);
+        levels.dedup();
+        let tick = |level: f64| Tick::new(self.x.at(level), figures::level(level));
+        axis::spaced(levels.into_iter().map(tick).collect())
+    }
 }
 
 /// Height of one line of text, as a part of a hundred of the chart's height (see `.plot` in the
