@@ -43,7 +43,7 @@ pub fn label(sql: &str) -> String {
         let mut indices = 0..all.len();
         indices.find_map(|index| {
             let is_ahead = words.iter().any(|word| all[index].is(word));
-            is_ahead.then(|| table_at(&all[index + 1..])).flatten()
+            is_ahead.then(|| lower(table_at(&all[index + 1..])?)).flatten()
         })
     };
     let object = match first.as_str() {
@@ -135,20 +135,37 @@ fn reaches_files(sql: &str) -> bool {
 
 /// Returns the tables that a statement, or the body of a trigger, writes; in lower case.
 pub fn written(sql: &str) -> Vec<String> {
+    targets(&significant(sql)).filter_map(|(_, table)| lower(table)).collect()
+}
+
+/// Returns a statement that writes these tables of the main database, even if temporary views hide them.
+pub fn in_main(sql: &str, is_hidden: impl Fn(&str) -> bool) -> String {
     let all = significant(sql);
-    let mut written = Vec::new();
-    for (index, token) in all.iter().enumerate() {
-        let deletes = token.is("from") && index > 0 && all[index - 1].is("delete");
-        let writes = token.is("into") || token.is("update") || token.is("table") || deletes;
-        if writes && let Some(name) = table_at(&all[index + 1..]) {
-            written.push(name);
+    let mut qualified = sql.to_owned();
+    for (verb, table) in targets(&all).collect::<Vec<_>>().into_iter().rev() {
+        let is_bare = !sql[..table.start].trim_end().ends_with('.');
+        if is_bare && !verb.is("table") && lower(table).is_some_and(|name| is_hidden(&name)) {
+            qualified.insert_str(table.start, "main.");
         }
     }
-    written
+    qualified
+}
+
+/// Returns each word that is followed by a table that is written, and the name of the table.
+fn targets<'a>(all: &'a [Token<'a>]) -> impl Iterator<Item = (Token<'a>, Token<'a>)> {
+    all.iter().enumerate().filter_map(|(index, token)| {
+        let deletes = token.is("from") && index > 0 && all[index - 1].is("delete");
+        let writes = token.is("into") || token.is("update") || token.is("table") || deletes;
+        Some((*token, table_at(&all[index + 1..])?)).filter(|_| writes)
+    })
+}
+
+fn lower(name: Token<'_>) -> Option<String> {
+    Some(name.name()?.to_ascii_lowercase())
 }
 
 /// Returns the name of a table after `INSERT INTO`, `UPDATE OR IGNORE`, `CREATE TABLE IF NOT EXISTS` and so on.
-fn table_at(mut rest: &[Token<'_>]) -> Option<String> {
+fn table_at<'a>(mut rest: &[Token<'a>]) -> Option<Token<'a>> {
     while rest.first().is_some_and(|token| token.is("or")) {
         rest = rest.get(2..)?;
     }
@@ -163,7 +180,7 @@ fn table_at(mut rest: &[Token<'_>]) -> Option<String> {
         return None;
     }
     let qualified = rest.get(1).is_some_and(|dot| dot.text == ".");
-    Some(rest.get(if qualified { 2 } else { 0 })?.name()?.to_ascii_lowercase())
+    rest.get(if qualified { 2 } else { 0 }).copied()
 }
 
 /// Returns the names in a statement, keywords included, in lower case.
@@ -230,6 +247,26 @@ mod tests {
             ("SELECT 'INSERT INTO t' -- UPDATE t", &[]),
         ] {
             assert_eq!(written(sql), tables, "{sql}");
+        }
+    }
+
+    #[test]
+    fn written_tables_are_those_of_the_main_database() {
+        for (sql, qualified) in [
+            (
+                "INSERT INTO t SELECT * FROM t ON CONFLICT DO UPDATE SET a = t.a",
+                "INSERT INTO main.t SELECT * FROM t ON CONFLICT DO UPDATE SET a = t.a",
+            ),
+            (
+                "WITH c AS (SELECT 1) UPDATE OR IGNORE \"T\" SET a = (SELECT max(a) FROM t)",
+                "WITH c AS (SELECT 1) UPDATE OR IGNORE main.\"T\" SET a = (SELECT max(a) FROM t)",
+            ),
+            ("DELETE FROM t AS x", "DELETE FROM main.t AS x"),
+            ("DELETE FROM temp . t", "DELETE FROM temp . t"),
+            ("INSERT INTO other VALUES (1)", "INSERT INTO other VALUES (1)"),
+            ("DROP TABLE t", "DROP TABLE t"),
+        ] {
+            assert_eq!(in_main(sql, |name| name == "t"), qualified);
         }
     }
 

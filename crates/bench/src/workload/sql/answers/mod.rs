@@ -11,7 +11,7 @@ use std::path::Path;
 
 use engine::Connection;
 use lab::trial::{Answer, AnswerRows, Facet, StatementRecord};
-use script::effect::{depends_on_chance, names, quoted, written};
+use script::effect::{depends_on_chance, in_main, names, quoted, written};
 
 use self::contents::{changes, contents, entries, key_of};
 use super::client::{Answered, ScriptClient, Workload, may_change_tables};
@@ -33,8 +33,8 @@ type Answers = BTreeMap<String, Vec<Answer>>;
 enum Rows {
     /// As SQLite chooses.
     AsChosen,
-    Forwards,
-    Backwards,
+    /// By the key, of all tables or only of those that are not written.
+    ByKey { backwards: bool, all: bool },
 }
 
 /// The answers of one pass over the scripts, and the contents of the tables that they wrote.
@@ -45,6 +45,23 @@ struct Pass {
     executions: usize,
     /// Rows of statements and of tables, as far as they are kept.
     rows: [BTreeMap<String, Vec<AnswerRows>>; 2],
+}
+
+impl Pass {
+    /// Adds answers of another pass for statements that this one left out, because they need an index or a rowid.
+    fn completed<'a>(
+        found: Option<Pass>,
+        mut needed: impl Iterator<Item = &'a String>,
+        other: impl FnOnce() -> Option<Pass>,
+    ) -> Option<Pass> {
+        let Some(mut found) = found else { return other() };
+        if !needed.all(|name| found.answers.contains_key(name)) {
+            for (name, answers) in other().map(|other| other.answers).unwrap_or_default() {
+                found.answers.entry(name).or_insert(answers);
+            }
+        }
+        Some(found)
+    }
 }
 
 /// The answers of the statements, and the tables that they wrote.
@@ -99,9 +116,11 @@ pub(super) fn read(
     let extent = Extent { limit, ..extent };
     let mut found = pass(Rows::AsChosen, extent)?;
     if tests_open {
-        let limit = extent.limit.filter(|_| !writes);
-        let extent = Extent { executions: found.executions, limit };
-        let others = [Rows::Forwards, Rows::Backwards].map(|rows| pass(rows, extent).ok());
+        let extent = Extent { executions: found.executions, limit: limit.filter(|_| !writes) };
+        let others = [false, true].map(|backwards| {
+            let pass = |all| pass(Rows::ByKey { backwards, all }, extent).ok();
+            Pass::completed(pass(true), may_be_open.iter().filter(|_| writes), || pass(false))
+        });
         let of =
             |part: fn(&Pass) -> &Answers| others.each_ref().map(|other| other.as_ref().map(part));
         for name in &may_be_open {
@@ -206,15 +225,17 @@ fn pass(
     rows: Rows,
     (writes, room): (bool, usize),
 ) -> Result<Pass> {
-    let open = if rows == Rows::Backwards { sqlite::open_ahead } else { sqlite::open };
-    let connection = open(trial, path)?;
+    let connection = match rows {
+        Rows::ByKey { backwards: true, .. } => sqlite::open_ahead(trial, path)?,
+        _ => sqlite::open(trial, path)?,
+    };
     // An answer does not depend on when the disk has it.
     connection.execute("PRAGMA synchronous = off")?;
     let mut workload = workload(trial, &connection)?;
     let tables = written_tables(&connection, &workload);
-    if rows != Rows::AsChosen {
+    if let Rows::ByKey { backwards, all } = rows {
         connection.limit_steps(STEPS)?;
-        hide_tables(&connection, &workload, &tables, rows)?;
+        hide_tables(&connection, &mut workload, &tables, (backwards, all))?;
         workload.suite.adapt(&connection);
     }
     let before = entries(&connection)?;
@@ -275,27 +296,28 @@ fn written_tables(connection: &Connection, workload: &Workload) -> BTreeMap<Stri
     tables
 }
 
-/// Hides the tables that are only read behind temporary views with their rows in an order, and the views over them behind
-/// copies that read those. Where SQLite refuses a statement that writes then, because it names a rowid or an index, its tables stay as
-/// they are.
+/// Hides tables behind temporary views with their rows in an order, the written ones too if `all`, and the views over them
+/// behind copies that read those. Where SQLite refuses a statement that writes then, because it names a rowid or an index, its tables
+/// stay as they are.
 fn hide_tables(
     connection: &Connection,
-    workload: &Workload,
-    tables: &BTreeMap<String, bool>,
-    rows: Rows,
+    workload: &mut Workload,
+    written_tables: &BTreeMap<String, bool>,
+    (backwards, all): (bool, bool),
 ) -> Result<()> {
     connection.execute("PRAGMA temp_store = memory")?;
-    let direction = if rows == Rows::Backwards { "DESC" } else { "ASC" };
-    if rows == Rows::Backwards {
+    let direction = if backwards { "DESC" } else { "ASC" };
+    if backwards {
         connection.execute("PRAGMA reverse_unordered_selects = 1")?;
     }
-    let all = connection.query_rows(
+    let entries = connection.query_rows(
         "SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' AND sql NOT LIKE 'CREATE VIRTUAL%'",
         |row| Ok([0, 1, 2].map(|column| row.column_value(column).to_string())),
     )?;
     let mut texts = BTreeMap::new();
-    for [name, kind, sql] in all {
-        if tables.contains_key(&name.to_lowercase()) {
+    for [name, kind, sql] in entries {
+        let is_written = written_tables.contains_key(&name.to_lowercase());
+        if is_written && !all {
             continue;
         }
         if kind == "view" {
@@ -308,12 +330,16 @@ fn hide_tables(
         let quoted = quoted(&name);
         let rows = format!("FROM main.{quoted} ORDER BY {} LIMIT -1", key.join(", "));
         connection.execute(&format!("CREATE TEMP VIEW {quoted} AS SELECT * {rows}"))?;
-        if !sql.to_lowercase().contains("collate") {
+        // A copy would not show what is written.
+        if !is_written && !sql.to_lowercase().contains("collate") {
             let copy = format!("CREATE TEMP TABLE {quoted} AS SELECT * {rows}");
             texts.insert(name.to_lowercase(), copy);
         }
     }
-    for statement in workload.suite.statements() {
+    for statement in workload.suite.scripts.iter_mut().flat_map(|script| &mut script.statements) {
+        if all {
+            statement.sql = in_main(&statement.sql, |name| written_tables.contains_key(name));
+        }
         if connection.prepare(&statement.sql).is_err() && !written(&statement.sql).is_empty() {
             for name in names(&statement.sql) {
                 let _ = connection.execute(&format!("DROP VIEW IF EXISTS temp.{}", quoted(&name)));

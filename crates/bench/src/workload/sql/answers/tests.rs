@@ -233,6 +233,40 @@ fn answers_that_sql_leaves_open_are_no_differences() {
 }
 
 #[test]
+fn what_sql_leaves_open_is_no_difference_beside_statements_that_write_the_same_table() {
+    let writes = "INSERT INTO visit(k, day, price, name) VALUES (3, 'd2', 0.5, 'x'); UPDATE visit SET price = price + 1 WHERE id = 9; DELETE FROM visit WHERE id = 11";
+    let index = "CREATE INDEX further ON visit(k, day DESC, name, price DESC); CREATE INDEX another ON visit(day, k DESC, id DESC, name)";
+    let queries: Vec<&str> =
+        OPEN.as_flattened().iter().copied().filter(|sql| sql.starts_with("SELECT")).collect();
+    let all = format!("{writes}; {}", queries.join("; "));
+    let found = compared(&all, &all, Some(index));
+    let written = found.written.values();
+    for answer in found.statements.iter().map(|statement| &statement.answer).chain(written) {
+        assert_eq!(answer.difference(), None);
+    }
+    // What the base does not leave open is a difference still.
+    let other = all.replace("WHERE k = 3 ORDER BY day;", "WHERE k = 3 ORDER BY name;");
+    assert!(all != other);
+    let found = compared(&all, &other, Some(index));
+    assert!(found.statements.iter().any(|statement| statement.answer.difference().is_some()));
+}
+
+#[test]
+fn a_row_that_is_chosen_from_ties_and_written_is_open() {
+    let take = |order: &str| {
+        format!(
+            "UPDATE visit SET name = 'taken' WHERE id = (SELECT id FROM visit WHERE k = 3 AND name <> 'taken' ORDER BY {order} LIMIT 1) RETURNING id"
+        )
+    };
+    let index = "CREATE INDEX further ON visit(k, day, id DESC)";
+    for (base, new, allowed) in [("day", "day", true), ("day, id", "day, id DESC", false)] {
+        let changes = changes(&take(base), &take(new), Some(index));
+        let found = changes.iter().any(|change| change.difference().is_some());
+        assert_eq!(!found, allowed, "{base} {new}: {changes:?}");
+    }
+}
+
+#[test]
 fn only_answers_that_the_base_allows_are_open() {
     let index = "CREATE INDEX further ON visit(k, day DESC, name)";
     for (base, from, to, allowed) in [
