@@ -188,8 +188,10 @@ fn content(differing: &[Facet]) -> String {
         _ => None,
     };
     let columns: Vec<String> = differing.iter().filter_map(column).collect();
-    match columns.len() {
-        1..=MOST => format!("other values of {}", columns.join(", ")),
+    let definition = differing.iter().find(|facet| !facet.is_of_content());
+    match (columns.len(), definition) {
+        (1..=MOST, _) => format!("other values of {}", columns.join(", ")),
+        (0, Some(definition)) => definition.words(),
         // Rows may differ though no column does: values are together in other rows.
         _ => Facet::Rows.words(),
     }
@@ -329,6 +331,12 @@ mod tests {
         };
         let words = between(named("1"), named("2"), VERSIONS).difference().unwrap();
         assert_eq!(words, "3 rows as before, with other values of `b`");
+        let renamed = Answer { checksum: Some("2".to_owned()), ..named("1") };
+        let mut other = renamed.clone();
+        other.checksum = Some("3".to_owned());
+        other.facets.insert(Facet::Names, "others".to_owned());
+        let words = between(renamed, other, VERSIONS).difference().unwrap();
+        assert_eq!(words, "3 rows as before, with other names or types of columns");
     }
 
     #[test]

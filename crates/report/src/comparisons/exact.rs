@@ -85,7 +85,7 @@ fn summary(comparison: &ExactComparison) -> Vec<Block> {
     ];
     let items = all.map(|severity| statements_of(comparison, severity));
     let tables = comparison.written.iter().filter_map(|(name, change)| {
-        let words = format!(" has other contents afterwards: {}.", change.difference()?);
+        let words = format!(" is different afterwards: {}.", change.difference()?);
         let text = Sentence::from("The table ").and_code(name).and(Sentence::marked(&words));
         Some(Item::signed(severity_words(Severity::Answer).0, text))
     });

@@ -91,8 +91,7 @@ fn the_rows_that_differ_are_shown_in_every_form() {
         ]);
     }
     in_form("html").says(&["id = 7", "no such row"]);
-    in_form("terminal")
-        .says(&["table users has other contents afterwards: 1,999 rows instead of 2,000"]);
+    in_form("terminal").says(&["table users is different afterwards: 1,999 rows instead of 2,000"]);
     let json = in_form("json").json();
     let rows = &statement(&json, "few")["rows"];
     assert_eq!((&rows["changed"], &rows["missing"]), (&1.into(), &1.into()), "{rows}");
