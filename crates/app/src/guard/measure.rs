@@ -8,8 +8,8 @@ use lab::comparison::{ExactComparison, Side, keeping_rows};
 use lab::design::Variant;
 use lab::experiment::Scale;
 use lab::guard::{
-    Check, MayLose, MissingMetric, Timed, both_sides, counting_experiment, counts_of,
-    recorded_plan, role_of, safety, timing_experiment,
+    Check, MayLose, Timed, both_sides, counting_experiment, counts_of, recorded_plan, role_of,
+    safety, timing_experiment,
 };
 use lab::level::Level;
 use lab::plan::{Request, plan, settings_that_decide};
@@ -195,7 +195,7 @@ impl<'a> Measurement<'a> {
             }
             let [base, new] = block(planned, round, &mut sides, records)?;
             for budget in budgets.iter_mut() {
-                budget.add(&base.metrics, &new.metrics).map_err(missing)?;
+                budget.add(&base.metrics, &new.metrics);
             }
         }
         Ok(())
@@ -251,9 +251,4 @@ fn block(
     }
     let [Some(base), Some(new)] = measured else { return Err(stopped()) };
     Ok([base, new])
-}
-
-fn missing(MissingMetric(metric): MissingMetric) -> Error {
-    Error::unusable(format!("the budget {metric} is of a metric that the trials do not report"))
-        .hint("latencies of single statements are `p99_us.NAME`; p99 needs 1,000 operations in a trial: raise --trial")
 }

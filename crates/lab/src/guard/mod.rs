@@ -20,4 +20,4 @@ pub use run::{
 };
 pub use safety::safety;
 pub use sequence::{Decision, Look, Looks, Sequence};
-pub use timed::{MissingMetric, Timed};
+pub use timed::Timed;
