@@ -324,7 +324,8 @@ impl ParquetFile {
         let fields = columns.iter().map(|(name, kind)| Field::new(*name, kind.clone(), true));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let file = Box::new(File::create_new(path)?);
-        let output = Output::new(file, Arc::default(), super::Compression::None)?;
+        let output =
+            Output::new(file, &Arc::default(), super::Compression::None, super::output::BLOCK)?;
         let writer = ColumnarWriter::new(output, OutputFormat::Parquet, &schema, GROUP_BYTES);
         let writer = Box::new(writer.map_err(io::Error::other)?);
         Ok(ParquetFile { rows: ColumnRows::new(&schema), writer })

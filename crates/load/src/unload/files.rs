@@ -129,10 +129,10 @@ impl<'u> Files<'u> {
 
     /// Begins the next file.
     fn begin(&mut self) -> Result<Writer> {
-        self.before += self.bytes.swap(0, Ordering::Relaxed);
         let to = self.open()?;
         let unwritable = LoadError::write(&self.path);
-        let output = Output::new(to, Arc::clone(&self.bytes), self.shape.request.form.compression);
+        let Unload { form, .. } = self.shape.request;
+        let output = Output::new(to, &self.bytes, form.compression, self.shape.request.block());
         let output = output.map_err(&unwritable)?;
         let Some(schema) = &self.shape.schema else {
             let writer = TextWriter::new(output, &self.shape);
@@ -177,6 +177,7 @@ impl<'u> Files<'u> {
         self.rows = 0;
         let unwritable = LoadError::write(&self.path);
         writer.finish().map_err(&unwritable)?;
+        self.before += self.bytes.swap(0, Ordering::Relaxed);
         if let Some(file) = self.file.take() {
             file.sync().map_err(unwritable)?;
             self.done.push((file.closed(), self.path.clone()));

@@ -28,6 +28,7 @@ use crate::table::Column;
 pub use columnar::ParquetFile;
 use columnar::Types;
 use files::{Files, NewFolders};
+use output::BLOCK;
 use ranges::{Rows, Snapshot, Which};
 use rows::{Block, Gatherer, each_row};
 
@@ -50,6 +51,18 @@ pub struct Unload {
     pub split: Option<Split>,
     /// Encoding of blobs in text formats.
     pub blobs: Blobs,
+}
+
+impl Unload {
+    /// Returns the bytes that are written at a time: a small part of a file that is split.
+    fn block(&self) -> usize {
+        match self.split {
+            Some(Split::Bytes(most)) => {
+                usize::try_from(most / 16).map_or(BLOCK, |part| part.clamp(1, BLOCK))
+            }
+            _ => BLOCK,
+        }
+    }
 }
 
 /// The form of a file of rows: its format and compression.

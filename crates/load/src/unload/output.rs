@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 
 use super::Compression;
 
-/// Bytes that are written at a time.
+/// Bytes that are written at a time, or fewer.
 pub(super) const BLOCK: usize = 256 << 10;
 
 /// Counts what is written.
@@ -39,10 +39,11 @@ pub(super) enum Output {
 impl Output {
     pub(super) fn new(
         to: Box<dyn Write + Send>,
-        bytes: Arc<AtomicU64>,
+        bytes: &Arc<AtomicU64>,
         compression: Compression,
+        block: usize,
     ) -> io::Result<Output> {
-        let counted = BufWriter::with_capacity(BLOCK, Counted { to, bytes });
+        let counted = BufWriter::with_capacity(block, Counted { to, bytes: Arc::clone(bytes) });
         Ok(match compression {
             Compression::None => Output::Plain(counted),
             Compression::Gzip => Output::Gzip(GzEncoder::new(counted, Default::default())),

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use engine::ValueRef;
 
-use super::output::{BLOCK, Output};
+use super::output::Output;
 use super::{OutputFormat, Shape};
 use crate::blobs::Blobs;
 use crate::table::Column;
@@ -17,6 +17,7 @@ pub(super) struct TextRows {
     /// The keys of JSON with what stands before their values.
     keys: Vec<Vec<u8>>,
     text: Vec<u8>,
+    block: usize,
 }
 
 impl TextRows {
@@ -34,6 +35,7 @@ impl TextRows {
             ends_with_delimiter: *ends_with_delimiter,
             keys: columns.iter().enumerate().map(key).collect(),
             text: Vec::new(),
+            block: request.block(),
         }
     }
 
@@ -46,12 +48,12 @@ impl TextRows {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.text.len() >= BLOCK
+        self.text.len() >= self.block
     }
 
     /// Returns the texts of the rows since the last call.
     pub(super) fn take(&mut self) -> Vec<u8> {
-        std::mem::replace(&mut self.text, Vec::with_capacity(BLOCK + BLOCK / 8))
+        std::mem::replace(&mut self.text, Vec::with_capacity(self.block + self.block / 8))
     }
 
     fn push_fields(&mut self, values: &[ValueRef<'_>], delimiter: u8) {

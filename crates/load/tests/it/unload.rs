@@ -170,13 +170,19 @@ fn files_are_split_by_rows_and_bytes_and_never_replaced_unasked() {
     for (name, split, least) in [
         ("a.csv", Split::Rows(20_000), 3),
         ("b.jsonl", Split::Bytes(1 << 20), 3),
+        ("small.jsonl", Split::Bytes(100_000), 25),
         ("c.csv.gz", Split::Bytes(1 << 19), 2),
         ("d.parquet", Split::Bytes(1 << 19), 2),
     ] {
         let split = Unload { split: Some(split), ..request(folder.path(), name) };
         let unloaded = run(&split).unwrap();
-        assert!((least..9).contains(&unloaded.files.len()), "{unloaded:?}");
+        assert!((least..least + 6).contains(&unloaded.files.len()), "{unloaded:?}");
         assert!(unloaded.files[1].to_string_lossy().contains("-0002."), "{unloaded:?}");
+        if let (Some(Split::Bytes(most)), true) = (&split.split, name.ends_with("l")) {
+            let (_, full) = unloaded.files.split_last().unwrap();
+            let sizes: Vec<u64> = full.iter().map(|file| file.metadata().unwrap().len()).collect();
+            assert!(sizes.iter().all(|size| (*most..most * 9 / 8).contains(size)), "{sizes:?}");
+        }
         let loaded = reload(folder.path(), &unloaded.files, None);
         assert_eq!(loaded.query_i64("SELECT sum(i) FROM t").unwrap(), 1_250_025_000, "{name}");
         let error = run(&split).unwrap_err();
