@@ -26,8 +26,10 @@ pub(super) struct Survey {
     lists: Vec<Vec<String>>,
     /// Whether it is an object of objects.
     is_keyed: bool,
-    /// Whether it is an object of arrays.
+    /// Whether it is an object of arrays, or of objects whose keys are the numbers of rows.
     is_of_columns: bool,
+    /// Keys of its objects that are the numbers of rows, and others.
+    keys: [usize; 2],
 }
 
 /// A container that is open.
@@ -50,10 +52,13 @@ impl Survey {
             match byte {
                 b'"' => {
                     let Some(length) = text_length(&text[at..]) else { break };
+                    let depth = frames.len();
                     match frames.last_mut() {
                         Some(frame) if frame.is_object && !is_value => {
                             frame.key =
                                 serde_json::from_slice(&text[at..at + length]).unwrap_or_default();
+                            let is_name = frame.key != frame.members.to_string();
+                            survey.keys[usize::from(is_name)] += usize::from(depth == 2);
                         }
                         Some(frame) => frame.members += 1,
                         None => {}
@@ -68,17 +73,11 @@ impl Survey {
                     is_value = false;
                 }
                 b'}' | b']' => {
-                    let closed = frames.pop();
-                    if frames.is_empty() {
-                        let closed = closed.filter(|frame| frame.members > 1);
-                        let members = |of: fn(&Frame) -> usize| {
-                            closed.as_ref().is_some_and(|frame| of(frame) == frame.members)
-                        };
-                        survey.is_keyed = members(|frame| frame.objects);
-                        survey.is_of_columns = members(|frame| frame.arrays);
+                    if frames.len() == 1 {
                         survey.end = Some(at + 1);
                         break;
                     }
+                    frames.pop();
                 }
                 byte if byte.is_ascii_whitespace() => {}
                 _ => {
@@ -94,6 +93,14 @@ impl Survey {
             }
             at += 1;
         }
+        // Of an object that goes on, its beginning tells.
+        let least = if survey.end.is_some() { 2 } else { 1 };
+        let whole = frames.first().filter(|frame| frame.members >= least);
+        let are_objects = whole.is_some_and(|frame| frame.objects == frame.members);
+        let is_numbered = matches!(survey.keys, [numbers, 0] if numbers > 0);
+        survey.is_keyed = are_objects && !is_numbered && whole.is_some_and(|it| it.members > 1);
+        survey.is_of_columns =
+            whole.is_some_and(|frame| frame.arrays == frame.members) || are_objects && is_numbered;
         survey
     }
 
@@ -140,7 +147,11 @@ impl Rows {
         let line = &behind[..memchr::memchr(b'\n', behind).unwrap_or(behind.len())];
         let is_last = behind.trim_ascii().is_empty() && (is_whole || survey.end.is_none());
         if !is_last {
-            let has_own_line = is_on_one_line && line.trim_ascii().is_empty();
+            // A line that only opens an object continues on the next ones.
+            let opens = |line: &[u8]| line.trim_ascii() == b"{";
+            let has_own_line = is_on_one_line
+                && line.trim_ascii().is_empty()
+                && !behind.split(|byte| *byte == b'\n').any(opens);
             return Ok(if has_own_line { Rows::Lines } else { Rows::Objects });
         }
         if is_on_one_line && is_of_lines {
@@ -153,7 +164,8 @@ impl Rows {
         match lists[..] {
             [path] => Ok(Rows::List { path: path.clone(), is_found: true }),
             [] if survey.is_keyed => Ok(Rows::List { path: Vec::new(), is_found: true }),
-            [] if survey.is_of_columns => Err("it is one JSON document with a list for each column, which are not rows; choose a list of rows with --rows, or load it as one row with --format json-lines".to_owned()),
+            [] if survey.is_of_columns => Err("it is one JSON document with a list or object for each column, which are not rows (pandas writes rows with orient='records'); choose a list of rows with --rows, or load it as one row with --format json-lines".to_owned()),
+            [] if survey.end.is_none() && !is_whole => Err("its first MiB shows no list of objects; name the list with --rows, or load it as one row with --format json-lines".to_owned()),
             [] if is_on_one_line => Ok(Rows::Lines),
             [] => Ok(Rows::Objects),
             _ => {
@@ -193,9 +205,23 @@ mod tests {
             ),
             ("{\"1\": {\"a\": 1}, \"2\": {\"a\": 2}}", list("")),
             ("{\"a\": [{\"b\"", list("a")),
+            ("{\"a\": 1}\n{\n\"a\": 2\n}\n", Ok(Rows::Objects)),
+            ("{\"a\": 1}\n{\"a\": 2\n{\"a\": \"{\"}", Ok(Rows::Lines)),
         ] {
             assert_eq!(Rows::find(text.as_bytes(), true, false), rows, "{text}");
         }
+        for (text, is_whole, reason) in [
+            ("{\"x\": [1, 2], \"y\": [3, 4]}", true, "for each column"),
+            ("{\"x\": {\"0\": 1, \"1\": 2}, \"y\": {\"0\": 3, \"1\": 4}}", true, "for each column"),
+            ("{\"x\": {\"0\": 1, \"1\": 2", false, "for each column"),
+            ("{\"x\": [1, 2", false, "for each column"),
+            ("{\"x\": 1, \"y\": \"", false, "no list of objects"),
+        ] {
+            let found = Rows::find(text.as_bytes(), is_whole, false).unwrap_err();
+            assert!(found.contains(reason), "{text}: {found}");
+        }
+        let keyed = "{\"u\": {\"a\": 1}, \"v\": {\"a\"";
+        assert_eq!(Rows::find(keyed.as_bytes(), false, false), list(""));
         let two = Rows::find(b"{\"a\": [{}], \"b\": [{}]}", true, false).unwrap_err();
         assert!(two.contains("a, b"), "{two}");
         assert_eq!(Rows::find(b"{\"a\": [{}]}", true, true), Ok(Rows::Lines));

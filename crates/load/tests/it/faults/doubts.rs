@@ -273,7 +273,7 @@ fn rows_of_json_may_be_arrays() {
     assert!(refused("[1, 2, 3]").contains("one array of values"));
     assert!(refused("[[1,2],[3]]").contains("an array of 1 values instead of 2"));
     for text in [split, "{\"a\":[1,2],\"b\":[3,4]}"] {
-        assert!(refused(text).contains("a list for each column"), "{text}");
+        assert!(refused(text).contains("a list or object for each column"), "{text}");
     }
 }
 
