@@ -253,7 +253,7 @@ pub struct StatementUse {
     pub failed: u64,
     /// How long all waited for locks, in nanoseconds.
     pub waited_ns: u64,
-    /// Executions for which it is unknown.
+    /// Executions whose waits are unknown.
     pub unknown_waits: u64,
     /// Runs of it.
     pub runs: RunUse,
