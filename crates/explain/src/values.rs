@@ -240,7 +240,8 @@ impl<'s> Occurrence<'s> {
 }
 
 /// Returns a value of a term from about this part of the table, or a rare one. In the middle, the first of all, it is one that neither most
-/// nor fewest of some rows have, if it is looked for. The ends of a range lie to both sides of it.
+/// nor fewest of some rows have, if it is looked for. The ends of a range lie to both sides of it. Of a table without rowids, the first rows
+/// are numbered.
 fn taken(
     connection: &Connection,
     table: &Table,
@@ -249,7 +250,11 @@ fn taken(
     place: Option<f64>,
 ) -> Option<Value> {
     const ROWS: u32 = 1000;
-    let name = quoted(&table.name);
+    const NUMBERED: u32 = 20 * ROWS;
+    let mut name = quoted(&table.name);
+    if table.is_without_rowid {
+        name = format!("(SELECT row_number() OVER () AS rowid, * FROM {name} LIMIT {NUMBERED})");
+    }
     let [least, most] = ends(&name);
     let at = place.unwrap_or(PLACES[0]);
     let from = format!(

@@ -193,6 +193,20 @@ fn parameters_of_one_column_share_what_is_read_for_them() {
 }
 
 #[test]
+fn values_of_a_table_without_rowids_differ_and_some_are_rare() {
+    let folder = tempfile::tempdir().unwrap();
+    let tags = "CREATE TABLE tags(post INT, tag TEXT, PRIMARY KEY (post, tag)) WITHOUT ROWID;
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+        INSERT INTO tags SELECT i, iif(i % 401, 'usual' || (i % 7), 'rare' || i) FROM n;";
+    let subject = subject(folder.path(), tags);
+    let values =
+        query(&subject, "q", "SELECT post FROM tags WHERE tag = :t ORDER BY post LIMIT 5").values;
+    let texts: Vec<String> = values.iter().map(|set| set[0].to_string()).collect();
+    assert!(texts.len() > 2 && texts[0].starts_with("usual"), "{texts:?}");
+    assert!(texts.last().unwrap().starts_with("rare"), "{texts:?}");
+}
+
+#[test]
 fn a_page_is_also_asked_for_with_values_that_few_rows_have() {
     let folder = tempfile::tempdir().unwrap();
     let subject = subject(folder.path(), SHOP);
