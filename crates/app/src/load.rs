@@ -114,12 +114,13 @@ pub fn made_table(inputs: &mut Vec<PathBuf>, opening: &mut Opening) -> Result<Op
 /// They name none; or an input cannot be read.
 pub fn table_name(inputs: &[PathBuf], opening: &Opening) -> Result<String> {
     load::table_name(inputs, opening)?.ok_or_else(|| {
-        let hint = match inputs {
-            [_, .., last] if is_database(last) => format!(
+        let is_unlikely = |path: &&PathBuf| is_database(path) || !path.exists();
+        let hint = match inputs.iter().find(is_unlikely).filter(|_| inputs.len() > 1) {
+            Some(input) => format!(
                 "name it with --table NAME; the last argument is the database, so rows are read from {} here",
-                last.display()
+                input.display()
             ),
-            _ => "name it with --table NAME".to_owned(),
+            None => "name it with --table NAME".to_owned(),
         };
         Error::mistake("several files, folders, patterns, queries and pipes do not name the table")
             .hint(hint)
@@ -175,6 +176,7 @@ fn hint_of_sqlite(error: &EngineError) -> Option<&'static str> {
     Some(match sqlite.primary() {
         ffi::SQLITE_BUSY => "another program is using the database; try again later",
         ffi::SQLITE_FULL => FULL,
+        ffi::SQLITE_NOTADB => "the last argument is the database: pragmark load INPUT DATABASE",
         ffi::SQLITE_READONLY => {
             "make the file and its directory writable (SQLite creates a journal there); nothing was loaded"
         }

@@ -13,6 +13,12 @@ use crate::schema::{ends, sql_of};
 /// Indexes by their places on the shelf.
 pub(crate) type Set = BTreeSet<usize>;
 
+/// Has the cache hold most pages that are read while indexes are tried.
+pub(crate) const CACHE: &str = "PRAGMA cache_size = -262144";
+
+/// Has SQLite sort runs that fit into the processor's cache, which takes less than half the time: 2.0 instead of 4.8 s for 4 million rows.
+const SORTING: &str = "PRAGMA cache_size = -2000";
+
 /// The beginning of the names of candidates.
 pub(crate) const PREFIX: &str = "pragmark_candidate_";
 
@@ -189,7 +195,8 @@ impl<'s> Shelf<'s> {
         shown.remove(&place);
         self.show(&shown)?;
         let Shelved { name, sql, .. } = &self.indexes[place];
-        self.connection.execute(&format!("{sql}; ANALYZE {}", quoted(name)))?;
+        let sql = format!("{SORTING}; {sql}; {CACHE}; ANALYZE {}", quoted(name));
+        self.connection.execute(&sql)?;
         let root = format!("SELECT rootpage FROM sqlite_schema WHERE name = {}", literal(name));
         self.indexes[place].root = Some(self.connection.query_i64(&root)?);
         self.shown.insert(place);

@@ -13,7 +13,7 @@ pub use crate::advice::{Advice, Change, Declined, DroppedIndex, MadeIndex, Spoil
 use crate::candidates::{Candidate, Planner};
 use crate::implied::implied;
 use crate::observe::Cost;
-use crate::shelf::{PREFIX, Set, Shelf};
+use crate::shelf::{CACHE, PREFIX, Set, Shelf};
 use crate::subject::{Query, Subject};
 
 /// The most indexes that are advised, if there are no more statements.
@@ -72,9 +72,6 @@ const CHOOSING: f64 = 0.4;
 /// The part of the time after which no more indexes are chosen one by one.
 const LAST: f64 = 0.9;
 
-/// Size of the cache while indexes are tried, in KiB.
-const CACHE: u32 = 256 << 10;
-
 /// Steps for which each favourite is executed at first.
 const FIRST: i64 = 200_000;
 
@@ -94,7 +91,7 @@ pub fn advise(
 ) -> Result<Advice, EngineError> {
     let connection = subject.connect()?;
     // Pages that are asked of the cache are counted, not those that are missing in it.
-    connection.execute(&format!("PRAGMA cache_size = -{CACHE}; BEGIN"))?;
+    connection.execute(&format!("{CACHE}; BEGIN"))?;
     let shelf = Shelf::new(&connection, &subject.schema)?;
     let known = BTreeMap::new();
     let mut work =
@@ -195,10 +192,11 @@ struct Gain {
 }
 
 /// Returns the number of the indexes that save most; among those that save nearly as much, of those that leave least, where each
-/// column counts for a fiftieth, each that is only covered for a quarter, and the price for a hundredth. Sorting counts twice, because it
+/// column counts for a fiftieth, each that is only covered for a quarter, and the price for a hundredth, or less in a large database, where every
+/// index is large. Sorting counts twice, because it
 /// grows with the rows of each key, and a copy of today has fewer of them than the database will have. Covered columns have to save
 /// something more.
-fn best(shelf: &Shelf<'_>, tried: &[Tried]) -> Option<usize> {
+fn best(shelf: &Shelf<'_>, tried: &[Tried], database: i64) -> Option<usize> {
     struct Worth<'t> {
         number: usize,
         /// Columns that search or sort, and those that are only covered.
@@ -227,10 +225,11 @@ fn best(shelf: &Shelf<'_>, tried: &[Tried]) -> Option<usize> {
     };
     let most = worth.iter().filter(is_enough).map(|one| one.gain.saved).fold(0.0, f64::max);
     let near = worth.iter().filter(is_enough).filter(|one| one.gain.saved > most * CLOSE);
+    let part_of_price = 0.01 * (QUICK as f64 / database as f64).min(1.0);
     let score = |one: &Worth<'_>| {
         one.gain.left * (1.0 + 0.02 * one.columns as f64 + 0.25 * one.covered as f64)
             + one.gain.sorting
-            + 0.01 * one.gain.price
+            + part_of_price * one.gain.price
     };
     near.min_by(|a, b| score(a).total_cmp(&score(b))).map(|one| one.number)
 }
@@ -336,7 +335,7 @@ impl Work<'_> {
             }
             let wanted = self.wanted(place, &candidates)?;
             let favourites = self.favourites(place, wanted)?;
-            cheapest.extend(favourites.first().iter().flat_map(|(group, _)| group));
+            cheapest.extend(self.plain(&favourites).into_iter().flatten());
             promised.extend(favourites.into_iter().map(|(group, promise)| (group, place, promise)));
         }
         let groups: BTreeSet<&Group> = promised.iter().map(|(group, ..)| group).collect();
@@ -351,6 +350,14 @@ impl Work<'_> {
             self.add_all(&tried, cheapest, advice)?;
         }
         Ok(())
+    }
+
+    /// Returns the best of the favourites of a statement, or one that is nearly as good and covers no columns.
+    fn plain<'f>(&self, favourites: &'f [(Group, f64)]) -> Option<&'f Group> {
+        let (first, most) = favourites.first()?;
+        let is_plain =
+            |(group, promise): &&(Group, f64)| !self.covers(group) && *promise > most * CLOSE;
+        favourites.iter().find(is_plain).map(|(group, _)| group).or(Some(first))
     }
 
     /// Returns the cost below which a group is a favourite beside the best one.
@@ -515,7 +522,7 @@ impl Work<'_> {
                     .filter(|gain| gain.is_worth)
                     .map_or(most, |gain| gain.saved.max(most));
             }
-            let Some(number) = best(&self.shelf, left) else { break };
+            let Some(number) = best(&self.shelf, left, self.subject.size.bytes) else { break };
             if let Some(group) = self.narrower(&left[number].group, left) {
                 let gain = self.gain(&group, 0)?;
                 left.iter_mut()

@@ -255,6 +255,10 @@ fn a_table_is_named_after_its_input_unless_it_gets_another_name() {
     load(&["no_ending", "all.db", "towns"])
         .exits(2)
         .complains(&["the last argument is the database", "rows are read from all.db here"]);
+    load(&["no_ending", "no.db", "towns"]).exits(2).complains(&["rows are read from no.db here"]);
+    load(&["towns.db", "2024-sales.csv"])
+        .exits(3)
+        .complains(&["file is not a database", "pragmark load INPUT DATABASE"]);
     load(&["missing.csv", "new.db"]).exits(3).complains(&["cannot open missing.csv"]);
     load(&["all.db", "new.db"]).exits(3).complains(&["several tables", "--rows NAME"]);
     assert!(!laboratory.path().join("new.db").exists());
