@@ -41,6 +41,16 @@ fn say(request: &ScriptRequest, fitted: &Fitted) {
         let statements = plural(*statements, "statement", "statements");
         tell!("not in the script: {statements} on {}", trace::named(database));
     }
+    if let Some(grown) = fitted.grown {
+        let lacking = match (grown.is_partial, grown.left_out) {
+            (false, 0) => String::new(),
+            (true, _) => "; time ran out before all recorded writes were repeated".to_owned(),
+            (false, left_out) => {
+                format!("; {} could not be repeated", plural(left_out, "write", "writes"))
+            }
+        };
+        tell!("{snapshot}: empty when recording began, so it is as at the end{lacking}");
+    }
     tell!("measure it: pragmark measure --db {snapshot} {script}");
 }
 

@@ -19,7 +19,7 @@ use values::{Fit, Values};
 
 use crate::analysis::{Event, Kind};
 use crate::seal::Unfinished;
-use crate::{Result, Trace, TraceError};
+use crate::{Grown, Result, Trace, TraceError};
 
 /// The most shapes of transactions that a script has.
 const SHAPES: usize = 30;
@@ -40,6 +40,8 @@ pub struct Fitted {
     pub left_out: Amount,
     /// Other databases of the trace, with the number of their statements.
     pub others: Vec<(String, u64)>,
+    /// What became of the recorded writes, if the database was empty when recording began.
+    pub grown: Option<Grown>,
 }
 
 /// Statements by what they have in common.
@@ -52,7 +54,8 @@ struct Forms {
 }
 
 /// Fits a script to the work with one database, the one with most statements unless `database` names it. The
-/// database as it was when recording began, with the recorded changes of its schema, is written to `snapshot`.
+/// database as it was when recording began, with the recorded changes of its schema, is written to `snapshot`; one that was
+/// empty then, as it was at the end.
 ///
 /// # Errors
 /// When the trace cannot be read, has no such database or no statements, has no snapshot of it, or `snapshot` exists
@@ -70,7 +73,7 @@ pub fn to_script(trace: &Trace, database: Option<&str>, snapshot: &Path) -> Resu
         return Err(TraceError::Exists(snapshot.to_owned()));
     }
     let unfinished = Unfinished::of(snapshot);
-    let copy = SnapshotCopy::write(trace, &database, &connections, unfinished.path())?;
+    let (copy, grown) = SnapshotCopy::write(trace, &database, &connections, unfinished.path())?;
     let (shapes, counts) = shapes_of(trace, &forms, &connections)?;
     let executed = counts.keys().copied();
     let usable: HashSet<usize> =
@@ -102,7 +105,7 @@ pub fn to_script(trace: &Trace, database: Option<&str>, snapshot: &Path) -> Resu
     if ignores {
         text.insert_str(0, "-- OR IGNORE was added where keys may exist\n");
     }
-    Ok(Fitted { text, database, fitted: amount(&shapes), left_out, others })
+    Ok(Fitted { text, database, fitted: amount(&shapes), left_out, others, grown })
 }
 
 impl Forms {

@@ -1,7 +1,8 @@
-//! The database of the script: the snapshot with the recorded changes of its schema.
+//! The database of the script: the snapshot with the recorded changes of its schema, or what the program made if there was none.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use engine::{Connection, EngineError, OpenFlags, Value};
 use script::Hint;
@@ -9,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::values::{Fit, Values};
 use crate::analysis::Kind;
-use crate::{Result, Trace, TraceError, is_in_memory};
+use crate::{Grown, Result, Trace, TraceError};
 
 /// The share of values that a column must have for values to be drawn from it.
 const SHARE: f64 = 0.9;
@@ -18,6 +19,9 @@ const LOOKED_UP: usize = 500;
 /// From how many values of a column a script draws (`docs/own-workload.md`).
 const DRAWN: u64 = 10_000;
 
+/// How long recorded writes are repeated.
+const GROWN: Duration = Duration::from_secs(120);
+
 /// The database, open.
 pub struct SnapshotCopy {
     connection: Connection,
@@ -25,31 +29,30 @@ pub struct SnapshotCopy {
 }
 
 impl SnapshotCopy {
-    /// Writes the database to a new file.
+    /// Writes the database to a new file. One that was empty gets what the program wrote into it: queries find rows there.
     pub fn write(
         trace: &Trace,
         database: &str,
         connections: &HashSet<i64>,
         path: &Path,
-    ) -> Result<SnapshotCopy> {
-        let snapshots = trace.snapshots()?;
-        let snapshot = snapshots.iter().find(|snapshot| snapshot.database == database);
-        let is_new = match snapshot.map(|snapshot| (snapshot.id, snapshot.state.as_str())) {
-            Some((id, "taken")) => trace.restore(id, path).map(|()| false)?,
-            Some((_, "empty")) => true,
-            None if is_in_memory(database) => true,
-            _ => return Err(TraceError::NoSnapshot(database.to_owned())),
+    ) -> Result<(SnapshotCopy, Option<Grown>)> {
+        let snapshot = trace.contents(database)?;
+        let grown = match snapshot {
+            Some(id) => trace.restore(id, path).map(|()| None)?,
+            None => Some(trace.grow(database, path, Instant::now() + GROWN)?),
         };
         let copy = SnapshotCopy::open(trace, path)?;
         copy.named(copy.connection.execute("PRAGMA synchronous = OFF"))?;
-        if is_new {
+        if snapshot.is_none() {
             // The file exists then, even if the application made no tables.
             copy.named(copy.connection.execute("PRAGMA user_version = 0"))?;
         }
-        copy.change_schema(trace, connections)?;
+        if grown.is_none_or(|grown| grown.is_partial) {
+            copy.change_schema(trace, connections)?;
+        }
         copy.close()?;
         // What is temporary belongs to the connections of the application.
-        SnapshotCopy::open(trace, path)
+        Ok((SnapshotCopy::open(trace, path)?, grown))
     }
 
     fn open(trace: &Trace, path: &Path) -> Result<SnapshotCopy> {
