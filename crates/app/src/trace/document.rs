@@ -24,7 +24,7 @@ const TIMES: usize = 12;
 /// Returns everything that a trace shows as a document.
 pub(super) fn document(path: &Path, traffic: &Traffic) -> Document {
     let sections = [
-        findings(traffic),
+        findings(path, traffic),
         statements(&traffic.analysis),
         section("plans", "Query plans", plans(&traffic.analysis, &traffic.plans)),
         transactions(&traffic.analysis),
@@ -83,8 +83,8 @@ fn about(traffic: &Traffic) -> Vec<Sentence> {
     ]
 }
 
-fn findings(traffic: &Traffic) -> Option<Section> {
-    let mut blocks = Block::list(items(&traffic.analysis, &traffic.plans))
+fn findings(path: &Path, traffic: &Traffic) -> Option<Section> {
+    let mut blocks = Block::list(items(path, &traffic.analysis, &traffic.plans))
         .map(|list| vec![list])
         .unwrap_or_else(|| {
             vec![Block::paragraph(

@@ -1,6 +1,7 @@
 //! Findings in a trace, in words, and the plans of its statements.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use lab::metric::Unit;
 use report::document::{Abridge, Block, Cell, Column, Item, Row, Sentence, Table};
@@ -12,7 +13,7 @@ use trace::analysis::{
 };
 use trace::plans::{Plans, UnusedIndex};
 
-use crate::words::{grouped, plural};
+use crate::words::{grouped, plural, shell_path};
 
 /// How much of a statement with a plan is quoted, in characters.
 const QUOTED_WITH_PLAN: usize = 60;
@@ -27,7 +28,7 @@ const HARDLY: f64 = 0.05;
 const QUOTED: usize = 70;
 
 /// Returns what deserves a look, as items of a list.
-pub(super) fn items(analysis: &Analysis, plans: &Plans) -> Vec<Item> {
+pub(super) fn items(trace: &Path, analysis: &Analysis, plans: &Plans) -> Vec<Item> {
     let findings = analysis.findings();
     let commits = findings.iter().find_map(|finding| match finding {
         Finding::Time(usage) => commit_time(analysis, usage).map(|_| *usage),
@@ -39,17 +40,26 @@ pub(super) fn items(analysis: &Analysis, plans: &Plans) -> Vec<Item> {
     let findings = findings.iter().filter(
         |finding| !matches!(finding, Finding::Unprotected(setting) if has_no_keys(setting)),
     );
-    let items = findings.map(|finding| item(analysis, finding, commits));
+    let items = findings.map(|finding| item(trace, analysis, finding, commits));
     items.chain(of_plans(analysis, plans)).collect()
 }
 
 /// Returns an item of the list; the first statement with something to say of commits says what takes them time.
-fn item(analysis: &Analysis, finding: &Finding<'_>, first: Option<&StatementUse>) -> Item {
+fn item(
+    trace: &Path,
+    analysis: &Analysis,
+    finding: &Finding<'_>,
+    first: Option<&StatementUse>,
+) -> Item {
     let sentence = match finding {
         Finding::Time(usage) => {
             let said = share_of_time(analysis, usage);
             match commit_time(analysis, usage).filter(|_| first == Some(*usage)) {
-                Some((why, command, known)) => said.words(why).and_code(command).words(known),
+                Some((why, varied, known)) => {
+                    let trace = shell_path(trace);
+                    let command = format!("pragmark measure --trace {trace} --vary {varied}");
+                    said.words(why).and_code(command).words(known)
+                }
                 None => said,
             }
         }
@@ -124,13 +134,13 @@ fn commits(usage: &StatementUse) -> bool {
     commits_by_itself(usage) || begins_with(usage, &["COMMIT", "END"])
 }
 
-/// Returns what takes commits time, the command that measures it, and of how many commits that is known: nearly all have to be in
+/// Returns what takes commits time, the setting that measures it, and of how many commits that is known: nearly all have to be in
 /// one mode. Nothing where a statement does not commit, mostly waits for locks that no commit in its mode waits for, or is known not
 /// to sync.
 fn commit_time(
     analysis: &Analysis,
     usage: &StatementUse,
-) -> Option<(&'static str, String, String)> {
+) -> Option<(&'static str, &'static str, String)> {
     let [in_wal, with_journal] = analysis.commits_by_mode;
     let most = in_wal.max(with_journal);
     if !commits(usage) || most * 10 < analysis.commits * 9 {
@@ -164,7 +174,7 @@ fn commit_time(
     let all = grouped(analysis.commits);
     let known = format!(". Of {all} commits, {} are known to be in this mode.", grouped(most));
     let known = if most < analysis.commits { known } else { ".".to_owned() };
-    Some((why, format!("pragmark measure --trace TRACE --vary {varied}"), known))
+    Some((why, varied, known))
 }
 
 fn full_scans(usage: &StatementUse) -> Sentence {
@@ -594,7 +604,10 @@ mod tests {
                 commits_by_mode,
                 ..Analysis::default()
             };
-            items(&analysis, &Plans::default()).iter().map(|item| item.text.plain()).collect()
+            items(Path::new("my app.trace"), &analysis, &Plans::default())
+                .iter()
+                .map(|item| item.text.plain())
+                .collect()
         };
         let both = said("COMMIT", 0, [4, 0]);
         assert!(both[0].contains("a commit waits for no lock"), "{both:?}");
@@ -603,6 +616,8 @@ mod tests {
                 .ends_with("Of 40 commits, 36 are known to be in this mode.")
         );
         assert!(!said("COMMIT", 0, [35, 2])[0].contains("waits"));
+        let command = "pragmark measure --trace 'my app.trace' --vary synchronous=full,normal";
+        assert!(both[0].contains(command), "{both:?}");
         assert!(both[1].ends_with("took 25 % of the time in statements."), "{both:?}");
         let both = said("UPDATE t SET a = ?", 20, [0, 4]);
         assert!(both[0].contains("it commits by itself, and its time includes the commit"));
@@ -636,7 +651,7 @@ mod tests {
                 unsynced_commits: u64::from(unknown_waits == 20) * 18,
                 ..Analysis::default()
             };
-            items(&analysis, &Plans::default())[0].text.plain()
+            items(Path::new("my app.trace"), &analysis, &Plans::default())[0].text.plain()
         };
         let update = "UPDATE t SET a = ?";
         let (wal, journal) = ([20, 0], [0, 20]);
