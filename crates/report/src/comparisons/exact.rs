@@ -89,7 +89,8 @@ fn summary(comparison: &ExactComparison) -> Vec<Block> {
         let text = Sentence::from("The table ").and_code(name).and(Sentence::marked(&words));
         Some(Item::signed(severity_words(Severity::Answer).0, text))
     });
-    let items = tables.chain(items.into_iter().chain([whole(comparison)]).flatten());
+    let items = tables
+        .chain(items.into_iter().chain([same_answers(comparison), whole(comparison)]).flatten());
     Block::list(items).into_iter().collect()
 }
 
@@ -152,6 +153,18 @@ fn statements_of(comparison: &ExactComparison, severity: Severity) -> Option<Ite
             .words(format!("; whether SQL leaves it open was not tested for {}", count(untested)));
     }
     (!names.is_empty()).then(|| Item::signed(sign, text.words(".")))
+}
+
+/// Counts the statements that answer the same.
+fn same_answers(comparison: &ExactComparison) -> Option<Item> {
+    let is_same = |statement: &&StatementComparison| {
+        matches!(statement.answer, AnswerChange::Same | AnswerChange::Open { .. })
+    };
+    let (same, all) =
+        (comparison.statements.iter().filter(is_same).count(), comparison.statements.len());
+    let words = if same == 1 { "answers" } else { "answer" };
+    let text = format!("{} of {} statements {words} the same.", count(same), count(all));
+    (same > 0).then(|| Item::signed(severity_words(Severity::Same).0, text))
 }
 
 /// Names the counters of the whole work that changed.
