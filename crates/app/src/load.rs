@@ -163,10 +163,13 @@ fn row_hint(fault: &Fault) -> String {
         Fault::Type(..) | Fault::Unseen => {
             return "set the type of the column with --type COLUMN=TYPE, such as TEXT; nothing was loaded".to_owned();
         }
+        Fault::Refused(words) if words.starts_with("UNIQUE ") => return TAKEN.to_owned(),
         _ => "correct the row",
     };
     format!("{remedy}, or skip such rows with --on-error skip; nothing was loaded")
 }
+
+const TAKEN: &str = "skip such rows with --on-error skip, ignore them with --ignore, or update the rows with --upsert; nothing was loaded";
 
 const FULL: &str = "make room on the disk, or choose a path on another one; nothing was loaded";
 
@@ -236,9 +239,7 @@ fn hint(error: &LoadError) -> Option<String> {
             "restore its database, or delete the journal if it is not needed"
         }
         LoadError::Strategy(..) => "omit --strategy to use the fastest one possible",
-        LoadError::Duplicate { .. } => {
-            "skip such rows with --on-error skip, ignore them with --ignore, or update the rows with --upsert; nothing was loaded"
-        }
+        LoadError::Duplicate { .. } => TAKEN,
         LoadError::NoNumbers { value, form, .. } => return Some(hint_for_texts(value, *form)),
         LoadError::AmbiguousDates(..) => {
             "choose with --dates=day-first or --dates=month-first, or keep the column with --type COLUMN=TEXT; nothing was loaded"
@@ -306,6 +307,7 @@ mod tests {
             (row(quote(false, false)), "--lenient"),
             (row(quote(false, true)), "as they are with --quote none"),
             (row(Fault::Refused("CHECK".to_owned())), "--on-error skip"),
+            (row(Fault::Refused("UNIQUE constraint failed: t.a".to_owned())), "--upsert"),
             (full, "make room"),
             (spilled, "make room"),
             (LoadError::Write("a/b.csv".into(), io::ErrorKind::NotFound.into()), "make its folder"),
