@@ -188,7 +188,8 @@ fn content(differing: &[Facet]) -> String {
         _ => None,
     };
     let columns: Vec<String> = differing.iter().filter_map(column).collect();
-    let definition = differing.iter().find(|facet| !facet.is_of_content());
+    let definition =
+        [Facet::Schema, Facet::Names].into_iter().find(|facet| differing.contains(facet));
     match (columns.len(), definition) {
         (1..=MOST, _) => format!("other values of {}", columns.join(", ")),
         (0, Some(definition)) => definition.words(),

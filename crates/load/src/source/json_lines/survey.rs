@@ -98,7 +98,8 @@ impl Survey {
         let whole = frames.first().filter(|frame| frame.members >= least);
         let are_objects = whole.is_some_and(|frame| frame.objects == frame.members);
         let is_numbered = matches!(survey.keys, [numbers, 0] if numbers > 0);
-        survey.is_keyed = are_objects && !is_numbered && whole.is_some_and(|it| it.members > 1);
+        survey.is_keyed =
+            are_objects && !is_numbered && whole.is_some_and(|frame| frame.members > 1);
         survey.is_of_columns =
             whole.is_some_and(|frame| frame.arrays == frame.members) || are_objects && is_numbered;
         survey

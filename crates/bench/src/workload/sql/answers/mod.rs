@@ -33,8 +33,18 @@ type Answers = BTreeMap<String, Vec<Answer>>;
 enum Rows {
     /// As SQLite chooses.
     AsChosen,
-    /// By the key, of all tables or only of those that are not written.
-    ByKey { backwards: bool, all: bool },
+    /// By the key.
+    ByKey { backwards: bool, of: Ordered },
+}
+
+/// The tables whose rows are read in another order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ordered {
+    All,
+    /// All, but a join may read rows of equal values by an automatic index.
+    AllWithIndexes,
+    /// Those that are not written.
+    Read,
 }
 
 /// The answers of one pass over the scripts, and the contents of the tables that they wrote.
@@ -48,15 +58,16 @@ struct Pass {
 }
 
 impl Pass {
-    /// Adds answers of another pass for statements that this one left out, because they need an index or a rowid.
-    fn completed<'a>(
-        found: Option<Pass>,
+    /// Reads these answers with the rows of all tables in another order as far as statements end in time, and of tables that
+    /// are not written where one that writes does not.
+    fn ordered<'a>(
+        pass: impl Fn(Ordered) -> Option<Pass>,
         mut needed: impl Iterator<Item = &'a String>,
-        other: impl FnOnce() -> Option<Pass>,
     ) -> Option<Pass> {
-        let Some(mut found) = found else { return other() };
+        let Some(mut found) = pass(Ordered::All) else { return pass(Ordered::Read) };
         if !needed.all(|name| found.answers.contains_key(name)) {
-            for (name, answers) in other().map(|other| other.answers).unwrap_or_default() {
+            let other = pass(Ordered::AllWithIndexes);
+            for (name, answers) in other.map(|other| other.answers).unwrap_or_default() {
                 found.answers.entry(name).or_insert(answers);
             }
         }
@@ -118,8 +129,8 @@ pub(super) fn read(
     if tests_open {
         let extent = Extent { executions: found.executions, limit: limit.filter(|_| !writes) };
         let others = [false, true].map(|backwards| {
-            let pass = |all| pass(Rows::ByKey { backwards, all }, extent).ok();
-            Pass::completed(pass(true), may_be_open.iter().filter(|_| writes), || pass(false))
+            let pass = |of| pass(Rows::ByKey { backwards, of }, extent).ok();
+            Pass::ordered(pass, may_be_open.iter().filter(|_| writes))
         });
         let of =
             |part: fn(&Pass) -> &Answers| others.each_ref().map(|other| other.as_ref().map(part));
@@ -233,9 +244,9 @@ fn pass(
     connection.execute("PRAGMA synchronous = off")?;
     let mut workload = workload(trial, &connection)?;
     let tables = written_tables(&connection, &workload);
-    if let Rows::ByKey { backwards, all } = rows {
+    if let Rows::ByKey { backwards, of } = rows {
         connection.limit_steps(STEPS)?;
-        hide_tables(&connection, &mut workload, &tables, (backwards, all))?;
+        hide_tables(&connection, &mut workload, &tables, (backwards, of))?;
         workload.suite.adapt(&connection);
     }
     let before = entries(&connection)?;
@@ -296,14 +307,13 @@ fn written_tables(connection: &Connection, workload: &Workload) -> BTreeMap<Stri
     tables
 }
 
-/// Hides tables behind temporary views with their rows in an order, the written ones too if `all`, and the views over them
-/// behind copies that read those. Where SQLite refuses a statement that writes then, because it names a rowid or an index, its tables
-/// stay as they are.
+/// Hides tables behind temporary views with their rows in an order, and the views over them behind copies that read those.
+/// Where SQLite refuses a statement that writes then, because it names a rowid or an index, its tables stay as they are.
 fn hide_tables(
     connection: &Connection,
     workload: &mut Workload,
     written_tables: &BTreeMap<String, bool>,
-    (backwards, all): (bool, bool),
+    (backwards, of): (bool, Ordered),
 ) -> Result<()> {
     connection.execute("PRAGMA temp_store = memory")?;
     let direction = if backwards { "DESC" } else { "ASC" };
@@ -317,7 +327,7 @@ fn hide_tables(
     let mut texts = BTreeMap::new();
     for [name, kind, sql] in entries {
         let is_written = written_tables.contains_key(&name.to_lowercase());
-        if is_written && !all {
+        if is_written && of == Ordered::Read {
             continue;
         }
         if kind == "view" {
@@ -337,7 +347,7 @@ fn hide_tables(
         }
     }
     for statement in workload.suite.scripts.iter_mut().flat_map(|script| &mut script.statements) {
-        if all {
+        if of != Ordered::Read {
             statement.sql = in_main(&statement.sql, |name| written_tables.contains_key(name));
         }
         if connection.prepare(&statement.sql).is_err() && !written(&statement.sql).is_empty() {
@@ -347,7 +357,8 @@ fn hide_tables(
         }
     }
     copy_joined_tables(connection, workload, &texts);
-    Ok(connection.execute("PRAGMA automatic_index = 0")?)
+    let automatic = u8::from(of == Ordered::AllWithIndexes);
+    Ok(connection.execute(&format!("PRAGMA automatic_index = {automatic}"))?)
 }
 
 /// Replaces views by copies of their tables with an index, where a join would make an automatic one: that has the rows with equal
