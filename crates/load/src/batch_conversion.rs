@@ -83,18 +83,18 @@ pub(crate) fn leave_out(
     Ok(())
 }
 
+/// A column that cannot be converted, and why.
+type Failed = (usize, ConversionError);
+
 /// Returns the columns of these rows in SQLite's own types, or the number of a column that cannot be converted.
-fn converted_columns(
-    rows: &RecordBatch,
-    decimals: Decimals,
-) -> Result<Vec<ArrayRef>, (usize, ConversionError)> {
+fn converted_columns(rows: &RecordBatch, decimals: Decimals) -> Result<Vec<ArrayRef>, Failed> {
     let columns = rows.columns().iter().enumerate();
     columns
         .map(|(number, column)| converted(column, decimals).map_err(|error| (number, error)))
         .collect()
 }
 
-fn of_column(rows: &RecordBatch, (column, error): (usize, ConversionError)) -> LoadError {
+fn of_column(rows: &RecordBatch, (column, error): Failed) -> LoadError {
     error.of_column(rows.schema_ref().field(column).name(), rows.column(column).data_type())
 }
 

@@ -1,14 +1,13 @@
 //! A preview of a load: the table, the types of its columns and the values that decided them, the strategy, and
 //! the first rows. Nothing is written.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{Columns, Connection, Library, OpenFlags, Value};
 
 use crate::cells::Rows;
-use crate::database::{check_page_size, refuse_own_input, set_foreign_keys};
+use crate::database::{check_page_size, in_memory, refuse_own_input, set_foreign_keys};
 use crate::error::{LoadError, Result};
 use crate::loader::{check_request, check_types, read_options};
 use crate::pages::{Layout, NoLayout, REFERRED_TO, refused};
@@ -119,8 +118,7 @@ impl Preview<'_> {
         let (library, request, info) = (self.library, self.request, self.source.info());
         let (target, sql) = if request.adds_columns {
             // The database is open for reading only.
-            let memory =
-                Connection::open(library, Path::new(":memory:"), OpenFlags::default(), None)?;
+            let memory = in_memory(library)?;
             for sql in statements(connection, &request.table.name)? {
                 memory.execute(&sql)?;
             }
@@ -145,8 +143,7 @@ impl Preview<'_> {
         {
             return Err(LoadError::TableExists(name.clone()));
         }
-        let connection =
-            Connection::open(library, Path::new(":memory:"), OpenFlags::default(), None)?;
+        let connection = in_memory(library)?;
         let mut made = request.clone();
         if made.mode == Mode::Replace {
             made.mode = Mode::Create;

@@ -1,11 +1,12 @@
 //! Questions about the schema of a database.
 
-use engine::{Connection, EngineError, Step, Value};
+use engine::{Connection, Step, Value};
 
+use crate::error::Result;
 use crate::sql::{quoted, same};
 
 /// Returns whether there is a table or view of this name: its kind.
-pub(crate) fn object(connection: &Connection, name: &str) -> Result<Option<String>, EngineError> {
+pub(crate) fn object(connection: &Connection, name: &str) -> Result<Option<String>> {
     let mut query = connection.prepare(
         "SELECT type FROM sqlite_master WHERE lower(name) = lower(?1) AND type IN ('table', 'view')",
     )?;
@@ -17,7 +18,7 @@ pub(crate) fn object(connection: &Connection, name: &str) -> Result<Option<Strin
 }
 
 /// Returns the SQL of a table or view and of its indexes.
-pub(crate) fn statements(connection: &Connection, table: &str) -> Result<Vec<String>, EngineError> {
+pub(crate) fn statements(connection: &Connection, table: &str) -> Result<Vec<String>> {
     let mut query = connection.prepare(
         "SELECT sql FROM sqlite_master WHERE lower(tbl_name) = lower(?1) AND sql IS NOT NULL \
          AND type IN ('table', 'view', 'index') ORDER BY type = 'index', name",
@@ -40,10 +41,7 @@ pub(crate) fn any_is_strict(connection: &Connection, table_list: &str) -> bool {
 
 /// Returns the column that is the rowid by another name: the only one of the primary key, declared `INTEGER`,
 /// in a table that keeps no index for that key (<https://sqlite.org/lang_createtable.html#rowid>).
-pub(crate) fn rowid_alias(
-    connection: &Connection,
-    table: &str,
-) -> Result<Option<String>, EngineError> {
+pub(crate) fn rowid_alias(connection: &Connection, table: &str) -> Result<Option<String>> {
     let indexes = connection.query_all(&format!("PRAGMA index_list({})", quoted(table)))?;
     let has_index = indexes.iter().any(|index| index.get(3) == Some(&Value::Text("pk".to_owned())));
     let (mut keys, mut alias) = (0, None);
@@ -61,10 +59,7 @@ pub(crate) fn rowid_alias(
 pub(crate) const ROWID: [&str; 3] = ["rowid", "_rowid_", "oid"];
 
 /// Returns a name of the rowid of a table with rowids; none if columns have all of them, and none is the rowid.
-pub(crate) fn rowid_name(
-    connection: &Connection,
-    table: &str,
-) -> Result<Option<String>, EngineError> {
+pub(crate) fn rowid_name(connection: &Connection, table: &str) -> Result<Option<String>> {
     let columns = texts(connection, &format!("PRAGMA table_xinfo({})", quoted(table)), 1)?;
     let is_free = |name: &&str| !columns.iter().any(|column| same(column, name));
     match ROWID.iter().copied().find(is_free) {
@@ -74,11 +69,7 @@ pub(crate) fn rowid_name(
 }
 
 /// Returns the texts in a column of the rows of a query.
-pub(crate) fn texts(
-    connection: &Connection,
-    sql: &str,
-    column: i32,
-) -> Result<Vec<String>, EngineError> {
+pub(crate) fn texts(connection: &Connection, sql: &str, column: i32) -> Result<Vec<String>> {
     let mut texts = Vec::new();
     connection.for_each_row(sql, |row| {
         texts.push(row.column_text(column)?.to_owned());

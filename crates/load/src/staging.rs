@@ -18,7 +18,6 @@ use crate::error::{LoadError, Result};
 const MARK: &str = ".unfinished-";
 
 /// A new file in the directory of a path, locked, and removed unless it is kept.
-#[derive(Debug)]
 pub(crate) struct Unfinished(NamedTempFile);
 
 impl Unfinished {

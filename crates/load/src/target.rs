@@ -1,6 +1,6 @@
 //! The table in the database and its indexes: made, replaced or found.
 
-use engine::{Connection, EngineError, SqliteError, Step, ffi};
+use engine::{Connection, SqliteError, Step, ffi};
 
 use crate::affinity::Affinity;
 use crate::as_text::{self, AsText};
@@ -167,7 +167,7 @@ fn find_dependants(
 
 /// Returns whether rows of other tables refer to rows of a table that refers to none itself: then a missing row belongs to
 /// this table, and no row of the input is at fault.
-pub(crate) fn is_referred_to(connection: &Connection, table: &str) -> Result<bool, EngineError> {
+pub(crate) fn is_referred_to(connection: &Connection, table: &str) -> Result<bool> {
     let own = format!("PRAGMA main.foreign_key_list({})", quoted(table));
     if !connection.query_all(&own)?.is_empty() {
         return Ok(false);
@@ -233,11 +233,7 @@ fn by_position(
 }
 
 /// Returns the columns into which can be inserted: not the generated ones.
-fn columns(
-    connection: &Connection,
-    table: &str,
-    strict: bool,
-) -> Result<Vec<TargetColumn>, EngineError> {
+fn columns(connection: &Connection, table: &str, strict: bool) -> Result<Vec<TargetColumn>> {
     let mut columns = Vec::new();
     let sql = format!("PRAGMA table_xinfo({})", quoted(table));
     connection.for_each_row(&sql, |row| {
@@ -295,7 +291,7 @@ fn make_index(connection: &Connection, table: &Table, index: &Index) -> Result<S
 
 /// Returns this name, with a number if it is taken: columns `a` and `b` give the same name as a column
 /// `a_b`.
-fn free_name(connection: &Connection, wanted: &str) -> Result<String, EngineError> {
+fn free_name(connection: &Connection, wanted: &str) -> Result<String> {
     let taken = texts(connection, "SELECT name FROM sqlite_master", 0)?;
     let is_free = |name: &String| !taken.iter().any(|taken| same(taken, name));
     let numbered = (2_u64..).map(|number| format!("{wanted}_{number}"));
@@ -303,11 +299,7 @@ fn free_name(connection: &Connection, wanted: &str) -> Result<String, EngineErro
 }
 
 /// Returns the error of values that two rows have.
-fn duplicate(
-    connection: &Connection,
-    table: &Table,
-    index: &Index,
-) -> Result<Option<LoadError>, EngineError> {
+fn duplicate(connection: &Connection, table: &Table, index: &Index) -> Result<Option<LoadError>> {
     let columns = list(&index.columns);
     let not_null = index.columns.iter();
     let not_null: Vec<String> =

@@ -98,11 +98,9 @@ pub enum FolderError {
 }
 
 /// A recording that this process uses.
-#[derive(Debug)]
 pub struct Held(#[expect(dead_code, reason = "the lock ends with the file")] File);
 
 /// A folder into which programs record.
-#[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
 }

@@ -30,7 +30,6 @@ pub struct Execution<'a> {
 }
 
 /// An analysis that grows.
-#[derive(Debug)]
 pub struct Live {
     /// When recording began, in nanoseconds.
     started: u64,

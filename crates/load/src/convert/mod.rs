@@ -83,6 +83,9 @@ pub(crate) enum ConversionError {
     Values(String),
 }
 
+/// What is converted, or why it is not.
+pub(crate) type Converted<T = ArrayRef> = Result<T, ConversionError>;
+
 impl ConversionError {
     /// Returns the error of a whole column.
     pub(crate) fn of_column(self, name: &str, data_type: &DataType) -> LoadError {
@@ -106,7 +109,7 @@ pub(crate) fn is_own(column: &ArrayRef) -> bool {
 
 /// A column in one of SQLite's own types: booleans become 0 and 1, and numbers get 64 bits. Decimals in nested
 /// values keep every digit.
-pub(crate) fn converted(array: &ArrayRef, decimals: Decimals) -> Result<ArrayRef, ConversionError> {
+pub(crate) fn converted(array: &ArrayRef, decimals: Decimals) -> Converted {
     fn integers<T: ArrowPrimitiveType>(array: &ArrayRef) -> ArrayRef
     where
         T::Native: Into<i64>,
@@ -184,10 +187,7 @@ fn clock(data_type: &DataType) -> Option<Clock> {
 }
 
 /// Dates or times as texts in the form of SQLite's date functions.
-fn times<T: ArrowPrimitiveType>(
-    array: &PrimitiveArray<T>,
-    clock: Clock,
-) -> Result<ArrayRef, ConversionError>
+fn times<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>, clock: Clock) -> Converted
 where
     T::Native: Into<i64>,
 {
@@ -206,10 +206,7 @@ where
 }
 
 /// A column of decimals as it is stored.
-fn stored_decimals<T: DecimalType>(
-    array: &ArrayRef,
-    decimals: Decimals,
-) -> Result<ArrayRef, ConversionError> {
+fn stored_decimals<T: DecimalType>(array: &ArrayRef, decimals: Decimals) -> Converted {
     let values = array.as_primitive::<T>();
     let text = |value: T::Native| decimal_text(value.to_byte_slice(), values.scale().into());
     let lost = |text: &str, what: &str| {
@@ -249,19 +246,19 @@ fn stored_decimals<T: DecimalType>(
     })
 }
 
-fn texts<'t>(values: impl StringArrayType<'t>) -> Result<ArrayRef, ConversionError> {
+fn texts<'t>(values: impl StringArrayType<'t>) -> Converted {
     check_length(values.iter().flatten().map(str::len))?;
     Ok(Arc::new(values.iter().collect::<StringArray>()))
 }
 
-fn blobs<'b>(values: impl BinaryArrayType<'b>) -> Result<ArrayRef, ConversionError> {
+fn blobs<'b>(values: impl BinaryArrayType<'b>) -> Converted {
     check_length(values.iter().flatten().map(<[u8]>::len))?;
     Ok(Arc::new(values.iter().collect::<BinaryArray>()))
 }
 
 /// Whether texts or blobs of these lengths make a column, in which 32 bits tell where each begins; the
 /// library panics where they do not.
-fn check_length(lengths: impl Iterator<Item = usize>) -> Result<(), ConversionError> {
+fn check_length(lengths: impl Iterator<Item = usize>) -> Converted<()> {
     let bytes: usize = lengths.sum();
     match i32::try_from(bytes) {
         Ok(_) => Ok(()),
@@ -272,10 +269,7 @@ fn check_length(lengths: impl Iterator<Item = usize>) -> Result<(), ConversionEr
 }
 
 /// Returns the value of each row of a dictionary, in one of SQLite's own types.
-fn gathered(
-    dictionary: &dyn AnyDictionaryArray,
-    decimals: Decimals,
-) -> Result<ArrayRef, ConversionError> {
+fn gathered(dictionary: &dyn AnyDictionaryArray, decimals: Decimals) -> Converted {
     let rows = |values: &dyn Array| {
         take(values, dictionary.keys(), None)
             .map_err(|error| ConversionError::Values(error.to_string()))
@@ -353,7 +347,7 @@ mod tests {
         assert!(refused(Arc::new(duration)).contains("Duration"));
     }
 
-    fn rows(keys: Vec<Option<i8>>, values: ArrayRef) -> Result<ArrayRef, ConversionError> {
+    fn rows(keys: Vec<Option<i8>>, values: ArrayRef) -> Converted {
         let dictionary = DictionaryArray::<Int8Type>::new(Int8Array::from(keys), values);
         gathered(&dictionary, Decimals::Text)
     }

@@ -11,14 +11,14 @@ use arrow_schema::DataType;
 use engine::ValueRef;
 use serde_json::Value;
 
-use super::{ConversionError, Decimals, check_length, converted, scale};
+use super::{ConversionError, Converted, Decimals, check_length, converted, scale};
 use crate::cells::Cells;
 
 /// A column of nested values as a column of texts.
 ///
 /// # Errors
 /// SQLite has nothing like a type or a value in it, or the texts are too long for a column.
-pub(super) fn texts(array: &ArrayRef) -> Result<ArrayRef, ConversionError> {
+pub(super) fn texts(array: &ArrayRef) -> Converted {
     let json = Json::of(array)?;
     let text = |row| {
         array.is_valid(row).then(|| {
@@ -55,7 +55,7 @@ enum Form {
 }
 
 impl Json {
-    fn of(array: &ArrayRef) -> Result<Json, ConversionError> {
+    fn of(array: &ArrayRef) -> Converted<Json> {
         let form = match array.data_type() {
             DataType::Boolean => Form::Bits,
             DataType::UInt64 => Form::Unsigned(array.as_primitive::<UInt64Type>().clone()),
@@ -85,7 +85,7 @@ impl Json {
                 let columns = fields.iter().zip(array.as_struct().columns());
                 let named = |name: &String, column| Ok((quoted(name), Json::of(column)?));
                 let columns = columns.map(|(field, column)| named(field.name(), column));
-                Form::Struct(columns.collect::<Result<_, ConversionError>>()?)
+                Form::Struct(columns.collect::<Converted<_>>()?)
             }
             data_type if scale(data_type).is_some() => {
                 let texts = converted(array, Decimals::Text)?;
@@ -144,7 +144,7 @@ impl Form {
         values: &ArrayRef,
         first: usize,
         lengths: impl Iterator<Item = usize>,
-    ) -> Result<Form, ConversionError> {
+    ) -> Converted<Form> {
         let (ranges, all) = ranges(lengths);
         // Values that no row has are not converted, because SQLite may have nothing like them.
         let values = Json::of(&values.slice(first, all))?;

@@ -1,13 +1,13 @@
 //! Fills an index of FTS5 by what it is made of. FTS5's tokenizer divides blocks of rows on several threads, the words of each block are
 //! sorted, and all blocks are merged to a segment. FTS5 itself would insert row by row.
 
-use std::path::Path;
 use std::sync::OnceLock;
 
-use engine::{Connection, EngineError, OpenFlags, Statement, Step};
+use engine::{Connection, EngineError, Statement, Step};
 
 use super::segment::Record;
 use super::words::{Occurrence, Words, leaves};
+use crate::database::in_memory;
 use crate::error::Result;
 use crate::pages::varint;
 use crate::sql::quoted;
@@ -121,8 +121,7 @@ fn connections(connection: &Connection, index: &str) -> Result<Option<Vec<Connec
     }
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get().min(MOST));
     let open = || {
-        let memory = Path::new(":memory:");
-        let made = Connection::open(connection.library(), memory, OpenFlags::default(), None)?;
+        let made = in_memory(connection.library())?;
         made.tokenizer(TOKENIZER)?;
         Ok::<_, EngineError>(made)
     };

@@ -96,7 +96,7 @@ fn content_rowid(connection: &Connection, table: &str) -> Result<String> {
 
 /// Returns the names of the columns of a table.
 fn columns(connection: &Connection, table: &str) -> Result<Vec<String>> {
-    Ok(texts(connection, &format!("PRAGMA table_info({})", quoted(table)), 1)?)
+    texts(connection, &format!("PRAGMA table_info({})", quoted(table)), 1)
 }
 
 /// Checks before any row is loaded that indexes can be filled from the table that has just been made: the

@@ -4,7 +4,6 @@
 pub(super) const ALIGNMENT: usize = 4_096;
 
 /// Pages that follow one another in memory.
-#[derive(Debug)]
 pub(super) struct Buffer {
     memory: Vec<u8>,
     /// Where the aligned part begins.

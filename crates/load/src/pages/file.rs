@@ -39,7 +39,6 @@ pub(crate) struct FileFormat {
 }
 
 /// How new contents of pages that SQLite has made are handled.
-#[derive(Debug)]
 enum ExistingPages {
     /// They are written: no other connection has the database open.
     Written,
@@ -55,7 +54,6 @@ pub(super) struct NewPage {
 }
 
 /// The file.
-#[derive(Debug)]
 pub(crate) struct PageFile {
     path: PathBuf,
     file: File,

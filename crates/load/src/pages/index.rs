@@ -37,15 +37,15 @@ pub(super) fn write(file: &PageFile, plan: &IndexPlan, runs: &[Run], threads: us
     }
     let (writer, cuts) = IndexWriter::new(file, plan, runs, threads);
     if cuts.is_empty() {
-        let (leaves, _) = writer.write_leaves(None, None)?;
+        let (leaves, _) = writer.write_leaves(Between { from: None, until: None })?;
         return match leaves.finish_alone(plan.root)? {
             Some(level) => write_levels(file, INDEX_INTERIOR, plan.root, level),
             None => Ok(()),
         };
     }
     let mut level = Level::default();
-    let ranges = writer.each_range(&cuts, |from, until| {
-        let (leaves, first) = writer.write_leaves(from, until)?;
+    let ranges = writer.each_range(&cuts, |range| {
+        let (leaves, first) = writer.write_leaves(range)?;
         Ok((leaves.finish()?, first))
     })?;
     for (range, first) in ranges {
@@ -81,23 +81,30 @@ fn cuts<'r>(plan: &IndexPlan, runs: &'r [Run], ranges: usize) -> Vec<Entry<'r>> 
     cuts
 }
 
+/// A range of entries, from one on and before another.
+#[derive(Clone, Copy)]
+struct Between<'e> {
+    from: Option<Entry<'e>>,
+    until: Option<Entry<'e>>,
+}
+
 /// Where the leaves of an index come from.
-struct IndexWriter<'f> {
+struct IndexWriter<'f, 'r> {
     file: &'f PageFile,
-    plan: &'f IndexPlan,
-    runs: &'f [Run],
+    plan: &'r IndexPlan,
+    runs: &'r [Run],
     /// Bytes that are read at a time of each run in a file.
     ahead: usize,
 }
 
-impl<'f> IndexWriter<'f> {
+impl<'f, 'r> IndexWriter<'f, 'r> {
     /// Returns the entries of runs, and where to divide them among at most this number of threads.
     fn new(
         file: &'f PageFile,
-        plan: &'f IndexPlan,
-        runs: &'f [Run],
+        plan: &'r IndexPlan,
+        runs: &'r [Run],
         threads: usize,
-    ) -> (IndexWriter<'f>, Vec<Entry<'f>>) {
+    ) -> (IndexWriter<'f, 'r>, Vec<Entry<'r>>) {
         let bytes: u64 = runs.iter().map(Run::bytes).sum();
         let cuts = cuts(plan, runs, threads.min((bytes / SMALL) as usize).max(1));
         let readers = runs.iter().filter(|run| run.is_in_file()).count().max(1) * (cuts.len() + 1);
@@ -114,14 +121,14 @@ impl<'f> IndexWriter<'f> {
     fn each_range<R: Send>(
         &self,
         cuts: &[Entry<'_>],
-        work: impl Fn(Option<Entry<'_>>, Option<Entry<'_>>) -> Result<R> + Sync,
+        work: impl Fn(Between<'_>) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
         std::thread::scope(|scope| {
             let work = &work;
             let range = |number: usize| {
                 let from = number.checked_sub(1).map(|before| cuts[before]);
                 let until = cuts.get(number).copied();
-                move || work(from, until)
+                move || work(Between { from, until })
             };
             let threads: Vec<_> =
                 (0..=cuts.len()).map(|number| scope.spawn(range(number))).collect();
@@ -132,32 +139,38 @@ impl<'f> IndexWriter<'f> {
         })
     }
 
-    /// Writes the leaves of the entries from one on and before another, but for the last leaves. The first
-    /// entry of a range is in none of them but comes before, as a cell.
-    fn write_leaves(
+    /// Goes through the entries of a range in order, each of which must be another in a unique index.
+    fn for_each(
         &self,
-        from: Option<Entry<'_>>,
-        until: Option<Entry<'_>>,
-    ) -> Result<(Leaves<'f>, Option<Vec<u8>>)> {
-        let mut merged = Merged::new(self.plan, self.runs, from, self.ahead)?;
-        let mut leaves = Leaves::new(self.file);
+        range: Between<'_>,
+        mut add: impl FnMut(Entry<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut merged = Merged::new(self.plan, self.runs, range.from, self.ahead)?;
         let mut neighbours = UniqueCheck::new(self.plan);
-        let mut first = None;
+        let is_after = |entry: Entry<'_>, end| entry.compare(end, &self.plan.descending).is_ge();
         while let Some(entry) = merged.entry() {
-            if until.is_some_and(|until| entry.compare(until, &self.plan.descending).is_ge()) {
+            if range.until.is_some_and(|end| is_after(entry, end)) {
                 break;
             }
             neighbours.check(entry)?;
-            if from.is_some() && first.is_none() {
-                first = self.cell(entry)?;
-            } else {
-                leaves.push(entry)?;
-            }
+            add(entry)?;
             merged.advance()?;
         }
-        if let Some(until) = until {
-            neighbours.check(until)?;
-        }
+        range.until.map_or(Ok(()), |end| neighbours.check(end))
+    }
+
+    /// Writes the leaves of a range, but for the last leaves. The first entry of a range that is not the
+    /// first is in none of them but comes before, as a cell.
+    fn write_leaves(&self, range: Between<'_>) -> Result<(Leaves<'f>, Option<Vec<u8>>)> {
+        let mut leaves = Leaves::new(self.file);
+        let mut first = None;
+        self.for_each(range, |entry| {
+            if range.from.is_some() && first.is_none() {
+                first = self.cell(entry)?;
+                return Ok(());
+            }
+            leaves.push(entry)
+        })?;
         Ok((leaves, first))
     }
 
@@ -226,33 +239,18 @@ pub(super) fn write_rows<'f>(
     threads: usize,
 ) -> Result<Vec<Packer<'f>>> {
     let (writer, cuts) = IndexWriter::new(file, plan, runs, threads);
-    writer.each_range(&cuts, |from, until| writer.pack_range(file, from, until))
+    writer.each_range(&cuts, |range| writer.pack_range(range))
 }
 
-impl IndexWriter<'_> {
-    /// Packs the rows from one entry on and before another.
-    fn pack_range<'p>(
-        &self,
-        file: &'p PageFile,
-        from: Option<Entry<'_>>,
-        until: Option<Entry<'_>>,
-    ) -> Result<Packer<'p>> {
-        let mut merged = Merged::new(self.plan, self.runs, from, self.ahead)?;
-        let mut packer = Packer::new(file);
-        let mut neighbours = UniqueCheck::new(self.plan);
+impl<'f> IndexWriter<'f, '_> {
+    /// Packs the rows of a range.
+    fn pack_range(&self, range: Between<'_>) -> Result<Packer<'f>> {
+        let mut packer = Packer::new(self.file);
         let mut record = Vec::new();
-        while let Some(entry) = merged.entry() {
-            if until.is_some_and(|until| entry.compare(until, &self.plan.descending).is_ge()) {
-                break;
-            }
-            neighbours.check(entry)?;
+        self.for_each(range, |entry| {
             let rowid = split(entry.record(), &mut record);
-            packer.add_record(rowid, &record)?;
-            merged.advance()?;
-        }
-        if let Some(until) = until {
-            neighbours.check(until)?;
-        }
+            packer.add_record(rowid, &record)
+        })?;
         Ok(packer)
     }
 }
@@ -350,7 +348,7 @@ mod tests {
         let runs = runs.map(|cells| Run::of_cells(cells.into_iter()));
         let writer = IndexWriter { file: &file, plan: &plan, runs: &runs, ahead: 4096 };
         let cuts = [Entry::new(cut, &plan.descending)];
-        writer.each_range(&cuts, |from, until| writer.pack_range(&file, from, until)).map(drop)
+        writer.each_range(&cuts, |range| writer.pack_range(range)).map(drop)
     }
 
     #[test]

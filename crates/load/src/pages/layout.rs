@@ -91,13 +91,15 @@ pub(crate) struct Layout {
 }
 
 /// The reason why pages cannot be written.
-#[derive(Debug)]
 pub(crate) enum NoLayout {
     /// The page writer cannot do this, for this reason.
     Refused(String),
     /// It cannot be determined.
     Failed(LoadError),
 }
+
+/// A part of a plan, or the reason why there is none.
+pub(crate) type Planned<T = Layout> = Result<T, NoLayout>;
 
 impl<E: Into<LoadError>> From<E> for NoLayout {
     fn from(error: E) -> NoLayout {
@@ -106,18 +108,14 @@ impl<E: Into<LoadError>> From<E> for NoLayout {
 }
 
 /// Refuses, with a reason.
-pub(crate) fn refused<T>(why: impl Into<String>) -> Result<T, NoLayout> {
+pub(crate) fn refused<T>(why: impl Into<String>) -> Planned<T> {
     Err(NoLayout::Refused(why.into()))
 }
 
 impl Layout {
     /// Reads where SQLite has put a table that it has just made in a new database, and refuses, with the
     /// reason, forms of database that are not written.
-    pub(crate) fn of_new(
-        connection: &Connection,
-        target: &Target,
-        request: &Request,
-    ) -> Result<Layout, NoLayout> {
+    pub(crate) fn of_new(connection: &Connection, target: &Target, request: &Request) -> Planned {
         check_form(connection)?;
         if request.table.sql.is_some() {
             check_table(connection, target)?;
@@ -130,10 +128,7 @@ impl Layout {
     }
 
     /// The same of a table in a database that others use, within the transaction that will add to it.
-    pub(crate) fn of_existing(
-        connection: &Connection,
-        target: &Target,
-    ) -> Result<Layout, NoLayout> {
+    pub(crate) fn of_existing(connection: &Connection, target: &Target) -> Planned {
         check_form(connection)?;
         let reserved = reserved_bytes(connection)?;
         check_table(connection, target)?;
@@ -160,7 +155,7 @@ impl Layout {
 
     /// Refuses forms of a database that others use, which are not written; `replaces` says whether a table with
     /// pages is to be replaced.
-    pub(crate) fn check_existing(connection: &Connection, replaces: bool) -> Result<(), NoLayout> {
+    pub(crate) fn check_existing(connection: &Connection, replaces: bool) -> Planned<()> {
         check_form(connection)?;
         if replaces && connection.query_i64("PRAGMA auto_vacuum")? == FULL {
             return refused(FREE_PAGES);
@@ -174,7 +169,7 @@ impl Layout {
         columns: Vec<usize>,
         reserved: u8,
         edge: RightEdge,
-    ) -> Result<Layout, NoLayout> {
+    ) -> Planned {
         let indexes = index_plans(connection, target, &columns)?;
         // Page sizes and page numbers are 32 bits wide.
         let form = FileFormat {
@@ -213,7 +208,7 @@ impl Layout {
 }
 
 /// Refuses forms of a database that are not written.
-fn check_form(connection: &Connection) -> Result<(), NoLayout> {
+fn check_form(connection: &Connection) -> Planned<()> {
     if connection.query_text("PRAGMA encoding")? != "UTF-8" {
         refused("the database is not in UTF-8")
     } else {
@@ -222,7 +217,7 @@ fn check_form(connection: &Connection) -> Result<(), NoLayout> {
 }
 
 /// Returns whether the database has auto_vacuum, on which its form depends.
-fn auto_vacuum(connection: &Connection) -> Result<bool, NoLayout> {
+fn auto_vacuum(connection: &Connection) -> Planned<bool> {
     let mode = connection.query_i64("PRAGMA auto_vacuum")?;
     if mode == FULL && connection.query_i64("PRAGMA freelist_count")? != 0 {
         // SQLite would move the new pages to the free ones at the end of the transaction.
@@ -238,13 +233,15 @@ const FULL: i64 = 1;
 
 /// Returns the reserved bytes of each page, from the header of a database that can be added to behind SQLite's back
 /// (<https://sqlite.org/fileformat2.html#the_database_header>).
-fn reserved_bytes(connection: &Connection) -> Result<u8, NoLayout> {
+fn reserved_bytes(connection: &Connection) -> Planned<u8> {
     let mode = connection.query_text("PRAGMA main.journal_mode")?;
     if !["delete", "truncate", "persist", "wal"].contains(&&*mode) {
         return refused(format!("the journal mode is {mode}"));
     }
     let page = match read_page(connection, 1) {
-        Err(EngineError::Sqlite(error)) if error.message().contains("sqlite_dbpage") => {
+        Err(LoadError::Engine(EngineError::Sqlite(error)))
+            if error.message().contains("sqlite_dbpage") =>
+        {
             return refused("the SQLite library has no table sqlite_dbpage");
         }
         page => page?.unwrap_or_default(),
@@ -264,7 +261,7 @@ fn reserved_bytes(connection: &Connection) -> Result<u8, NoLayout> {
 }
 
 /// Refuses an existing table that needs more than pages.
-fn check_table(connection: &Connection, target: &Target) -> Result<(), NoLayout> {
+fn check_table(connection: &Connection, target: &Target) -> Planned<()> {
     let mut query = connection.prepare(
         "SELECT type, sql, rootpage FROM sqlite_master \
          WHERE lower(tbl_name) = lower(?1) AND type IN ('table', 'view', 'trigger')",
@@ -312,7 +309,7 @@ const WORDS: [(&str, &str); 5] = [
 ];
 
 /// Returns the numbers of the source's columns in the order of the table's columns. The source must have all of them.
-fn table_order(connection: &Connection, target: &Target) -> Result<Vec<usize>, NoLayout> {
+fn table_order(connection: &Connection, target: &Target) -> Planned<Vec<usize>> {
     let sql = format!("PRAGMA table_xinfo({})", quoted(&target.table));
     let mut order = Vec::new();
     for column in connection.query_all(&sql)? {
@@ -332,7 +329,7 @@ fn table_order(connection: &Connection, target: &Target) -> Result<Vec<usize>, N
 }
 
 /// Returns the largest rowid, unless the rowid cannot be named: columns may have its names.
-fn last_rowid(connection: &Connection, target: &Target) -> Result<Option<i64>, NoLayout> {
+fn last_rowid(connection: &Connection, target: &Target) -> Planned<Option<i64>> {
     let Some(name) = rowid_name(connection, &target.table)? else {
         return refused("its columns use every name of the rowid");
     };
@@ -357,7 +354,7 @@ fn rows(target: &Target, root: u32, order: &[usize]) -> Option<IndexPlan> {
 }
 
 /// About how many entries an index has: as many as if every page had as many as those on the way to its middle.
-fn entries(connection: &Connection, root: u32) -> Result<u64, EngineError> {
+fn entries(connection: &Connection, root: u32) -> Result<u64> {
     let (mut entries, mut page) = (1_u64, root);
     for _ in 0..DEEPEST {
         let Some((cells, child)) = middle(connection, page)? else { return Ok(0) };
@@ -371,7 +368,7 @@ fn entries(connection: &Connection, root: u32) -> Result<u64, EngineError> {
 }
 
 /// Returns the cells of a page of an index, and the child in its middle if it is an interior one.
-fn middle(connection: &Connection, page: u32) -> Result<Option<(u64, Option<u32>)>, EngineError> {
+fn middle(connection: &Connection, page: u32) -> Result<Option<(u64, Option<u32>)>> {
     let bytes = read_page(connection, page)?.unwrap_or_default();
     let (Some(kind), Some(cells)) = (bytes.first(), u16_at(&bytes, 3)) else { return Ok(None) };
     let middle = INTERIOR_HEADER + 2 * (cells / 2).min(cells.saturating_sub(1));
@@ -382,7 +379,7 @@ fn middle(connection: &Connection, page: u32) -> Result<Option<(u64, Option<u32>
     })
 }
 
-fn root(connection: &Connection, kind: &str, name: &str) -> Result<u32, EngineError> {
+fn root(connection: &Connection, kind: &str, name: &str) -> Result<u32> {
     let name = name.replace('\'', "''");
     let root = connection.query_i64(&format!(
         "SELECT rootpage FROM sqlite_master WHERE type = '{kind}' AND lower(name) = lower('{name}')"
@@ -396,7 +393,7 @@ fn index_plans(
     connection: &Connection,
     target: &Target,
     order: &[usize],
-) -> Result<Vec<IndexPlan>, NoLayout> {
+) -> Planned<Vec<IndexPlan>> {
     let list = format!("PRAGMA index_list({})", quoted(&target.table));
     let mut plans = Vec::new();
     for index in connection.query_all(&list)? {
@@ -457,9 +454,9 @@ fn plain(row: &[Value]) -> Option<PlainColumn> {
 }
 
 /// Returns the root of an index; the one of the primary key of a table WITHOUT ROWID is the table.
-fn index_root(connection: &Connection, target: &Target, name: &str) -> Result<u32, EngineError> {
+fn index_root(connection: &Connection, target: &Target, name: &str) -> Result<u32> {
     match root(connection, "index", name) {
-        Err(EngineError::NoRow(_)) => root(connection, "table", &target.table),
+        Err(LoadError::Engine(EngineError::NoRow(_))) => root(connection, "table", &target.table),
         found => found,
     }
 }

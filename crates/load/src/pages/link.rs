@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 
-use engine::{Connection, EngineError, Step, Value};
+use engine::{Connection, Step, Value};
 
 use super::file::{NewPage, PageFile};
 use super::map;
@@ -61,10 +61,7 @@ pub(crate) fn link(connection: &Connection, file: &PageFile) -> Result<()> {
 }
 
 /// Returns a page as the transaction sees it; `None` if there is none of this number.
-pub(super) fn read_page(
-    connection: &Connection,
-    page: u32,
-) -> Result<Option<Vec<u8>>, EngineError> {
+pub(super) fn read_page(connection: &Connection, page: u32) -> Result<Option<Vec<u8>>> {
     let mut select = connection.prepare("SELECT data FROM sqlite_dbpage WHERE pgno = ?1")?;
     select.bind_i64(1, i64::from(page))?;
     Ok(match select.step()? {
@@ -83,11 +80,11 @@ fn read_header(connection: &Connection) -> Result<Vec<u8>> {
 }
 
 /// Gives a page new contents.
-fn replace(connection: &Connection, page: &NewPage) -> Result<(), EngineError> {
+fn replace(connection: &Connection, page: &NewPage) -> Result<()> {
     let mut update = connection.prepare("UPDATE sqlite_dbpage SET data = ?1 WHERE pgno = ?2")?;
     update.bind_blob(1, &page.bytes)?;
     update.bind_i64(2, i64::from(page.number))?;
-    update.run()
+    Ok(update.run()?)
 }
 
 /// Where the header has the first trunk of the list, and the number of free pages.
@@ -126,5 +123,5 @@ pub(crate) fn free(connection: &Connection, pages: &[u32]) -> Result<()> {
     let free = before + pages.len() as u32;
     header[FREE_PAGES].copy_from_slice(&free.to_be_bytes());
     let page = NewPage { number: 1, bytes: header };
-    Ok(replace(connection, &page)?)
+    replace(connection, &page)
 }

@@ -123,7 +123,6 @@ pub(super) struct MapEntry {
 }
 
 /// New entries of the pointer map.
-#[derive(Debug)]
 pub(super) struct Map {
     numbering: Numbering,
     page_size: usize,

@@ -46,6 +46,7 @@ use engine::Library;
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::cells::Cells;
+use crate::database::in_memory;
 use crate::error::Result;
 use crate::feed::{Feed, Phase};
 use crate::target::Target;
@@ -245,7 +246,7 @@ impl<'w> WorkerPool<'w> {
     }
 
     fn take(&self, jobs: &Mutex<Receiver<Job>>) -> Result<WorkerOutput<'w>> {
-        let connection = Conversion::connection(self.library)?;
+        let connection = in_memory(self.library)?;
         let mut conversion = Conversion::new(&connection)?;
         let mut packer = Packer::new(self.file);
         let plans = self.layout.indexes.iter().chain(&self.layout.rows);

@@ -21,7 +21,6 @@ pub(super) const MOST_BYTES: u32 = 112;
 const MOST_SMALL: u32 = 7;
 
 /// The records of a block.
-#[derive(Debug)]
 pub(super) struct Narrow {
     /// The bytes of a header.
     pub(super) header: usize,

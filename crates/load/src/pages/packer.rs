@@ -43,7 +43,6 @@ struct Link {
 }
 
 /// Packs rows into pages.
-#[derive(Debug)]
 pub(super) struct Packer<'f> {
     file: &'f PageFile,
     limits: PayloadLimits,

@@ -66,7 +66,6 @@ pub(super) struct Sample {
 }
 
 /// The samples of a run that is being made.
-#[derive(Debug)]
 pub(super) struct Samples {
     samples: Vec<Sample>,
     between: u64,
@@ -199,7 +198,6 @@ fn unwritable(directory: &Path, source: io::Error) -> LoadError {
 }
 
 /// Writes runs one after the other into a temporary file, which is made when it is needed.
-#[derive(Debug)]
 pub(super) struct Spill {
     directory: PathBuf,
     file: Option<Arc<SpillFile>>,
@@ -285,14 +283,12 @@ impl SpilledRun<'_> {
 }
 
 /// The cells of a run from some place on.
-#[derive(Debug)]
 pub(super) enum Bytes<'r> {
     Memory(&'r [u8]),
     File(Window<'r>),
 }
 
 /// The part of a run in a file that has been read.
-#[derive(Debug)]
 pub(super) struct Window<'r> {
     file: &'r SpillFile,
     /// Where reading continues in the file.

@@ -5,10 +5,8 @@
 //! so that they come out as it does them.
 
 use std::borrow::Cow;
-use std::path::Path;
-use std::sync::Arc;
 
-use engine::{Connection, EngineError, Library, OpenFlags, Statement, Step, Value, ValueRef};
+use engine::{Connection, EngineError, Statement, Step, Value, ValueRef};
 
 use super::order::Field;
 use super::record::{REAL, integer_type, number_length, put_bytes, put_number};
@@ -92,11 +90,6 @@ pub(super) struct Conversion<'c> {
 }
 
 impl<'c> Conversion<'c> {
-    /// Opens a connection to an empty database in memory.
-    pub(super) fn connection(library: &Arc<Library>) -> Result<Connection, EngineError> {
-        Connection::open(library, Path::new(":memory:"), OpenFlags::default(), None)
-    }
-
     pub(super) fn new(connection: &'c Connection) -> Result<Conversion<'c>, EngineError> {
         Ok(Conversion {
             to_number: connection.prepare("SELECT CAST(?1 AS NUMERIC)")?,

@@ -7,7 +7,7 @@ use super::link::read_page;
 use super::page::{self, DEEPEST, INTERIOR_HEADER, TABLE_INTERIOR, TABLE_LEAF};
 use super::varint;
 use crate::error::Result;
-use engine::{Connection, EngineError};
+use engine::Connection;
 
 /// A page with the largest key below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl RightEdge {
         connection: &Connection,
         root: u32,
         last: Option<i64>,
-    ) -> Result<Option<RightEdge>, EngineError> {
+    ) -> Result<Option<RightEdge>> {
         let mut levels = Vec::new();
         let mut page = root;
         loop {

@@ -13,6 +13,7 @@ use super::text::receive;
 use super::view::positions;
 use super::{ReadOptions, Source, SourceInfo, Storing};
 use crate::batch::Batch;
+use crate::database::in_memory;
 use crate::error::{Fault, LoadError, Result};
 use crate::schema::{any_is_strict, texts};
 use crate::sql::{list, quoted, same};
@@ -176,9 +177,8 @@ pub(crate) fn query(
 /// # Errors
 /// They fail, or make another number of tables than one.
 pub fn table_of_sql(library: &Arc<Library>, path: &Path, sql: &str) -> Result<String> {
-    let opened = Connection::open(library, Path::new(":memory:"), OpenFlags::default(), None);
     let name = || {
-        let connection = opened?;
+        let connection = in_memory(library)?;
         // As the load will do.
         connection.execute("BEGIN")?;
         connection.execute(sql)?;
@@ -225,7 +225,7 @@ fn names(connection: &Connection, which: &str) -> Result<Vec<String>> {
         "SELECT name FROM sqlite_master WHERE {which} AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
          ORDER BY rowid"
     );
-    Ok(texts(connection, &sql, 0)?)
+    texts(connection, &sql, 0)
 }
 
 pub(crate) fn columns(connection: &Connection, input: &str, query: &str) -> Result<Vec<Column>> {

@@ -91,11 +91,7 @@ const BEGIN: &str = "BEGIN; SELECT 1 FROM sqlite_master";
 
 /// Returns whether the connections have begun a transaction each, with no commit between the first and the last: the
 /// version of the data that `watcher` sees changes at each (<https://sqlite.org/pragma.html#pragma_data_version>).
-fn begin_together(
-    watcher: &Connection,
-    first: &Connection,
-    others: &[Connection],
-) -> Result<bool, EngineError> {
+fn begin_together(watcher: &Connection, first: &Connection, others: &[Connection]) -> Result<bool> {
     // Each may meet a lock for which only the first connection waits.
     let version = || watcher.query_i64("PRAGMA data_version").ok();
     for _ in 0..ATTEMPTS {

@@ -23,7 +23,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const PAGE: u64 = 4096;
 
 /// A recording that is read as it grows.
-#[derive(Debug)]
 pub struct Growing {
     file: File,
     path: PathBuf,
@@ -40,7 +39,6 @@ pub struct Growing {
 }
 
 /// A chunk that may still grow.
-#[derive(Debug)]
 struct OpenChunk {
     begin: u64,
     length: u64,
@@ -54,7 +52,6 @@ struct OpenChunk {
 }
 
 /// A process that records.
-#[derive(Debug)]
 struct Watched {
     pid: u64,
     /// Whether it has this number here too; in a container it has another one.
@@ -64,7 +61,6 @@ struct Watched {
 }
 
 /// A part of a growing recording.
-#[derive(Debug)]
 pub enum Seen<'a> {
     /// A record.
     Record(Where, Record<'a>),

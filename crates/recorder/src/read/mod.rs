@@ -45,7 +45,6 @@ pub enum ReadError {
 }
 
 /// A recording.
-#[derive(Debug)]
 pub struct Recording {
     file: File,
     path: PathBuf,

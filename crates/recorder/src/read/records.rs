@@ -209,7 +209,6 @@ pub struct FileRecord<'a> {
 pub struct FileIdentity(pub u64, pub u64, pub u64);
 
 /// The records of a chunk, one after the other, up to the first that is torn.
-#[derive(Debug)]
 pub struct Records<'a> {
     input: Input<'a>,
     at: Where,

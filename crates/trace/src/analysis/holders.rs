@@ -64,7 +64,6 @@ impl Hold {
 }
 
 /// Finds the holders of locks.
-#[derive(Debug)]
 pub struct Holders<'a> {
     texts: &'a Normalised,
     settings: &'a hashbrown::HashMap<i64, ConnectionSettings>,

@@ -56,7 +56,6 @@ pub struct PinUse {
 }
 
 /// Counts the commits during long reads.
-#[derive(Debug)]
 pub struct Pins<'a> {
     texts: &'a Normalised,
     settings: &'a hashbrown::HashMap<i64, ConnectionSettings>,

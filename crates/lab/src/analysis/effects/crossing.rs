@@ -28,7 +28,6 @@ impl Factor {
 }
 
 /// Variants by the levels of their factors. Rows are the variants given, in their order.
-#[derive(Debug)]
 pub(super) struct Crossing {
     /// The factors.
     pub(super) factors: Vec<Factor>,
