@@ -4,10 +4,9 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::path::Path;
 
 use engine::schema::{BINARY, Index, Part, PartOf, Schema, Table};
-use engine::{Connection, EngineError, OpenFlags, Question, Questions, Term, TermKind, Value};
+use engine::{Connection, EngineError, Question, Questions, Term, TermKind, Value};
 use script::effect::quoted;
 use script::{Kind, Token, closing, significant, tokens, unqualified};
 
@@ -149,8 +148,7 @@ impl<'s> Planner<'s> {
         let expressions: BTreeSet<(String, String)> =
             calls.map(|call| (call.text, call.column)).collect();
         let expressions: Vec<(String, String)> = expressions.into_iter().collect();
-        let memory = Path::new(":memory:");
-        let empty = Connection::open(subject.library(), memory, OpenFlags::default(), None)?;
+        let empty = Connection::in_memory(subject.library())?;
         let collations = empty.query_all("SELECT name FROM pragma_collation_list")?;
         let questions = Questions::new(empty)?;
         for table in &subject.schema.tables {

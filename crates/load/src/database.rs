@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Connection, EngineError, Library, OpenFlags};
+use engine::{Connection, Library, OpenFlags};
 
 use crate::error::{LoadError, Result};
 use crate::request::{LoadStrategy, Request};
@@ -19,11 +19,6 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const CACHE_OF_NEW: usize = 64 << 20;
 /// The share of the memory that is available, which the page cache may take: others need some of it.
 const SHARE: usize = 4;
-
-/// Opens a connection to an empty database in memory.
-pub(crate) fn in_memory(library: &Arc<Library>) -> Result<Connection, EngineError> {
-    Connection::open(library, Path::new(":memory:"), OpenFlags::default(), None)
-}
 
 /// Opens an unfinished database. It is thrown away if anything fails, so it is neither synced before its end nor
 /// journalled on the disk; a journal in memory keeps statements atomic.

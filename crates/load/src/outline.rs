@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use engine::{Columns, Connection, Library, OpenFlags, Value};
 
 use crate::cells::Rows;
-use crate::database::{check_page_size, in_memory, refuse_own_input, set_foreign_keys};
+use crate::database::{check_page_size, refuse_own_input, set_foreign_keys};
 use crate::error::{LoadError, Result};
 use crate::loader::{check_request, check_types, read_options};
 use crate::pages::{Layout, NoLayout, REFERRED_TO, refused};
@@ -118,7 +118,7 @@ impl Preview<'_> {
         let (library, request, info) = (self.library, self.request, self.source.info());
         let (target, sql) = if request.adds_columns {
             // The database is open for reading only.
-            let memory = in_memory(library)?;
+            let memory = Connection::in_memory(library)?;
             for sql in statements(connection, &request.table.name)? {
                 memory.execute(&sql)?;
             }
@@ -143,7 +143,7 @@ impl Preview<'_> {
         {
             return Err(LoadError::TableExists(name.clone()));
         }
-        let connection = in_memory(library)?;
+        let connection = Connection::in_memory(library)?;
         let mut made = request.clone();
         if made.mode == Mode::Replace {
             made.mode = Mode::Create;

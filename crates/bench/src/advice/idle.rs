@@ -50,8 +50,7 @@ pub fn idle_settings(copy: &Path, statements: &[String]) -> Result<Vec<&'static 
 /// Memory is exhausted.
 pub fn idle_settings_of_pgbench(statements: &[String]) -> Result<Vec<&'static str>> {
     let library = Arc::new(Library::load(&Source::Embedded)?);
-    let memory = Path::new(":memory:");
-    let connection = Connection::open(&library, memory, OpenFlags::default(), None)?;
+    let connection = Connection::in_memory(&library)?;
     connection.execute(PGBENCH_TABLES)?;
     Ok(idle(&connection, statements))
 }

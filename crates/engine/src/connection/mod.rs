@@ -109,6 +109,14 @@ impl Connection {
         Ok(connection)
     }
 
+    /// Opens an empty database in memory.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn in_memory(library: &Arc<Library>) -> Result<Connection> {
+        Connection::open(library, Path::new(":memory:"), OpenFlags::default(), None)
+    }
+
     fn without_stand_ins(
         library: &Arc<Library>,
         path: &Path,
@@ -136,7 +144,7 @@ impl Connection {
         if !library.encrypts() {
             return Ok(());
         }
-        let any = Connection::open(library, Path::new(":memory:"), OpenFlags::default(), None)?;
+        let any = Connection::in_memory(library)?;
         any.execute(&format!("PRAGMA cipher_default_page_size = {bytes}"))
     }
 

@@ -7,7 +7,6 @@ use engine::{Connection, EngineError, Statement, Step};
 
 use super::segment::Record;
 use super::words::{Occurrence, Words, leaves};
-use crate::database::in_memory;
 use crate::error::Result;
 use crate::pages::varint;
 use crate::sql::quoted;
@@ -121,7 +120,7 @@ fn connections(connection: &Connection, index: &str) -> Result<Option<Vec<Connec
     }
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get().min(MOST));
     let open = || {
-        let made = in_memory(connection.library())?;
+        let made = Connection::in_memory(connection.library())?;
         made.tokenizer(TOKENIZER)?;
         Ok::<_, EngineError>(made)
     };

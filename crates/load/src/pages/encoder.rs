@@ -453,7 +453,7 @@ mod tests {
             ]),
         ) {
             let library = Arc::new(Library::load(&Source::Embedded).unwrap());
-            let connection = crate::database::in_memory(&library).unwrap();
+            let connection = engine::Connection::in_memory(&library).unwrap();
             let mut conversion = Conversion::new(&connection).unwrap();
             let cells: Vec<Cells> =
                 arrays.iter().map(|array| crate::convert::cells(array, "c").unwrap()).collect();

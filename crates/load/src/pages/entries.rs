@@ -326,7 +326,7 @@ mod tests {
                 label: "t.c".to_owned(),
             };
             let library = Arc::new(Library::load(&Source::Embedded).unwrap());
-            let connection = crate::database::in_memory(&library).unwrap();
+            let connection = engine::Connection::in_memory(&library).unwrap();
             let mut conversion = Conversion::new(&connection).unwrap();
             let mut block =
                 Encoder::new(used.map(|(column, affinity)| Some((&columns[column], affinity))));

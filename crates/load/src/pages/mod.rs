@@ -41,12 +41,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::Library;
+use engine::{Connection, Library};
 
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::cells::Cells;
-use crate::database::in_memory;
 use crate::error::Result;
 use crate::feed::{Feed, Phase};
 use crate::target::Target;
@@ -246,7 +245,7 @@ impl<'w> WorkerPool<'w> {
     }
 
     fn take(&self, jobs: &Mutex<Receiver<Job>>) -> Result<WorkerOutput<'w>> {
-        let connection = in_memory(self.library)?;
+        let connection = Connection::in_memory(self.library)?;
         let mut conversion = Conversion::new(&connection)?;
         let mut packer = Packer::new(self.file);
         let plans = self.layout.indexes.iter().chain(&self.layout.rows);

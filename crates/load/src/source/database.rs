@@ -13,7 +13,6 @@ use super::text::receive;
 use super::view::positions;
 use super::{ReadOptions, Source, SourceInfo, Storing};
 use crate::batch::Batch;
-use crate::database::in_memory;
 use crate::error::{Fault, LoadError, Result};
 use crate::schema::{any_is_strict, texts};
 use crate::sql::{list, quoted, same};
@@ -178,7 +177,7 @@ pub(crate) fn query(
 /// They fail, or make another number of tables than one.
 pub fn table_of_sql(library: &Arc<Library>, path: &Path, sql: &str) -> Result<String> {
     let name = || {
-        let connection = in_memory(library)?;
+        let connection = Connection::in_memory(library)?;
         // As the load will do.
         connection.execute("BEGIN")?;
         connection.execute(sql)?;

@@ -160,9 +160,7 @@ impl SchemaCopy {
     /// Why it is missing.
     fn of(trace: &Trace, database: &str) -> Result<SchemaCopy, String> {
         let words = |error: EngineError| error.to_string();
-        let memory = Path::new(":memory:");
-        let connection = Connection::open(trace.library(), memory, OpenFlags::default(), None);
-        let connection = connection.map_err(words)?;
+        let connection = Connection::in_memory(trace.library()).map_err(words)?;
         connection.limit_steps(STEPS).map_err(words)?;
         let copy = SchemaCopy { connection };
         let contents = trace.contents(database).map_err(|error| error.to_string())?;

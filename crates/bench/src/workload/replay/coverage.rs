@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use engine::{Connection, EngineError, OpenFlags, StandIn, Value};
+use engine::{Connection, EngineError, StandIn, Value};
 use script::effect::{Attached, attached, first_word, names, written};
 use trace::{Bound, Call, Text, Values};
 
@@ -314,8 +314,7 @@ impl Databases {
         recording: &Recording,
         schema: &mut Vec<String>,
     ) -> Result<Databases> {
-        let memory = Path::new(":memory:");
-        let whole = Connection::open(&trial.library, memory, OpenFlags::default(), None)?;
+        let whole = Connection::in_memory(&trial.library)?;
         let mut of_schema = None;
         if let Some(real) = &real {
             let sql = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid";

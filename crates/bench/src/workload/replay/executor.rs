@@ -467,7 +467,7 @@ fn open_memory(
     let library = &opening.library;
     match recording.shared_memory(connection) {
         Some(name) if shares_memory(library) => open_shared_memory(opening, &name),
-        _ => Connection::open(library, Path::new(":memory:"), OpenFlags::default(), None),
+        _ => Connection::in_memory(library),
     }
 }
 
