@@ -50,6 +50,9 @@ impl AnswerChange {
         if base.iter().chain(new).any(|statement| statement.answers().next().is_none()) {
             return not("its answer was not read");
         }
+        if versions[0] != versions[1] && asks_for_version(&first.sql) {
+            return not("it asks for SQLite's version");
+        }
         let over = |statement: &StatementRecord, executions: u64| {
             statement.answers().find(|answer| answer.executions == executions).cloned()
         };
@@ -88,6 +91,16 @@ impl AnswerChange {
             AnswerChange::Other { .. } => 3,
         }
     }
+}
+
+fn words(sql: &str) -> impl Iterator<Item = &str> {
+    sql.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+}
+
+/// Returns whether a statement calls a function whose result differs between versions by intent.
+fn asks_for_version(sql: &str) -> bool {
+    let of_version = ["sqlite_version", "sqlite_source_id"];
+    words(sql).any(|word| of_version.iter().any(|name| word.eq_ignore_ascii_case(name)))
 }
 
 /// The answers of the base.
@@ -213,9 +226,7 @@ impl Right<'_> {
         let is_known = self.answer.facets.contains_key(&Facet::Rounded);
         let has_rounded = is_known && !self.open.contains(&Facet::Rounded);
         let lower = sql.to_lowercase();
-        let has = |word: &str| {
-            lower.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|part| part == word)
-        };
+        let has = |word: &str| words(&lower).any(|part| part == word);
         if differing.iter().all(|facet| matches!(facet, Facet::Order | Facet::InOrder(_))) {
             return "open in SQL: the order of ties; add a unique column, such as id, to ORDER BY"
                 .to_owned();
@@ -349,6 +360,19 @@ mod tests {
         };
         assert!(what.contains("3.43.0"), "{what}");
         assert!(between(sums("1"), sums("2"), VERSIONS).difference().is_some());
+    }
+
+    #[test]
+    fn the_version_is_no_answer_to_compare_between_versions() {
+        let record = |sum: &str| StatementRecord {
+            sql: "SELECT sqlite_version(*)".to_owned(),
+            answer: Some(Answer { checksum: Some(sum.to_owned()), ..answer(&[], &[]) }),
+            ..StatementRecord::default()
+        };
+        let (a, b) = (record("a"), record("b"));
+        let found = AnswerChange::between(&[&a], &[&b], ["3.40.1", "3.54.1"]);
+        assert!(matches!(found, AnswerChange::NotCompared { .. }), "{found:?}");
+        assert!(AnswerChange::between(&[&a], &[&b], VERSIONS).difference().is_some());
     }
 
     #[test]
