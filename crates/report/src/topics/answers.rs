@@ -147,7 +147,7 @@ fn nothing_better(subject: &Subject<'_>, compared: Compared) -> Sentence {
         return Sentence::from("Nothing beats ").and(baseline).words(format!(": {all} is worse."));
     }
     let parts = [
-        (better, "better, but too little to be chosen every time"),
+        (better, "better, but not firmly enough to be chosen every time"),
         (failing, "better, but with failed trials"),
         (breaking, "better, but outside the constraints"),
         (worse, "worse"),
