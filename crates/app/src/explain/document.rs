@@ -124,6 +124,10 @@ fn answer(it: &Explained, advice: &Advice) -> Section {
         }
         blocks.extend(texts.into_iter().chain(indexes));
     }
+    if it.observation.is_write {
+        let words = "The time ends before the commit. `pragmark tune FILE` tries settings that make commits cheaper.";
+        blocks.push(Block::small(Sentence::marked(words)));
+    }
     blocks.extend(not_tried(advice));
     section("helps", "What helps", Kind::Highlights, blocks)
 }
@@ -171,7 +175,7 @@ fn faults(it: &Explained, advice: &Advice) -> Block {
         tone: Tone::Bad,
         ..Item::new(causes.and(mended(remedy, it, advice)))
     });
-    Block::list(items).unwrap_or_else(|| Block::paragraph(nothing(it)))
+    Block::list(items).unwrap_or_else(|| Block::paragraph(nothing(it, advice)))
 }
 
 /// Returns the text of a statement, its values and its plan.
@@ -328,18 +332,26 @@ fn untried(advice: &Advice) -> Option<Block> {
     })
 }
 
-fn nothing(it: &Explained) -> String {
-    if it.observation.is_partial {
+fn nothing(it: &Explained, advice: &Advice) -> Sentence {
+    let own = advice.changes.iter().find(|change| change.name == it.query.name);
+    let words = if it.observation.is_partial {
         "It was stopped before its end, and no index that was tried lets it come there.".to_owned()
     } else if it.observation.changes_nothing() {
         "It changed no row here, so its cost says little: with other values it may do more work."
             .to_owned()
+    } else if let (Some(own), [_, ..]) = (own, &advice.dropped[..]) {
+        let names = joined(advice.dropped.iter().map(|index| Sentence::code(&index.name)), " and ");
+        let effect = effect(own.before, own.after);
+        return Sentence::from("It maintains an index that repeats another one. Without ")
+            .and(names)
+            .words(format!(": {effect}."));
     } else if it.observation.cost.total() as f64 <= SMALL {
         "No fault was found. It costs too little to need an index.".to_owned()
     } else {
         let least = percent(LEAST);
         format!("No fault was found, and no index that was tried saves {least} of its work.")
-    }
+    };
+    Sentence::from(words)
 }
 
 /// Returns an execution in one sentence.

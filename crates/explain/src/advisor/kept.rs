@@ -1,8 +1,10 @@
 //! Indexes that were chosen: what they bring, and which of them and of the existing ones others make redundant.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use engine::EngineError;
+use engine::schema::Index;
 
 use super::{
     Advice, CHANGE, COVERING, Change, Declined, DroppedIndex, Group, LEAST, MORE, MadeIndex,
@@ -81,29 +83,62 @@ impl Work<'_> {
             }
             let Some(candidate) = self.shelf.candidate(place) else { continue };
             let candidate = candidate.clone();
-            if advice.made.len() > 1 && self.is_dropped(place)? {
+            if advice.made.len() > 1 && self.is_dropped(place, false)? {
                 advice.remove(|index| index.is_same(&candidate));
             }
         }
         for made in &advice.made {
             let Some(table) = self.subject.schema.table(&made.index.table) else { continue };
-            for name in served(table, &made.index) {
-                let place =
-                    self.shelf.find(name).filter(|place| self.shelf.visible().contains(place));
-                if let Some(place) = place
-                    && self.is_dropped(place)?
-                {
-                    let (name, instead) = (name.to_owned(), made.on.clone());
-                    let sql = format!("DROP INDEX {};", schema::name(&name));
-                    advice.dropped.push(DroppedIndex { name, instead, sql });
+            if made.index.condition.is_none() {
+                for name in served(table, &made.index.parts) {
+                    self.drop_for(name, &made.on, false, &mut advice.dropped)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Drops an index, unless a statement costs more without it.
-    fn is_dropped(&mut self, place: usize) -> Result<bool, EngineError> {
+    /// Drops existing indexes that repeat the beginning of another existing one, where statements that write cost less then.
+    pub(super) fn drop_repeated(&mut self, advice: &mut Advice) -> Result<(), EngineError> {
+        for table in &self.subject.schema.tables {
+            let mut others: Vec<&Index> = table.indexes.iter().collect();
+            others.retain(|index| !index.is_partial);
+            // The longest one stays.
+            others.sort_by_key(|index| Reverse(index.parts.len()));
+            for other in others {
+                let is_visible = self
+                    .shelf
+                    .find(&other.name)
+                    .is_some_and(|place| self.shelf.visible().contains(&place));
+                let repeated = served(table, &other.parts).into_iter();
+                for name in repeated.filter(|name| is_visible && *name != other.name) {
+                    self.drop_for(name, &other.name, true, &mut advice.dropped)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops an existing index for another one that serves instead, as [`Work::is_dropped`] allows.
+    fn drop_for(
+        &mut self,
+        name: &str,
+        instead: &str,
+        spares_writes: bool,
+        dropped: &mut Vec<DroppedIndex>,
+    ) -> Result<(), EngineError> {
+        let place = self.shelf.find(name).filter(|place| self.shelf.visible().contains(place));
+        if let Some(place) = place
+            && self.is_dropped(place, spares_writes)?
+        {
+            let sql = format!("DROP INDEX {};", schema::name(name));
+            dropped.push(DroppedIndex { name: name.to_owned(), instead: instead.to_owned(), sql });
+        }
+        Ok(())
+    }
+
+    /// Drops an index, unless a statement costs more without it, or none that writes costs less although one has to.
+    fn is_dropped(&mut self, place: usize, spares_writes: bool) -> Result<bool, EngineError> {
         let now = self.shelf.visible();
         self.shelf.show(&now.iter().copied().filter(|other| *other != place).collect())?;
         let costs = self.costs_where(|_| true, Some(MORE))?;
@@ -111,12 +146,15 @@ impl Work<'_> {
             let is_stopped = *then != now.cost && then.steps >= i64::from(self.most(place, MORE));
             is_stopped || then.total() as f64 > now.cost.total() as f64 * (1.0 + CHANGE)
         });
-        if is_worse {
+        let mut both = self.queries.iter().zip(&costs);
+        let spares = both.any(|(now, then)| now.is_write && then.total() < now.cost.total());
+        let is_dropped = !is_worse && (spares || !spares_writes);
+        if !is_dropped {
             self.shelf.show(&now)?;
         } else {
             self.measure_again(costs)?;
         }
-        Ok(!is_worse)
+        Ok(is_dropped)
     }
 
     /// Returns the indexes that would help single statements much, and with which others cost more.

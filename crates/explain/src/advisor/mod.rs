@@ -6,7 +6,7 @@ mod statistics;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::schema::Table;
+use engine::schema::{Part, Table};
 use engine::{Connection, EngineError};
 
 pub use crate::advice::{Advice, Change, Declined, DroppedIndex, MadeIndex, Spoiled};
@@ -103,7 +103,7 @@ pub fn advise(
             Err(error) => advice.failed.push((query.name.clone(), error.to_string())),
         }
     }
-    let before = work.costs();
+    let (before, existing) = (work.costs(), work.shelf.visible());
     // Statistics of a large table take long to collect.
     if subject.size.bytes <= QUICK || before.iter().any(|cost| cost.total() as f64 > SMALL) {
         work.analyze(&mut advice)?;
@@ -135,7 +135,9 @@ pub fn advise(
             // What statistics spoil and indexes mend is better left as it is.
             (advice.made, advice.dropped) = Default::default();
             work.queries.iter_mut().zip(&before).for_each(|(measured, cost)| measured.cost = *cost);
+            work.shelf.show(&existing)?;
         }
+        work.drop_repeated(&mut advice)?;
         advice.mark_keys(&subject.schema, queries.iter().map(|(query, _)| query));
     }
     advice.changes = work.changes_since(&before);
@@ -592,7 +594,8 @@ impl Work<'_> {
         let mut set = self.shelf.visible();
         for candidate in group.iter().filter_map(|place| self.shelf.candidate(*place)) {
             let table = self.subject.schema.table(&candidate.table);
-            for name in table.map_or(Vec::new(), |table| served(table, candidate)) {
+            let table = table.filter(|_| candidate.condition.is_none());
+            for name in table.map_or(Vec::new(), |table| served(table, &candidate.parts)) {
                 set.retain(|place| self.shelf.find(name) != Some(*place));
             }
             set.retain(|place| {
@@ -737,11 +740,11 @@ impl Work<'_> {
     }
 }
 
-/// Returns the names of indexes that another one makes redundant.
-fn served<'t>(table: &'t Table, by: &Candidate) -> Vec<&'t str> {
+/// Returns the names of indexes that one of all rows with these terms makes redundant.
+fn served<'t>(table: &'t Table, by: &[Part]) -> Vec<&'t str> {
     let indexes = table.indexes.iter().filter(|index| {
         let is_free = !index.is_unique && !index.is_partial && !index.is_of_constraint;
-        is_free && by.condition.is_none() && by.parts.starts_with(&index.parts)
+        is_free && by.starts_with(&index.parts)
     });
     indexes.map(|index| index.name.as_str()).collect()
 }

@@ -48,6 +48,22 @@ fn an_index_serves_the_order_though_few_rows_are_sorted_and_rows_are_inserted() 
 }
 
 #[test]
+fn an_index_that_repeats_another_goes_where_a_write_maintains_both() {
+    let shop = format!(
+        "{SHOP} CREATE INDEX orders_customer ON orders(customer_id);
+         CREATE INDEX orders_customer_total ON orders(customer_id, total);
+         CREATE UNIQUE INDEX orders_unique ON orders(customer_id, total, id);"
+    );
+    let read = ("SELECT count(*) FROM orders WHERE customer_id = 77", 1.0);
+    let insert = ("INSERT INTO orders(customer_id, total) VALUES (77, 5)", 1.0);
+    let other = ("UPDATE orders SET status = 'sent' WHERE id = 7", 1.0);
+    assert!(made(&shop, &[read, other]).1.is_empty(), "no statement would gain");
+    let (made, dropped) = made(&shop, &[read, insert]);
+    assert!(made.is_empty());
+    assert_eq!(dropped, ["orders_customer", "orders_customer_total"]);
+}
+
+#[test]
 fn an_expression_is_indexed_with_the_columns_beside_it() {
     for (sql, index) in [
         (
