@@ -155,6 +155,18 @@ pub struct Call {
     pub values: Values,
 }
 
+impl Call {
+    /// When it started, in nanoseconds since recording began.
+    pub fn start_ns(&self) -> i64 {
+        self.start_us.saturating_mul(1_000)
+    }
+
+    /// When it ended; its start if its end was not recorded.
+    pub fn end_ns(&self) -> i64 {
+        self.start_ns().saturating_add(self.duration_ns.unwrap_or(0))
+    }
+}
+
 /// The values of an execution.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {

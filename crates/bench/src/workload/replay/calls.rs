@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use trace::{Bound, Call, Values};
 use twox_hash::XxHash3_128;
 
-use super::spool::{Spool, SpoolIndex, SpoolWriter, Stream};
+use super::spool::{Spool, SpoolWriter, Stream};
 use crate::error::Result;
 
 /// Number of bytes from which a value is stored once, however often it is bound.
@@ -48,9 +48,9 @@ impl Span {
     pub(crate) const NONE: Span = Span { first: i64::MAX, last: i64::MIN, calls: 0 };
 
     /// Adds a call.
-    pub(crate) fn add(&mut self, header: &CallHeader) {
-        self.first = self.first.min(header.start);
-        self.last = self.last.max(header.end);
+    pub(crate) fn add(&mut self, call: &Call) {
+        self.first = self.first.min(call.start_ns());
+        self.last = self.last.max(call.end_ns());
         self.calls += 1;
     }
 
@@ -60,38 +60,6 @@ impl Span {
             first: self.first.min(other.first),
             last: self.last.max(other.last),
             calls: self.calls + other.calls,
-        }
-    }
-}
-
-/// A call without its values.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CallHeader {
-    pub(crate) statement: i64,
-    /// The start in nanoseconds.
-    pub(crate) start: i64,
-    /// The same as the start if the end is not known.
-    pub(crate) end: i64,
-    /// Whether the end is known.
-    pub(crate) has_ended: bool,
-    pub(crate) ticket: Option<u64>,
-    pub(crate) prepared: bool,
-    pub(crate) autocommit: bool,
-    pub(crate) transaction: i64,
-}
-
-impl CallHeader {
-    fn of(call: &Call) -> CallHeader {
-        let start = call.start_us.saturating_mul(1_000);
-        CallHeader {
-            statement: call.statement,
-            start,
-            end: start.saturating_add(call.duration_ns.unwrap_or(0)),
-            has_ended: call.duration_ns.is_some(),
-            ticket: call.ticket,
-            prepared: call.prepared,
-            autocommit: call.autocommit,
-            transaction: call.transaction,
         }
     }
 }
@@ -122,7 +90,7 @@ impl CallWriter {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn add(&mut self, call: &Call) -> Result<()> {
-        self.spans.entry(call.connection).or_insert(Span::NONE).add(&CallHeader::of(call));
+        self.spans.entry(call.connection).or_insert(Span::NONE).add(call);
         let values = match &call.values {
             Values::Bound(values) => {
                 let values = values.iter().map(|bound| self.stored(bound.value()));
@@ -160,27 +128,15 @@ impl CallWriter {
 }
 
 /// The calls of a recording on a spool.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct CallSpool {
     spool: Spool,
+    #[serde(skip)]
     /// The spans of the calls, by connection.
     pub(crate) spans: BTreeMap<i64, Span>,
 }
 
 impl CallSpool {
-    /// Returns the part of the spool that another process needs to read some connections.
-    pub(crate) fn index(&self, connections: impl Iterator<Item = i64>) -> SpoolIndex {
-        self.spool.index(connections)
-    }
-
-    /// Opens the spool of another process, without its spans.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    pub(crate) fn open(index: SpoolIndex) -> Result<CallSpool> {
-        Ok(CallSpool { spool: Spool::open(index)?, spans: BTreeMap::new() })
-    }
-
     /// Returns the start of the first call, in nanoseconds.
     pub(crate) fn began(&self) -> i64 {
         self.spans.values().map(|span| span.first).min().unwrap_or(0)
@@ -222,11 +178,10 @@ impl Calls<'_> {
     ///
     /// # Errors
     /// As [`Calls::call`].
-    pub(crate) fn header(&mut self) -> Result<Option<CallHeader>> {
+    pub(crate) fn header(&mut self) -> Result<Option<Call>> {
         let spool = self.0.spool;
         let Some(record) = self.0.record()? else { return Ok(None) };
-        let call = postcard::take_from_bytes::<Call>(record);
-        call.map(|(call, _)| Some(CallHeader::of(&call))).map_err(|_| spool.torn())
+        postcard::take_from_bytes(record).map(|(call, _)| Some(call)).map_err(|_| spool.torn())
     }
 }
 
@@ -298,7 +253,10 @@ mod tests {
         }
         assert!(even.call().unwrap().is_none());
         let header = call_spool.calls(1).header().unwrap().unwrap();
-        assert_eq!((header.start, header.ticket, header.has_ended), (13_000, Some(1), true));
+        assert_eq!(
+            (header.start_ns(), header.ticket, header.duration_ns),
+            (13_000, Some(1), Some(0))
+        );
         assert_eq!(call_spool.spans[&0].calls, 2);
     }
 

@@ -155,7 +155,7 @@ struct OpenConnection {
 fn open(call: &Call, shared: &Shared<'_>) -> Result<OpenConnection> {
     let recording = shared.recording;
     let Some(database) = recording.database_of(call.connection) else {
-        let has_settings = recording.is_in_private_memory();
+        let has_settings = recording.databases.is_empty() && recording.shared_memories().is_empty();
         return Ok(OpenConnection {
             connection: if has_settings {
                 shared.opening.open_unproved(Path::new(":memory:"))?
@@ -231,8 +231,7 @@ impl ThreadExecutor<'_> {
             is_counting,
             connection: &opened.connection,
             ending: &opened.ending,
-            recording: shared.recording,
-            compares_changes: shared.compares_changes,
+            shared,
             statements: HashMap::new(),
             timings: &mut self.timings,
             summary: &mut self.summary,
@@ -300,8 +299,7 @@ struct ConnectionExecutor<'c, 'r, 't> {
     is_counting: bool,
     connection: &'c Connection,
     ending: &'c AtomicU64,
-    recording: &'r Recording,
-    compares_changes: bool,
+    shared: &'r Shared<'r>,
     statements: HashMap<i64, Statement<'c, 'static>>,
     timings: &'r mut TimingBuffer<'t>,
     summary: &'r mut Summary,
@@ -310,7 +308,7 @@ struct ConnectionExecutor<'c, 'r, 't> {
 impl<'c> ConnectionExecutor<'c, '_, '_> {
     /// Executes and times a call unless it is left out, and compares it.
     fn step(&mut self, step: &Step, call: &Call) -> Result<()> {
-        if self.recording.fate(call) == Fate::Replayed {
+        if self.shared.recording.fate(call) == Fate::Replayed {
             self.ending.store(step.ends, Ordering::Relaxed);
             let start = Instant::now();
             let done = self.execute(call, step.keeps);
@@ -341,7 +339,7 @@ impl<'c> ConnectionExecutor<'c, '_, '_> {
         self.summary.busy += u64::from(done.is_busy());
         if call.duration_ns.is_some() {
             self.summary.compared += 1;
-            let difference = Difference::between(call, done, self.compares_changes);
+            let difference = Difference::between(call, done, self.shared.compares_changes);
             if let Some(difference) = difference {
                 self.summary.differences.note(self.normalised(call.statement), difference);
             }
@@ -387,7 +385,7 @@ impl<'c> ConnectionExecutor<'c, '_, '_> {
                 if let Some(former) = former {
                     self.count(call.statement, &former);
                 }
-                let text = self.recording.texts.get(&call.statement);
+                let text = self.shared.recording.texts.get(&call.statement);
                 self.connection.prepare(text.map_or("", |text| text.sql.as_str()))
             }
         }
@@ -398,7 +396,7 @@ impl<'c> ConnectionExecutor<'c, '_, '_> {
     }
 
     fn normalised(&self, statement: i64) -> i64 {
-        let text = self.recording.texts.get(&statement);
+        let text = self.shared.recording.texts.get(&statement);
         text.map_or(0, |text| text.normalised)
     }
 
@@ -407,7 +405,7 @@ impl<'c> ConnectionExecutor<'c, '_, '_> {
         let Some(mut digest) = digest else { return };
         digest.executions = 1;
         let normalised = self.normalised(statement);
-        let text = self.recording.texts.get(&statement);
+        let text = self.shared.recording.texts.get(&statement);
         let sum = self.summary.answers.entry(normalised).or_insert_with(|| {
             AnswerDigest::new(text.is_some_and(|text| depends_on_chance(&text.sql)))
         });

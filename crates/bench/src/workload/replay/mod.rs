@@ -38,7 +38,7 @@ use self::executor::{Options, Shared, execute_threads};
 use self::figures::Totals;
 use self::outcome::DifferenceGroup;
 use self::plan::{Commits, Plan};
-use self::processes::ProcessSpec;
+use self::processes::{ProcessSpec, SentSpec};
 use self::progress::Progress;
 use self::source::Recording;
 use super::common::{add, refuse_single_threaded, set, set_peak_memory};
@@ -219,14 +219,12 @@ impl<'t> PreparedReplay<'t> {
         Ok(Totals { times: unlocked(shared.times), summary, seconds: elapsed.seconds })
     }
 
-    fn process_specs(&self, trace: &Path, options: &Options) -> Vec<ProcessSpec> {
+    fn process_specs(&self, trace: &Path, options: &Options) -> Vec<SentSpec<'_>> {
         let trial = self.trial;
         let threads = &self.plan.threads;
         let last = threads.iter().map(|thread| thread.process).max().unwrap_or(0);
         let spec = |process: usize| {
             let own = threads.iter().enumerate().filter(|(_, thread)| thread.process == process);
-            let own: Vec<usize> = own.map(|(number, _)| number).collect();
-            let (plan, connections) = self.plan.index(&own);
             ProcessSpec {
                 settings: trial.settings.clone(),
                 engine: trial.engine_name(),
@@ -234,9 +232,9 @@ impl<'t> PreparedReplay<'t> {
                 directory: trial.directory.to_owned(),
                 parent: std::process::id(),
                 left_out: self.recording.left_out.clone(),
-                calls: self.call_spool.index(connections.into_iter()),
-                plan,
-                threads: own,
+                calls: &self.call_spool,
+                plan: &self.plan,
+                threads: own.map(|(number, _)| number).collect(),
                 progress: options.progress.as_ref().map(|progress| progress.path().to_owned()),
                 speed: options.speed,
                 timed: options.timed.clone(),

@@ -15,10 +15,9 @@ use super::calls::CallSpool;
 use super::executor::{Options, Shared, execute_threads};
 use super::figures::{Times, Totals};
 use super::outcome::Summary;
-use super::plan::{Plan, PlanIndex};
+use super::plan::Plan;
 use super::progress::Progress;
 use super::source::{self, LeftOut, Recording};
-use super::spool::SpoolIndex;
 use super::stand_in;
 use crate::drive::gate::Gate;
 use crate::drive::messages::{Channel, ChildWorker, follow_parent, read_message};
@@ -33,7 +32,7 @@ const SUBCOMMAND: &str = "replay-worker";
 
 /// The specification of a process.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct ProcessSpec {
+pub(super) struct ProcessSpec<C = CallSpool, P = Plan> {
     /// Every setting of the variant.
     pub(super) settings: Settings,
     pub(super) engine: String,
@@ -43,8 +42,8 @@ pub(super) struct ProcessSpec {
     pub(super) parent: u32,
     /// Statements that are not replayed.
     pub(super) left_out: HashMap<i64, LeftOut>,
-    pub(super) calls: SpoolIndex,
-    pub(super) plan: PlanIndex,
+    pub(super) calls: C,
+    pub(super) plan: P,
     /// The threads that it executes.
     pub(super) threads: Vec<usize>,
     /// The file of the common progress; `None` if connections are not held to the recorded order.
@@ -58,6 +57,9 @@ pub(super) struct ProcessSpec {
 }
 
 /// A request to a process.
+/// The spec as it is sent, with the calls and the plan of all processes.
+pub(super) type SentSpec<'r> = ProcessSpec<&'r CallSpool, &'r Plan>;
+
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum Request {
     /// Execute the threads.
@@ -96,7 +98,7 @@ struct ProcessReport {
 ///
 /// # Errors
 /// The first error of a process; the others are ended.
-pub(super) fn execute(specs: &[ProcessSpec], measured: &mut Measured) -> Result<Totals> {
+pub(super) fn execute(specs: &[SentSpec<'_>], measured: &mut Measured) -> Result<Totals> {
     let mut pool = ProcessPool::start(specs)?;
     pool.receive(|response| matches!(response, Response::Ready))?;
     let watch = Stopwatch::start()?;
@@ -133,7 +135,7 @@ struct ProcessPool {
 }
 
 impl ProcessPool {
-    fn start(specs: &[ProcessSpec]) -> Result<ProcessPool> {
+    fn start(specs: &[SentSpec<'_>]) -> Result<ProcessPool> {
         let (sender, responses) = channel();
         let mut processes = Vec::with_capacity(specs.len());
         for (number, spec) in specs.iter().enumerate() {
@@ -230,12 +232,11 @@ fn execute_spec(
     let mut recording = Recording::of(&source::open(&spec.trace)?, &spec.trace, &spec.directory)?;
     recording.confine(&spec.settings);
     recording.left_out = spec.left_out;
-    let (call_spool, plan) = (CallSpool::open(spec.calls)?, Plan::open(spec.plan)?);
     let progress = spec.progress.as_deref().map(Progress::open).transpose();
     let progress = progress.map_err(|error| TrialError::Measuring(error.to_string()))?;
     let options =
         Options { progress: progress.map(Arc::new), speed: spec.speed, timed: spec.timed };
-    let shared = Shared::new(&trial, &recording, &call_spool, &plan, options)?;
+    let shared = Shared::new(&trial, &recording, &spec.calls, &spec.plan, options)?;
     let executed =
         execute_threads(&shared, spec.threads, |gate| coordinate(gate, &shared, channel));
     if let (Err(_), Some(progress)) = (&executed, &shared.options.progress) {

@@ -176,11 +176,6 @@ impl Recording {
         self.databases.iter().find(|database| database.recorded == *file)
     }
 
-    /// Returns whether all databases are in memory, each of one connection.
-    pub(super) fn is_in_private_memory(&self) -> bool {
-        self.databases.is_empty() && self.shared_memories().is_empty()
-    }
-
     /// Returns the name in this process of a database in memory, if other connections share it.
     pub(super) fn shared_memory(&self, connection: i64) -> Option<PathBuf> {
         let database = &self.connections.get(&connection)?.database;
@@ -267,10 +262,11 @@ impl Recording {
     /// reach files outside of the trial; returns the PRAGMAs that the variant sets itself.
     pub(crate) fn confine(&mut self, settings: &Settings) -> Vec<String> {
         let mut replaced = Vec::new();
+        let is_set = |name: &String| name == "busy_timeout" || settings.contains_key(name);
         let texts: Vec<Text> = self.texts.values().cloned().collect();
         for text in texts {
             let left_out = match effect::pragma(&text.sql) {
-                Some(pragma) if is_replaced(&pragma, settings) => {
+                Some(pragma) if pragma.has_value && is_set(&pragma.name) => {
                     replaced.push(pragma.name);
                     Some(LeftOut::Setting)
                 }
@@ -351,11 +347,6 @@ impl Recording {
             _ => None,
         }
     }
-}
-
-/// Returns whether the variant decides a setting that the application changes. The busy timeout belongs to the replay.
-fn is_replaced(pragma: &effect::Pragma, settings: &Settings) -> bool {
-    pragma.has_value && (pragma.name == "busy_timeout" || settings.contains_key(&pragma.name))
 }
 
 fn check(path: &Path, meta: &Meta) -> Result<()> {

@@ -111,52 +111,44 @@ impl SpoolWriter {
         self.file.sync_data().map_err(TrialError::io("write", &self.path))?;
         let streams = self.streams.into_iter();
         Ok(Spool {
-            file: self.file,
-            path: self.path,
+            tape: Tape { file: self.file, path: self.path, is_owned: true },
             streams: streams.map(|(stream, (segments, _))| (stream, segments)).collect(),
-            is_owned: true,
         })
     }
 }
 
 /// A spool that is read. Its file is removed with it, by the process that has written it.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Spool {
+    tape: Tape,
+    streams: HashMap<i64, Vec<Segment>>,
+}
+
+/// The file of a spool, removed by the process that wrote it; to other processes it is sent as its path.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "PathBuf")]
+struct Tape {
     file: File,
     path: PathBuf,
-    streams: HashMap<i64, Vec<Segment>>,
     is_owned: bool,
 }
 
-/// The part of a spool that another process needs to read some streams.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct SpoolIndex {
-    path: PathBuf,
-    streams: HashMap<i64, Vec<Segment>>,
+impl TryFrom<PathBuf> for Tape {
+    type Error = TrialError;
+
+    fn try_from(path: PathBuf) -> Result<Tape> {
+        let file = File::open(&path).map_err(TrialError::io("read", &path))?;
+        Ok(Tape { file, path, is_owned: false })
+    }
+}
+
+impl Serialize for Tape {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.path.serialize(serializer)
+    }
 }
 
 impl Spool {
-    /// Returns some streams of the spool, for another process.
-    pub(super) fn index(&self, streams: impl Iterator<Item = i64>) -> SpoolIndex {
-        let streams =
-            streams.filter_map(|stream| Some((stream, self.streams.get(&stream)?.clone())));
-        SpoolIndex { path: self.path.clone(), streams: streams.collect() }
-    }
-
-    /// Opens the spool of another process.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    pub(super) fn open(index: SpoolIndex) -> Result<Spool> {
-        let file = File::open(&index.path);
-        Ok(Spool {
-            file: file.map_err(TrialError::io("read", &index.path))?,
-            path: index.path,
-            streams: index.streams,
-            is_owned: false,
-        })
-    }
-
     /// Returns the records of a stream, which may be empty.
     pub(super) fn stream(&self, stream: i64) -> Stream<'_> {
         Stream {
@@ -170,17 +162,17 @@ impl Spool {
     /// Reads bytes that were stored apart.
     pub(super) fn stored(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
         let mut bytes = vec![0; length];
-        let read = self.file.read_exact_at(&mut bytes, offset);
-        read.map_err(TrialError::io("read", &self.path))?;
+        let read = self.tape.file.read_exact_at(&mut bytes, offset);
+        read.map_err(TrialError::io("read", &self.tape.path))?;
         Ok(bytes)
     }
 
     pub(super) fn torn(&self) -> TrialError {
-        TrialError::Measuring(format!("{} ends within a record", self.path.display()))
+        TrialError::Measuring(format!("{} ends within a record", self.tape.path.display()))
     }
 }
 
-impl Drop for Spool {
+impl Drop for Tape {
     fn drop(&mut self) {
         if self.is_owned {
             // The directory of the trial is removed in any case.
@@ -234,8 +226,9 @@ impl Stream<'_> {
         self.segments = others;
         self.records.resize(next.length, 0);
         self.position = 0;
-        let read = self.spool.file.read_exact_at(&mut self.records, next.offset);
-        read.map_err(TrialError::io("read", &self.spool.path))?;
+        let tape = &self.spool.tape;
+        let read = tape.file.read_exact_at(&mut self.records, next.offset);
+        read.map_err(TrialError::io("read", &tape.path))?;
         Ok(true)
     }
 }

@@ -20,11 +20,12 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use trace::Call;
 
 use self::turns::{Turn, TurnOrder};
-use super::spool::{Spool, SpoolIndex, SpoolWriter};
+use super::spool::{Spool, SpoolWriter};
 use crate::error::Result;
-use crate::workload::replay::calls::{CallHeader, CallSpool, Calls, Span};
+use crate::workload::replay::calls::{CallSpool, Calls, Span};
 
 pub(super) use self::steps::{Step, Steps};
 
@@ -32,7 +33,7 @@ pub(super) use self::steps::{Step, Steps};
 const ROUNDED: i64 = 1_000;
 
 /// The plan of a replay.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Plan {
     pub(super) threads: Vec<ThreadPlan>,
     /// The steps of each thread.
@@ -40,6 +41,7 @@ pub(super) struct Plan {
     /// For each turn of a thread: the number of steps that other threads must have executed before it, unless an earlier turn
     /// requires as many.
     before: Spool,
+    #[serde(skip)]
     /// Number of calls at the end of the recording that are not replayed, because a commit before them is missing.
     pub(super) cut: u64,
 }
@@ -49,31 +51,6 @@ impl Plan {
     pub(super) fn steps<'p>(&'p self, thread: usize, call_spool: &'p CallSpool) -> Steps<'p> {
         let streams = (self.steps.stream(thread as i64), self.before.stream(thread as i64));
         Steps::of(self.threads[thread].calls(call_spool), streams)
-    }
-
-    /// Returns some threads for another process, with the connections whose calls it needs.
-    pub(super) fn index(&self, threads: &[usize]) -> (PlanIndex, Vec<i64>) {
-        let streams = || threads.iter().map(|thread| *thread as i64);
-        let connections = threads.iter().flat_map(|thread| self.threads[*thread].connections());
-        let index = PlanIndex {
-            threads: self.threads.clone(),
-            steps: self.steps.index(streams()),
-            before: self.before.index(streams()),
-        };
-        (index, connections.collect())
-    }
-
-    /// Returns the threads of another process's plan.
-    ///
-    /// # Errors
-    /// A spool cannot be read.
-    pub(super) fn open(index: PlanIndex) -> Result<Plan> {
-        Ok(Plan {
-            threads: index.threads,
-            steps: Spool::open(index.steps)?,
-            before: Spool::open(index.before)?,
-            cut: 0,
-        })
     }
 }
 
@@ -86,14 +63,6 @@ pub(super) struct Commits {
     pub(super) further: Vec<u64>,
     /// The connections to databases with a rollback journal.
     pub(super) waiting: HashSet<i64>,
-}
-
-/// The part of a plan that another process needs to execute some threads.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct PlanIndex {
-    threads: Vec<ThreadPlan>,
-    steps: SpoolIndex,
-    before: SpoolIndex,
 }
 
 /// Plans the replay of calls, with threads of their own for the connections of each process. The spools of the plan are written
@@ -214,7 +183,7 @@ impl<'l> Reads<'l> {
             }
             let turn = self.turns.first();
             if turn.is_none_or(|turn| step < turn.first) {
-                return Ok(Some((read.call.start, read.call.end, self.steps)));
+                return Ok(Some((read.call.start_ns(), read.call.end_ns(), self.steps)));
             }
         }
         Ok(None)
@@ -234,11 +203,6 @@ pub(crate) struct ThreadPlan {
 }
 
 impl ThreadPlan {
-    /// Returns the connections.
-    pub(super) fn connections(&self) -> impl Iterator<Item = i64> {
-        self.connections.iter().map(|(connection, _)| *connection)
-    }
-
     /// Returns the calls of the thread.
     pub(super) fn calls<'l>(&'l self, call_spool: &'l CallSpool) -> ThreadCalls<'l> {
         ThreadCalls { call_spool, further: &self.connections, calls: None }
@@ -292,47 +256,42 @@ pub(crate) struct ThreadCalls<'l> {
     call_spool: &'l CallSpool,
     further: &'l [(i64, u64)],
     /// The connection whose calls are read, and the number of calls left.
-    calls: Option<(i64, Calls<'l>, u64)>,
+    calls: Option<(Calls<'l>, u64)>,
 }
 
 /// A call of a thread.
 #[derive(Debug)]
-pub(super) struct ThreadCall<C> {
-    pub(super) connection: i64,
-    pub(super) call: C,
+pub(super) struct ThreadCall {
+    pub(super) call: Call,
     /// Whether it is the last one of its connection.
     pub(super) closes: bool,
 }
 
 impl<'l> ThreadCalls<'l> {
     /// Reads the next call without its values; `None` after the last one.
-    pub(super) fn header(&mut self) -> Result<Option<ThreadCall<CallHeader>>> {
+    pub(super) fn header(&mut self) -> Result<Option<ThreadCall>> {
         self.next(Calls::header)
     }
 
-    /// Reads the next call with its values; `None` after the last one.
-    pub(super) fn call(&mut self) -> Result<Option<ThreadCall<trace::Call>>> {
+    /// Returns the next call with its values.
+    pub(super) fn call(&mut self) -> Result<Option<ThreadCall>> {
         self.next(Calls::call)
     }
 
-    fn next<C>(
+    fn next(
         &mut self,
-        read: impl Fn(&mut Calls<'l>) -> Result<Option<C>>,
-    ) -> Result<Option<ThreadCall<C>>> {
-        if self.calls.as_ref().is_none_or(|(.., left)| *left == 0) {
+        read: fn(&mut Calls<'l>) -> Result<Option<Call>>,
+    ) -> Result<Option<ThreadCall>> {
+        if self.calls.as_ref().is_none_or(|(_, left)| *left == 0) {
             let Some(((connection, count), further)) = self.further.split_first() else {
                 return Ok(None);
             };
             self.further = further;
-            self.calls = Some((*connection, self.call_spool.calls(*connection), *count));
+            self.calls = Some((self.call_spool.calls(*connection), *count));
         }
-        let Some((connection, calls, left)) = &mut self.calls else { return Ok(None) };
+        let Some((calls, left)) = &mut self.calls else { return Ok(None) };
         *left -= 1;
-        Ok(read(calls)?.map(|call| ThreadCall {
-            connection: *connection,
-            call,
-            closes: *left == 0,
-        }))
+        Ok(read(calls)?.map(|call| ThreadCall { call, closes: *left == 0 }))
     }
 }
 

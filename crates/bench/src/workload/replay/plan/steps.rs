@@ -8,7 +8,7 @@ use trace::Call;
 use super::turns::{CommitEnds, Tracker, Turn, TurnOrder};
 use super::{Commits, ThreadCall, ThreadCalls, ThreadPlan};
 use crate::error::Result;
-use crate::workload::replay::calls::{CallHeader, CallSpool};
+use crate::workload::replay::calls::CallSpool;
 use crate::workload::replay::spool::{SpoolWriter, Stream};
 
 /// One execution of a statement.
@@ -114,35 +114,34 @@ struct StepBuilder<'t> {
 }
 
 impl StepBuilder<'_> {
-    fn step(&mut self, call: &ThreadCall<CallHeader>) -> Step {
-        let header = &call.call;
-        if self.tracker.begins(header) {
+    fn step(&mut self, ThreadCall { call, closes }: &ThreadCall) -> Step {
+        if self.tracker.begins(call) {
             self.transaction += 1;
             self.is_locked = false;
         }
         let after =
             if self.is_locked { 0 } else { self.turns.of_ticket(self.commits_before(call)) };
-        self.is_locked |= header.transaction != 0 && !header.autocommit;
-        let pause = header.start.saturating_sub(self.ended);
+        self.is_locked |= call.transaction != 0 && !call.autocommit;
+        let pause = call.start_ns().saturating_sub(self.ended);
         let mut step =
-            Step { after, pause_ns: pause.max(0) as u64, closes: call.closes, ..Step::default() };
+            Step { after, pause_ns: pause.max(0) as u64, closes: *closes, ..Step::default() };
         self.give_turn(&mut step);
-        self.ended = header.end;
+        self.ended = call.end_ns();
         self.step += 1;
-        if call.closes {
+        if *closes {
             self.tracker = Tracker::default();
         }
         step
     }
 
     /// Returns how many commits a call saw, without commits that come later in the thread.
-    fn commits_before(&mut self, call: &ThreadCall<CallHeader>) -> u64 {
+    fn commits_before(&mut self, call: &Call) -> u64 {
         let is_past = |turn: &&Turn| turn.transaction < self.transaction || turn.ticket == 0;
         let past = self.committed.iter().take_while(is_past).count();
         self.committed = &self.committed[past..];
         let own = self.committed.first();
         let waits = self.commits.waiting.contains(&call.connection);
-        let commits = self.ends.until(if waits { call.call.end } else { call.call.start });
+        let commits = self.ends.until(if waits { call.end_ns() } else { call.start_ns() });
         commits.min(own.map_or(u64::MAX, |turn| turn.ticket - 1))
     }
 

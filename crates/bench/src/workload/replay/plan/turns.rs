@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::{Commits, Spans, ThreadPlan};
+use trace::Call;
+
+use super::{Commits, Spans, ThreadCall, ThreadPlan};
 use crate::error::{Result, TrialError};
-use crate::workload::replay::calls::{CallHeader, CallSpool, Calls, Span};
+use crate::workload::replay::calls::{CallSpool, Calls, Span};
 
 /// Tracks where the transactions of a connection begin.
 #[derive(Debug, Default)]
@@ -14,10 +16,10 @@ pub(super) struct Tracker {
 
 impl Tracker {
     /// Returns whether a call begins a transaction or is a statement outside of one.
-    pub(super) fn begins(&mut self, header: &CallHeader) -> bool {
+    pub(super) fn begins(&mut self, call: &Call) -> bool {
         let begins = !self.open;
         // The effect of a statement without an end is not known.
-        self.open = if header.has_ended { !header.autocommit } else { self.open };
+        self.open = if call.duration_ns.is_some() { !call.autocommit } else { self.open };
         begins
     }
 }
@@ -97,7 +99,7 @@ fn read(call_spool: &CallSpool, commits: &Commits) -> Result<(CommitEnds, u64)> 
             last = last.max(ticket);
             if ticket <= most {
                 ends.of_tickets.resize(ends.of_tickets.len().max(ticket as usize), i64::MAX);
-                ends.of_tickets[ticket as usize - 1] = header.end;
+                ends.of_tickets[ticket as usize - 1] = header.end_ns();
             }
         }
     }
@@ -112,7 +114,7 @@ fn kept(mut calls: Calls<'_>, until: i64, whole: u64) -> Result<Span> {
         if tracker.begins(&header) {
             span = span.and(&std::mem::replace(&mut transaction, Span::NONE));
         }
-        if header.start > until || header.ticket.is_some_and(|ticket| ticket > whole) {
+        if header.start_ns() > until || header.ticket.is_some_and(|ticket| ticket > whole) {
             return Ok(span);
         }
         transaction.add(&header);
@@ -172,14 +174,14 @@ impl Open {
     }
 
     /// Returns the turn that ends with a commit: the first one of a transaction begins with it.
-    fn committed(&self, step: u64, header: &CallHeader, ticket: u64, waits: bool) -> Turn {
+    fn committed(&self, step: u64, call: &Call, ticket: u64, waits: bool) -> Turn {
         let is_first = self.tickets == 0;
         Turn {
             transaction: self.number,
             first: if is_first { self.first } else { step },
             last: step,
-            start: if is_first { self.start } else { header.start },
-            commit: if waits { header.end } else { i64::MIN },
+            start: if is_first { self.start } else { call.start_ns() },
+            commit: if waits { call.end_ns() } else { i64::MIN },
             ticket,
             number: 0,
         }
@@ -198,24 +200,23 @@ pub(super) fn of_thread(
     let (mut turns, mut tracker, mut open) = (Vec::new(), Tracker::default(), Open::default());
     let mut calls = thread.calls(call_spool);
     let mut step = 0;
-    while let Some(call) = calls.header()? {
-        let header = call.call;
-        if tracker.begins(&header) {
+    while let Some(ThreadCall { call, closes }) = calls.header()? {
+        if tracker.begins(&call) {
             turns.extend(open.undone());
             open = Open {
                 number: open.number + 1,
                 first: step,
-                start: header.start,
+                start: call.start_ns(),
                 ..Open::default()
             };
         }
-        if let Some(ticket) = header.ticket.filter(|ticket| *ticket > 0) {
-            turns.push(open.committed(step, &header, ticket, waiting.contains(&call.connection)));
+        if let Some(ticket) = call.ticket.filter(|ticket| *ticket > 0) {
+            turns.push(open.committed(step, &call, ticket, waiting.contains(&call.connection)));
             open.tickets += 1;
         }
-        open.has_written |= tracker.open && header.transaction == 2;
-        open.last = (step, header.start);
-        if call.closes {
+        open.has_written |= tracker.open && call.transaction == 2;
+        open.last = (step, call.start_ns());
+        if closes {
             tracker = Tracker::default();
         }
         step += 1;
