@@ -60,8 +60,8 @@ pub type Recovered = Result<Content, Problem>;
 pub struct Harness {
     /// The engine.
     pub library: Arc<Library>,
-    memory: MemoryVfs,
-    recording: RecordingVfs,
+    pub(crate) memory: MemoryVfs,
+    pub(crate) recording: RecordingVfs,
     /// The connection that recovers databases by attaching them.
     recovering: Option<Connection>,
     isolation: Isolation,
@@ -121,16 +121,6 @@ impl Harness {
         file.unwrap_or_default()
     }
 
-    /// Returns the bytes written since a position of the record.
-    pub fn written_since(&self, position: usize) -> u64 {
-        self.recording.written_since(position)
-    }
-
-    /// Whether overwriting is declared powersafe for databases that are opened from now on.
-    pub fn set_powersafe_overwrite(&self, powersafe: bool) {
-        self.memory.set_powersafe_overwrite(powersafe);
-    }
-
     /// Opens a database in memory, recorded.
     ///
     /// # Errors
@@ -149,28 +139,18 @@ impl Harness {
         self.memory.with_file(name, Bytes::len).unwrap_or_default()
     }
 
-    /// Returns the number of calls recorded so far.
-    pub fn position(&self) -> usize {
-        self.recording.position()
-    }
-
     /// Closes connections as the end of their process does: files stay as they are, whatever closing does to them.
     ///
     /// # Errors
     /// SQLite's.
     pub fn kill(&self, connections: impl IntoIterator<Item = Connection>) -> Result<()> {
-        let (files, position) = (self.memory.files(), self.position());
+        let (files, position) = (self.memory.files(), self.recording.position());
         for connection in connections {
             connection.close()?;
         }
         self.memory.load(files);
         self.recording.forget_since(position);
         Ok(())
-    }
-
-    /// Takes the record.
-    pub fn take_calls(&self) -> Vec<Call> {
-        self.recording.take()
     }
 
     /// Lets the engine recover `databases` among `files`, all of them open at the same time, and returns the

@@ -78,7 +78,7 @@ pub enum Judgement {
 
 /// Recovers and judges images, each distinct one once.
 pub struct Judge<'b> {
-    harness: &'b mut Harness,
+    pub(crate) harness: &'b mut Harness,
     /// The results of recovering files, by their hash: one entry for each database of the group.
     groups: HashMap<u128, Vec<Recovered>>,
     /// The results of examining recovered bytes, by their hash.
@@ -88,19 +88,9 @@ pub struct Judge<'b> {
 }
 
 impl<'b> Judge<'b> {
-    /// Returns the harness that recovers images.
-    pub(crate) fn harness(&mut self) -> &mut Harness {
-        self.harness
-    }
-
     /// Returns a judge that has seen nothing.
     pub fn new(harness: &'b mut Harness) -> Judge<'b> {
         Judge { harness, groups: HashMap::new(), examined: HashMap::new(), recoveries: 0 }
-    }
-
-    /// Returns whether the image was met in whose recovery the engine ended an earlier process.
-    pub fn engine_ended(&self) -> bool {
-        self.harness.has_ended
     }
 
     /// Recovers the image with the hash `key` and returns the committed state that it holds.

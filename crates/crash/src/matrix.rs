@@ -380,7 +380,7 @@ fn measure_cell(
     let (mut counts, mut witnesses) = (None::<ImageCounts>, Witnesses::new());
     let is_assumed = cell.model.is_within_assumptions();
     for number in 0.. {
-        let recorded = match recordings.get(number, judge.harness()) {
+        let recorded = match recordings.get(number, judge.harness) {
             Ok(Some(recorded)) if !is_assumed && recorded.is_large => continue,
             Ok(Some(recorded)) => recorded,
             Ok(None) => break,
@@ -391,7 +391,7 @@ fn measure_cell(
             Err(error) => return Err(error),
         };
         let (own, shown) = survey(plan, &cell, recorded, judge)?;
-        let ended = judge.engine_ended();
+        let ended = judge.harness.has_ended;
         match &mut counts {
             None => counts = Some(own),
             Some(counts) => counts.add(own),
@@ -411,7 +411,7 @@ fn measure_cell(
         }
     }
     let counts = counts.unwrap_or_default();
-    if judge.engine_ended() && counts.violations() == 0 {
+    if judge.harness.has_ended && counts.violations() == 0 {
         return Err(CrashError::defect(
             "the engine ended its process in a recovery that it had done before",
         ));
@@ -442,7 +442,7 @@ fn survey(
     };
     let visited = visit(&recording.trace, cell.model, *images, seed.child("states"), |candidate| {
         survey.judge(candidate).map_err(Some)?;
-        if survey.judge.engine_ended() { Err(None) } else { Ok(()) }
+        if survey.judge.harness.has_ended { Err(None) } else { Ok(()) }
     });
     match visited {
         Ok(visited) => Ok(survey.finish(visited)),

@@ -84,15 +84,16 @@ impl Recording {
     ) -> Result<Recording> {
         harness.reset(seed.0)?;
         harness.load(initial.map(InitialDatabases::files).unwrap_or_default());
-        harness.set_powersafe_overwrite(settings.powersafe_overwrite);
-        let mut connection = open(harness, settings, MAIN)?;
+        harness.memory.set_powersafe_overwrite(settings.powersafe_overwrite);
+        let making = Making { harness, settings, script, initial };
+        let mut connection = making.open(MAIN)?;
         let mut others = BTreeMap::new();
-        let mut recorder = Recorder { initial, ..Recorder::default() };
-        recorder.note(harness, &connection, None)?;
-        recorder.read_settings(harness, &connection, script, (None, settings))?;
-        recorder.begin_action(harness, &connection)?;
+        let mut recorder = Recorder::default();
+        recorder.note(making, &connection, None)?;
+        recorder.read_settings(making, &connection, None)?;
+        recorder.begin_action(making, &connection)?;
         for action in &script.actions {
-            if recorder.is_enough(harness, script, connection.in_transaction())? {
+            if recorder.is_enough(making, connection.in_transaction())? {
                 break;
             }
             match action {
@@ -102,15 +103,13 @@ impl Recording {
                             .kill(std::mem::take(&mut others).into_values().chain([connection]))?,
                         _ => connection.close()?,
                     }
-                    connection = open(harness, settings, MAIN)?;
+                    connection = making.open(MAIN)?;
                 }
-                Action::Other { who, sql } => {
-                    act(harness, settings, &mut others, (*who, sql.as_deref()))?;
-                }
-                Action::Backup => back_up(harness, settings, &connection)?,
-                action => recorder.differing += usize::from(!perform(action, &connection, script)?),
+                Action::Other { who, sql } => making.act(&mut others, *who, sql.as_deref())?,
+                Action::Backup => making.back_up(&connection)?,
+                action => recorder.differing += usize::from(!making.perform(action, &connection)?),
             }
-            recorder.take_action(harness, &connection, script, (action, settings))?;
+            recorder.take_action(making, &connection, action)?;
         }
         match &script.path {
             None => check_undamaged(&connection, &databases(&connection)?)?,
@@ -122,7 +121,7 @@ impl Recording {
             other.close()?;
         }
         connection.close()?;
-        let recording = recorder.finish(harness, script)?;
+        let recording = recorder.finish(making)?;
         if let (Some(path), None) = (&script.path, initial) {
             check_sound(harness, &recording.databases, path)?;
         }
@@ -153,52 +152,92 @@ pub(crate) fn is_plain(name: &str) -> bool {
 }
 
 /// Executes an action. Returns whether it did the same as in the recording that it comes from, if any.
-fn perform(action: &Action, connection: &Connection, script: &Script) -> Result<bool> {
-    match action {
-        Action::Reopen | Action::Kill | Action::Other { .. } | Action::Backup => Ok(true),
-        Action::Sql { sql, line } => {
-            let executed = connection.execute(sql);
-            executed.map_err(|error| failed(script, *line, sql, error))?;
-            Ok(true)
+/// What a recording is made of, and where.
+#[derive(Clone, Copy)]
+struct Making<'b> {
+    harness: &'b Harness,
+    settings: &'b CrashSettings,
+    script: &'b Script,
+    initial: Option<&'b InitialDatabases>,
+}
+
+impl Making<'_> {
+    /// Carries out an action of the connection that is recorded; says whether it did the same as when it was recorded.
+    fn perform(self, action: &Action, connection: &Connection) -> Result<bool> {
+        let script = self.script;
+        match action {
+            Action::Reopen | Action::Kill | Action::Other { .. } | Action::Backup => Ok(true),
+            Action::Sql { sql, line } => {
+                let executed = connection.execute(sql);
+                executed.map_err(|error| failed(script, *line, sql, error))?;
+                Ok(true)
+            }
+            Action::Blob { table, column, row, offset, bytes } => {
+                let at = BlobAt { table, column, row: *row };
+                let written = connection.write_blob(at, *offset, bytes);
+                written.map_err(|error| failed(script, 0, &action.location(), error))?;
+                Ok(true)
+            }
+            Action::Execution(execution) => match execution.carry_out(connection) {
+                Err(error) if !execution.fails => Err(unlike_recorded(script, execution, &error)),
+                Err(_) => Ok(true),
+                Ok(same) => Ok(same && !execution.fails),
+            },
         }
-        Action::Blob { table, column, row, offset, bytes } => {
-            let at = BlobAt { table, column, row: *row };
-            let written = connection.write_blob(at, *offset, bytes);
-            written.map_err(|error| failed(script, 0, &action.location(), error))?;
-            Ok(true)
-        }
-        Action::Execution(execution) => match execution.carry_out(connection) {
-            Err(error) if !execution.fails => Err(unlike_recorded(script, execution, &error)),
-            Err(_) => Ok(true),
-            Ok(same) => Ok(same && !execution.fails),
-        },
     }
-}
 
-/// Executes statements on another connection, which is opened where it is not open, or closes it.
-fn act(
-    harness: &Harness,
-    settings: &CrashSettings,
-    others: &mut BTreeMap<u8, Connection>,
-    (who, sql): (u8, Option<&str>),
-) -> Result<()> {
-    let Some(sql) = sql else {
-        return others.remove(&who).map_or(Ok(()), |other| Ok(other.close()?));
-    };
-    let other = match others.remove(&who) {
-        Some(other) => other,
-        None => open(harness, settings, MAIN).map_err(accepted)?,
-    };
-    other.execute(sql).map_err(|error| of_workload(&format!("connection {who}: {sql}"), error))?;
-    others.insert(who, other);
-    Ok(())
-}
+    /// Executes statements on another connection, which is opened where it is not open, or closes it.
+    fn act(self, others: &mut BTreeMap<u8, Connection>, who: u8, sql: Option<&str>) -> Result<()> {
+        let Some(sql) = sql else {
+            return others.remove(&who).map_or(Ok(()), |other| Ok(other.close()?));
+        };
+        let other = match others.remove(&who) {
+            Some(other) => other,
+            None => self.open(MAIN).map_err(accepted)?,
+        };
+        other
+            .execute(sql)
+            .map_err(|error| of_workload(&format!("connection {who}: {sql}"), error))?;
+        others.insert(who, other);
+        Ok(())
+    }
 
-/// Copies the database over another one, which is opened with the same settings.
-fn back_up(harness: &Harness, settings: &CrashSettings, connection: &Connection) -> Result<()> {
-    let copy = open(harness, settings, COPY).map_err(accepted)?;
-    connection.copy_by_pages(&copy).map_err(|error| of_workload("a backup", error))?;
-    Ok(copy.close()?)
+    /// Copies the database over another one, which is opened with the same settings.
+    fn back_up(self, connection: &Connection) -> Result<()> {
+        let copy = self.open(COPY).map_err(accepted)?;
+        connection.copy_by_pages(&copy).map_err(|error| of_workload("a backup", error))?;
+        Ok(copy.close()?)
+    }
+
+    /// Opens a database under these settings.
+    ///
+    /// # Errors
+    /// [`CrashError::NotMeasured`] with the setting that the engine refuses.
+    fn open(self, name: &str) -> Result<Connection> {
+        let Making { harness, settings, .. } = self;
+        let is_new = harness.size(name) == 0;
+        let connection = harness.open(name)?;
+        // Exclusive locking comes before the journal mode: a write-ahead log then needs no shared memory.
+        let wanted = [
+            ("page_size", settings.page_size.to_string()),
+            ("locking_mode", settings.locking_mode.to_string()),
+            ("synchronous", settings.synchronous.to_string()),
+            ("journal_mode", settings.journal_mode.to_string()),
+        ];
+        // The page size of a database that is there stays as it is.
+        let wanted = &wanted[usize::from(!is_new)..];
+        for (name, value) in wanted {
+            connection.execute(&format!("PRAGMA {name} = {value}"))?;
+        }
+        for (name, value) in wanted {
+            let actual = pragma::read(&connection, name)?;
+            if actual != *value {
+                let reason = format!("the engine reports {actual} after PRAGMA {name} = {value}");
+                return Err(CrashError::NotMeasured(reason));
+            }
+        }
+        Ok(connection)
+    }
 }
 
 /// The first connection has the same settings: it is not because of them that they are refused.
@@ -209,39 +248,9 @@ fn accepted(error: CrashError) -> CrashError {
     }
 }
 
-/// Opens a database under these settings.
-///
-/// # Errors
-/// [`CrashError::NotMeasured`] with the setting that the engine refuses.
-fn open(harness: &Harness, settings: &CrashSettings, name: &str) -> Result<Connection> {
-    let is_new = harness.size(name) == 0;
-    let connection = harness.open(name)?;
-    // Exclusive locking comes before the journal mode: a write-ahead log then needs no shared memory.
-    let wanted = [
-        ("page_size", settings.page_size.to_string()),
-        ("locking_mode", settings.locking_mode.to_string()),
-        ("synchronous", settings.synchronous.to_string()),
-        ("journal_mode", settings.journal_mode.to_string()),
-    ];
-    // The page size of a database that is there stays as it is.
-    let wanted = &wanted[usize::from(!is_new)..];
-    for (name, value) in wanted {
-        connection.execute(&format!("PRAGMA {name} = {value}"))?;
-    }
-    for (name, value) in wanted {
-        let actual = pragma::read(&connection, name)?;
-        if actual != *value {
-            let reason = format!("the engine reports {actual} after PRAGMA {name} = {value}");
-            return Err(CrashError::NotMeasured(reason));
-        }
-    }
-    Ok(connection)
-}
-
 /// State of the databases while they are recorded.
 #[derive(Default)]
-struct Recorder<'b> {
-    initial: Option<&'b InitialDatabases>,
+struct Recorder {
     /// The bytes that were written by the first calls, and their number.
     written: u64,
     counted: usize,
@@ -273,17 +282,13 @@ struct ActionRecord {
     after: Now,
 }
 
-impl Recorder<'_> {
+impl Recorder {
     /// Returns whether enough is recorded, or no more can be kept in memory.
-    fn is_enough(
-        &mut self,
-        harness: &Harness,
-        script: &Script,
-        in_transaction: bool,
-    ) -> Result<bool> {
-        let (Some(initial), Some(path)) = (self.initial, &script.path) else { return Ok(false) };
-        self.written += harness.written_since(self.counted);
-        self.counted = harness.position();
+    fn is_enough(&mut self, making: Making<'_>, in_transaction: bool) -> Result<bool> {
+        let Making { harness, script, initial, .. } = making;
+        let (Some(initial), Some(path)) = (initial, &script.path) else { return Ok(false) };
+        self.written += harness.recording.written_since(self.counted);
+        self.counted = harness.recording.position();
         let too_much = self.written > MOST_WRITTEN;
         match (too_much, self.commits.len() - 1) {
             (true, 0) => Err(CrashError::Untestable(format!(
@@ -301,13 +306,14 @@ impl Recorder<'_> {
     /// `None` at the beginning. Returns whether the contents are new.
     fn note(
         &mut self,
-        harness: &Harness,
+        making: Making<'_>,
         connection: &Connection,
-        done: Option<(&Action, &CrashSettings)>,
+        done: Option<&Action>,
     ) -> Result<bool> {
-        let position = harness.position();
+        let harness = making.harness;
+        let position = harness.recording.position();
         for (schema, file) in databases(connection)? {
-            let content = match self.initial {
+            let content = match making.initial {
                 Some(_) => pages::content(&pages::with_log(
                     &harness.file(&file),
                     &harness.file(&format!("{file}-wal")),
@@ -316,12 +322,10 @@ impl Recorder<'_> {
             };
             let before = self.contents.insert(file.clone(), content);
             // The built-in workload is known to keep its settings.
-            let own = done.filter(|(action, _)| !action.is_built_in());
-            if let (Some((action, settings)), true) =
-                (own, before.unwrap_or(Content::empty()) != content)
-            {
+            let own = done.filter(|action| !action.is_built_in());
+            if let (Some(action), true) = (own, before.unwrap_or(Content::empty()) != content) {
                 let database = (schema.as_str(), file.as_str());
-                self.watch.see(connection, database, settings, action)?;
+                self.watch.see(connection, database, making.settings, action)?;
             }
         }
         let changed = self.commits.last().is_none_or(|(_, before)| !same(before, &self.contents));
@@ -331,10 +335,10 @@ impl Recorder<'_> {
         Ok(changed)
     }
 
-    fn begin_action(&mut self, harness: &Harness, connection: &Connection) -> Result<()> {
+    fn begin_action(&mut self, making: Making<'_>, connection: &Connection) -> Result<()> {
         self.actions.push(ActionRecord {
-            modes_before: journal_modes(harness, connection)?,
-            begin: harness.position(),
+            modes_before: journal_modes(making.harness, connection)?,
+            begin: making.harness.recording.position(),
             before: self.now.clone(),
             after: self.now.clone(),
             ..ActionRecord::default()
@@ -345,25 +349,24 @@ impl Recorder<'_> {
     /// Ends an action, checks its results, and begins the next one.
     fn take_action(
         &mut self,
-        harness: &Harness,
+        making: Making<'_>,
         connection: &Connection,
-        script: &Script,
-        (action, settings): (&Action, &CrashSettings),
+        action: &Action,
     ) -> Result<()> {
-        self.end_action(harness, connection)?;
-        self.read_settings(harness, connection, script, (Some(action), settings))?;
+        self.end_action(making.harness, connection)?;
+        self.read_settings(making, connection, Some(action))?;
         if connection.in_transaction() {
             self.open_since.get_or_insert_with(|| action.location());
         } else {
             self.open_since = None;
-            let is_new = self.note(harness, connection, Some((action, settings)));
+            let is_new = self.note(making, connection, Some(action));
             check_kept(action, is_new.map_err(|error| damaged_after(action, error))?)?;
         }
-        self.begin_action(harness, connection)
+        self.begin_action(making, connection)
     }
 
     fn end_action(&mut self, harness: &Harness, connection: &Connection) -> Result<()> {
-        let end = harness.position();
+        let end = harness.recording.position();
         let now = journal_modes(harness, connection)?;
         if let Some(action) = self.actions.last_mut() {
             action.end = end;
@@ -377,22 +380,21 @@ impl Recorder<'_> {
     /// Reads the settings in force after the last action, if there is one. The built-in workload is known to keep its own.
     fn read_settings(
         &mut self,
-        harness: &Harness,
+        making: Making<'_>,
         connection: &Connection,
-        script: &Script,
-        (last, variant): (Option<&Action>, &CrashSettings),
+        last: Option<&Action>,
     ) -> Result<()> {
-        if let Some(path) = &script.path {
+        if let Some(path) = &making.script.path {
             let mut with_content = databases(connection)?;
-            if let (Some(database), Some(action)) = (self.unsynced(harness, &with_content), last) {
+            if let (Some(database), Some(action)) = (self.unsynced(making, &with_content), last) {
                 return Err(CrashError::Untestable(format!(
                     "{}: {}: {database} was made by VACUUM INTO, which does not wait until it is on the disk (https://sqlite.org/lang_vacuum.html): nothing that a crash takes of it would break a promise. Leave out this statement and those that use {database}",
                     path.display(),
                     action.location()
                 )));
             }
-            with_content.retain(|(_, file)| harness.size(file) > 0);
-            self.now = read_all(connection, &with_content, variant)?;
+            with_content.retain(|(_, file)| making.harness.size(file) > 0);
+            self.now = read_all(connection, &with_content, making.settings)?;
             if let Some(action) = self.actions.last_mut() {
                 action.after = self.now.clone();
             }
@@ -402,14 +404,15 @@ impl Recorder<'_> {
 
     /// Returns a database that is attached for the first time and has content: the script has made it by
     /// VACUUM INTO.
-    fn unsynced(&mut self, harness: &Harness, databases: &[(String, String)]) -> Option<String> {
+    fn unsynced(&mut self, making: Making<'_>, databases: &[(String, String)]) -> Option<String> {
         let of_beginning = |file: &str| {
-            self.initial.into_iter().flat_map(InitialDatabases::bases).any(|(name, _)| name == file)
+            let mut bases = making.initial.into_iter().flat_map(InitialDatabases::bases);
+            bases.any(|(name, _)| name == file)
         };
         let attached = &mut self.attached;
         let mut new = databases.iter().map(|(_, file)| file);
         let made = |file: &&String| {
-            attached.insert((*file).clone()) && harness.size(file) > 0 && !of_beginning(file)
+            attached.insert((*file).clone()) && making.harness.size(file) > 0 && !of_beginning(file)
         };
         new.find(made).cloned()
     }
@@ -436,12 +439,12 @@ impl Recorder<'_> {
         changing.chain(shrinking).collect()
     }
 
-    fn finish(mut self, harness: &Harness, script: &Script) -> Result<Recording> {
+    fn finish(mut self, Making { harness, script, initial, .. }: Making<'_>) -> Result<Recording> {
         if let Some(closing) = self.actions.last_mut() {
-            closing.end = harness.position();
+            closing.end = harness.recording.position();
         }
-        let calls = harness.take_calls();
-        let files = self.initial.map(InitialDatabases::files).unwrap_or_default();
+        let calls = harness.recording.take();
+        let files = initial.map(InitialDatabases::files).unwrap_or_default();
         let trace = Trace::new(&files, &calls);
         if let Some(name) = trace.names.iter().find(|name| !is_plain(name)) {
             return Err(not_plain(script, name));
@@ -483,7 +486,7 @@ impl Recorder<'_> {
             databases,
             marked,
             largest,
-            by_pages: self.initial.is_some(),
+            by_pages: initial.is_some(),
             performed,
             in_force: self.watch.seen(),
             spans,

@@ -114,32 +114,26 @@ pub(super) fn judge(
     acknowledged: Option<u64>,
     expected: &mut Expected,
 ) -> Result<Result<Option<u64>, Damage>> {
-    match look(library, database, acknowledged, expected) {
+    let mut look = || {
+        let connection = Connection::open(library, database, OpenFlags::default(), None)?;
+        let verdict = connection.query_text("PRAGMA integrity_check")?;
+        if verdict != "ok" {
+            return Err(Damage::Integrity(verdict).into());
+        }
+        let found = last_transaction(&connection)?;
+        check_last(acknowledged, found)?;
+        if let Some(found) = found {
+            expected.advance(found);
+            check_rows(&connection, expected)?;
+        }
+        connection.close()?;
+        Ok(found)
+    };
+    match look() {
         Ok(found) => Ok(Ok(found)),
         Err(CheckError::Damage(damage)) => Ok(Err(damage)),
         Err(CheckError::Engine(error)) => Err(CrashError::engine("reading what was left")(error)),
     }
-}
-
-fn look(
-    library: &Arc<Library>,
-    database: &Path,
-    acknowledged: Option<u64>,
-    expected: &mut Expected,
-) -> Result<Option<u64>, CheckError> {
-    let connection = Connection::open(library, database, OpenFlags::default(), None)?;
-    let verdict = connection.query_text("PRAGMA integrity_check")?;
-    if verdict != "ok" {
-        return Err(Damage::Integrity(verdict).into());
-    }
-    let found = last_transaction(&connection)?;
-    check_last(acknowledged, found)?;
-    if let Some(found) = found {
-        expected.advance(found);
-        check_rows(&connection, expected)?;
-    }
-    connection.close()?;
-    Ok(found)
 }
 
 /// Checks that the engine writes and reads what nothing has happened to.

@@ -117,20 +117,20 @@ impl Outcome {
 /// A writer that does not start, ends by itself or writes something unexpected; a folder that cannot be used.
 /// Damage to a database is a finding instead.
 pub fn run(plan: &Plan) -> Result<Outcome> {
-    let library = Library::load(&plan.engine)
-        .map_err(CrashError::engine("loading the engine that judges"))?;
-    let library = Arc::new(library);
     let mut test = KillTest::new(plan)?;
-    check_engine(&library, &plan.folder)?;
+    check_engine(&test.library, &plan.folder)?;
     for _ in 0..plan.kills {
-        test.kill_once(&library)?;
+        test.kill_once()?;
     }
-    test.finish(&library)
+    test.look()?;
+    test.reset()?;
+    Ok(test.outcome)
 }
 
 /// The database, over its kills.
 struct KillTest<'a> {
     plan: &'a Plan,
+    library: Arc<Library>,
     seed: Seed,
     generator: SplitMix64,
     folder: PathBuf,
@@ -144,11 +144,14 @@ struct KillTest<'a> {
 
 impl<'a> KillTest<'a> {
     fn new(plan: &'a Plan) -> Result<KillTest<'a>> {
+        let library = Library::load(&plan.engine)
+            .map_err(CrashError::engine("loading the engine that judges"))?;
         let seed = Seed(plan.seed).child("kill").nth(0);
         let folder = plan.folder.join("kill-0");
         std::fs::create_dir_all(&folder).map_err(CrashError::io("create", &folder))?;
         Ok(KillTest {
             plan,
+            library: Arc::new(library),
             seed,
             generator: seed.child("moments").generator(),
             folder,
@@ -163,7 +166,7 @@ impl<'a> KillTest<'a> {
         self.folder.join(DATABASE)
     }
 
-    fn kill_once(&mut self, library: &Arc<Library>) -> Result<()> {
+    fn kill_once(&mut self) -> Result<()> {
         let life = MAX_LIFE.mul_f64(self.generator.below(1_000_000) as f64 / 1e6);
         let output = self.let_write_and_kill(life)?;
         self.outcome.kills += 1;
@@ -173,28 +176,23 @@ impl<'a> KillTest<'a> {
             return self.record(damage);
         }
         if !output.error_output.is_empty() {
-            return self.explain(library, output.error_output);
+            // Either the database is damaged, or the writer cannot work with these settings.
+            let before = self.outcome.findings.len();
+            self.look()?;
+            return if self.outcome.findings.len() > before {
+                Ok(())
+            } else {
+                Err(self.writer_failed(output.error_output))
+            };
         }
         if self.generator.below(2) == 0 {
-            self.look(library)?;
+            self.look()?;
         }
         if self.generator.below(FRESH_ONE_IN) == 0 {
-            self.look(library)?;
+            self.look()?;
             self.reset()?;
         }
         Ok(())
-    }
-
-    /// A writer that met an error of its own: either the database is damaged, or the writer cannot work
-    /// with these settings.
-    fn explain(&mut self, library: &Arc<Library>, error_output: String) -> Result<()> {
-        let before = self.outcome.findings.len();
-        self.look(library)?;
-        if self.outcome.findings.len() > before {
-            Ok(())
-        } else {
-            Err(self.writer_failed(error_output))
-        }
     }
 
     /// Starts a writer and kills it after a time.
@@ -256,12 +254,12 @@ impl<'a> KillTest<'a> {
     }
 
     /// Opens and checks the database.
-    fn look(&mut self, library: &Arc<Library>) -> Result<()> {
+    fn look(&mut self) -> Result<()> {
         if !std::mem::take(&mut self.unseen) {
             return Ok(());
         }
         self.outcome.checked += 1;
-        match judge(library, &self.database(), self.acknowledged, &mut self.expected)? {
+        match judge(&self.library, &self.database(), self.acknowledged, &mut self.expected)? {
             Ok(found) => {
                 self.acknowledged = found;
                 Ok(())
@@ -298,12 +296,6 @@ impl<'a> KillTest<'a> {
         self.expected = Expected::new(self.seed);
         self.unseen = false;
         Ok(())
-    }
-
-    fn finish(mut self, library: &Arc<Library>) -> Result<Outcome> {
-        self.look(library)?;
-        self.reset()?;
-        Ok(self.outcome)
     }
 }
 

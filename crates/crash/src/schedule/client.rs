@@ -101,20 +101,12 @@ pub(super) struct Seen {
 impl Seen {
     /// Reads everything in one statement, so in one snapshot.
     pub(super) fn read(connection: &Connection) -> Result<Seen, EngineError> {
-        let mut seen = Seen::default();
-        connection.for_each_row(
-            "SELECT min(v), max(v), count(*), sum(length(body)), (SELECT count(*) FROM log) FROM data",
-            |row| {
-                seen = Seen {
-                    least: row.column_i64(0),
-                    most: row.column_i64(1),
-                    rows: row.column_i64(2),
-                    logged: row.column_i64(4),
-                };
-                Ok(())
-            },
-        )?;
-        Ok(seen)
+        let sql = "SELECT min(v), max(v), count(*), sum(length(body)), (SELECT count(*) FROM log) FROM data";
+        let seen = connection.query_rows(sql, |row| {
+            let [least, most, rows, logged] = [0, 1, 2, 4].map(|column| row.column_i64(column));
+            Ok(Seen { least, most, rows, logged })
+        })?;
+        Ok(seen.into_iter().next().unwrap_or_default())
     }
 
     /// Returns the number of transactions it shows, if it is one state.

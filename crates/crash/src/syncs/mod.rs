@@ -66,28 +66,18 @@ pub fn make_synced_commits(
     let mut folder = String::new();
     input.read_line(&mut folder)?;
     for work in &WORK {
-        commit(&library, &vfs, work, Path::new(folder.trim_end()), &mut output)?;
+        let database = Path::new(folder.trim_end()).join(work.name);
+        let connection =
+            Connection::open(&library, &database, OpenFlags::default(), Some(vfs.name()))?;
+        connection.execute(&format!("PRAGMA journal_mode = {}", work.journal_mode))?;
+        connection.execute(&format!("PRAGMA synchronous = {}", work.synchronous))?;
+        connection.execute("CREATE TABLE t(x)")?;
+        for _ in 0..COMMITS {
+            connection.execute("INSERT INTO t VALUES (1)")?;
+            writeln!(output)?;
+            output.flush()?;
+        }
     }
     writeln!(output, "{}", vfs.counts().syncs())?;
-    Ok(())
-}
-
-fn commit(
-    library: &Arc<Library>,
-    vfs: &CountingVfs,
-    work: &Work,
-    folder: &Path,
-    output: &mut impl Write,
-) -> Result<(), Box<dyn Error>> {
-    let database = folder.join(work.name);
-    let connection = Connection::open(library, &database, OpenFlags::default(), Some(vfs.name()))?;
-    connection.execute(&format!("PRAGMA journal_mode = {}", work.journal_mode))?;
-    connection.execute(&format!("PRAGMA synchronous = {}", work.synchronous))?;
-    connection.execute("CREATE TABLE t(x)")?;
-    for _ in 0..COMMITS {
-        connection.execute("INSERT INTO t VALUES (1)")?;
-        writeln!(output)?;
-        output.flush()?;
-    }
     Ok(())
 }
