@@ -67,7 +67,7 @@ impl Files {
         }
         let temporary = path.with_extension(TEMPORARY);
         self.disk.write(&temporary, &content, self.writing >= Writing::Sync)?;
-        self.disk.rename(&temporary, &path)?;
+        fs::rename(&temporary, &path).map_err(TrialError::io("rename a file over", &path))?;
         self.sync_directory()
     }
 
@@ -192,6 +192,11 @@ struct Disk {
     path: PathBuf,
     /// The open directory, for syncing.
     directory: File,
+    done: DiskCounts,
+}
+
+#[derive(Default)]
+struct DiskCounts {
     writes: AtomicU64,
     bytes_written: AtomicU64,
     file_syncs: AtomicU64,
@@ -202,15 +207,7 @@ struct Disk {
 impl Disk {
     fn open(path: PathBuf) -> Result<Disk> {
         let directory = File::open(&path).map_err(TrialError::io("open", &path))?;
-        Ok(Disk {
-            path,
-            directory,
-            writes: AtomicU64::new(0),
-            bytes_written: AtomicU64::new(0),
-            file_syncs: AtomicU64::new(0),
-            directory_syncs: AtomicU64::new(0),
-            deletes: AtomicU64::new(0),
-        })
+        Ok(Disk { path, directory, done: DiskCounts::default() })
     }
 
     fn path_of(&self, id: TaskId) -> PathBuf {
@@ -219,12 +216,12 @@ impl Disk {
 
     fn counts(&self) -> BTreeMap<String, f64> {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
-        let directory = read(&self.directory_syncs);
+        let DiskCounts { writes, bytes_written, file_syncs, directory_syncs, deletes } = &self.done;
         [
-            ("syncs", read(&self.file_syncs) + directory),
-            ("writes", read(&self.writes)),
-            ("bytes_written", read(&self.bytes_written)),
-            ("deletes", read(&self.deletes)),
+            ("syncs", read(file_syncs) + read(directory_syncs)),
+            ("writes", read(writes)),
+            ("bytes_written", read(bytes_written)),
+            ("deletes", read(deletes)),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into()
@@ -234,29 +231,25 @@ impl Disk {
         let failed = |doing| TrialError::io(doing, path);
         let mut file = File::create(path).map_err(failed("create"))?;
         file.write_all(content).map_err(failed("write"))?;
-        self.writes.fetch_add(1, Ordering::Relaxed);
-        self.bytes_written.fetch_add(content.len() as u64, Ordering::Relaxed);
+        self.done.writes.fetch_add(1, Ordering::Relaxed);
+        self.done.bytes_written.fetch_add(content.len() as u64, Ordering::Relaxed);
         if sync {
             file.sync_all().map_err(failed("sync"))?;
-            self.file_syncs.fetch_add(1, Ordering::Relaxed);
+            self.done.file_syncs.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())
     }
 
-    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        fs::rename(from, to).map_err(TrialError::io("rename a file over", to))
-    }
-
     fn remove(&self, path: &Path) -> Result<()> {
         fs::remove_file(path).map_err(TrialError::io("remove", path))?;
-        self.deletes.fetch_add(1, Ordering::Relaxed);
+        self.done.deletes.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
     fn sync_directory(&self) -> Result<()> {
         let synced = self.directory.sync_all();
         synced.map_err(TrialError::io("sync", &self.path))?;
-        self.directory_syncs.fetch_add(1, Ordering::Relaxed);
+        self.done.directory_syncs.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 

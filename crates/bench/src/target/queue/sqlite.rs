@@ -100,12 +100,7 @@ impl Sqlite {
         })
     }
 
-    fn own(&self) -> Result<Connection> {
-        let _lock = locked(&self.opening_lock);
-        self.opening.open(&self.path)
-    }
-
-    fn borrow(&self) -> Result<Pooled<'_>> {
+    fn borrow(&self) -> Result<Loan<'_>> {
         let idle = locked(&self.idle).pop();
         let connection = match idle {
             Some(connection) => connection,
@@ -119,14 +114,17 @@ impl Sqlite {
                 opened
             }
         };
-        Ok(Pooled { idle: &self.idle, connection: Some(connection) })
+        Ok(Loan::Pooled { idle: &self.idle, connection: Some(connection) })
     }
 }
 
 impl Store for Sqlite {
     fn session(&self, session_work: SessionWork<'_>) -> Result<()> {
         let own = match self.connections {
-            Connections::PerThread => Some(self.own()?),
+            Connections::PerThread => {
+                let _lock = locked(&self.opening_lock);
+                Some(self.opening.open(&self.path)?)
+            }
             Connections::Shared | Connections::Pool => None,
         };
         let texts = Sql::texts(self.opening.begin());
@@ -216,35 +214,6 @@ fn durability(journal_mode: &str, synchronous: &str) -> Durability {
     }
 }
 
-/// A connection borrowed from the pool.
-struct Pooled<'p> {
-    idle: &'p Mutex<Vec<Connection>>,
-    /// Taken when it is returned.
-    connection: Option<Connection>,
-}
-
-impl Deref for Pooled<'_> {
-    type Target = Connection;
-
-    fn deref(&self) -> &Connection {
-        // It is there until the loan is dropped.
-        self.connection.as_ref().expect("a connection on loan")
-    }
-}
-
-impl Drop for Pooled<'_> {
-    fn drop(&mut self) {
-        let mut idle = locked(self.idle);
-        if idle.len() < IDLE {
-            idle.extend(self.connection.take());
-        } else {
-            // A surplus connection is closed without blocking the others.
-            drop(idle);
-            self.connection.take();
-        }
-    }
-}
-
 /// Number of times that a statement is retried after SQLITE_BUSY.
 const MOST_TRIES: u32 = 10_000;
 
@@ -255,7 +224,7 @@ type Work<'w> = &'w mut dyn FnMut(&mut Statement<'_, 'static>) -> Result<(), Eng
 enum Loan<'s> {
     Own(&'s Connection),
     Shared(MutexGuard<'s, Connection>),
-    Pooled(Pooled<'s>),
+    Pooled { idle: &'s Mutex<Vec<Connection>>, connection: Option<Connection> },
 }
 
 impl Deref for Loan<'_> {
@@ -265,7 +234,21 @@ impl Deref for Loan<'_> {
         match self {
             Loan::Own(connection) => connection,
             Loan::Shared(connection) => connection,
-            Loan::Pooled(connection) => connection,
+            Loan::Pooled { connection, .. } => connection.as_ref().expect("a connection on loan"),
+        }
+    }
+}
+
+impl Drop for Loan<'_> {
+    fn drop(&mut self) {
+        let Loan::Pooled { idle, connection } = self else { return };
+        let mut idle = locked(idle);
+        if idle.len() < IDLE {
+            idle.extend(connection.take());
+        } else {
+            // A surplus connection is closed without blocking the others.
+            drop(idle);
+            connection.take();
         }
     }
 }
@@ -297,7 +280,7 @@ impl<'s> SqliteSession<'s> {
     fn lend(&self) -> Result<Loan<'s>> {
         match (self.own, self.store.connections) {
             (Some(own), _) => Ok(Loan::Own(own)),
-            (None, Connections::Pool) => self.store.borrow().map(Loan::Pooled),
+            (None, Connections::Pool) => self.store.borrow(),
             (None, _) => Ok(Loan::Shared(locked(&self.store.first))),
         }
     }

@@ -45,9 +45,7 @@ pub(super) fn run(
         }
         Ok(explored) => {
             let summary = Summary::of(&explored);
-            if let Some(known) = &known {
-                known.keep(&summary);
-            }
+            let _ = known.map(|known| known.keep(&summary));
             summary.schedules(library)
         }
         Err(error) => not_measured(&error.to_string()),
@@ -151,16 +149,12 @@ impl Known {
     }
 
     /// Keeps what came of them. Where that is not possible, they are played again next time, and nothing else is lost.
-    pub(super) fn keep(&self, summary: &Summary) {
+    pub(super) fn keep(&self, summary: &Summary) -> std::io::Result<()> {
         let entry = Entry { key: self.key.clone(), summary: summary.clone() };
-        let _ = self.write(&entry);
-    }
-
-    fn write(&self, entry: &Entry) -> std::io::Result<()> {
         let folder = self.file.parent().unwrap_or(&self.file);
         std::fs::create_dir_all(folder)?;
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(&serde_json::to_vec(entry)?)?;
+        file.write_all(&serde_json::to_vec(&entry)?)?;
         file.persist(&self.file)?;
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use engine::{Connection, Step};
+use engine::{Connection, EngineError, Step};
 use regex::Regex;
 
 use super::queries::{Query, Sql};
@@ -155,10 +155,14 @@ pub(super) fn rowids(connection: &Connection, sql: &Sql) -> Result<Vec<i64>> {
 
 /// Runs a query once. Returns its time, or `None` if the table does not understand it.
 pub(super) fn answered_once(connection: &Connection, sql: &Sql) -> Result<Option<Duration>> {
-    match timed(connection, sql) {
-        Ok(execution) => Ok(Some(execution.time)),
-        Err(TrialError::Engine(error)) if error.is_not_understood() => Ok(None),
-        Err(error) => Err(error),
+    Ok(understood(timed(connection, sql))?.ok().map(|execution| execution.time))
+}
+
+/// Separates SQL that the engine does not understand from other errors.
+pub(super) fn understood<T>(done: Result<T>) -> Result<Result<T, EngineError>> {
+    match done {
+        Err(TrialError::Engine(error)) if error.is_not_understood() => Ok(Err(error)),
+        done => done.map(Ok),
     }
 }
 

@@ -13,7 +13,7 @@ use lab::level::Settings;
 use lab::trial::Measured;
 
 use super::execute::{add_regexp, answered_once};
-use super::load::{Grouping, Loaded};
+use super::load::Loaded;
 use super::queries::{Query, TextQueries};
 use super::source::{DocumentParameters, Source};
 use super::table::{TableOptions, TextTable};
@@ -59,7 +59,6 @@ impl Declared for FtsInsert {
 
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         let options = &parameters.options;
-        let grouping = Grouping { batch: parameters.batch, commit_every: parameters.commit_every };
         let source = Source::of(&parameters.documents, trial.seed)?;
         let path = trial.directory.join("test.db");
         let connection = sqlite::open(trial, &path)?;
@@ -68,7 +67,7 @@ impl Declared for FtsInsert {
 
         (trial.phase)("insert");
         let counts = sqlite::Counts::begin(trial, &connection)?;
-        let loaded = table.load(trial, grouping)?;
+        let loaded = table.load(trial, parameters.batch, parameters.commit_every)?;
         let mut measured = Measured::default();
         let insert_s = note_load(&loaded, &mut measured);
 

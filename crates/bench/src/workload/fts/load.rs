@@ -14,15 +14,6 @@ use crate::measure::{CpuTime, Windows};
 use crate::target::sqlite;
 use crate::trial::Trial;
 
-/// How rows are grouped.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Grouping {
-    /// Rows handed over at once, as to Python's `executemany`.
-    pub(super) batch: usize,
-    /// Rows of a transaction; 0: all.
-    pub(super) commit_every: usize,
-}
-
 /// Result of filling the table.
 #[derive(Default)]
 pub(super) struct Loaded {
@@ -44,24 +35,29 @@ impl TextTable<'_> {
     /// Makes the table and fills it with every document. Commits after every `commit_every` rows; 0 commits once, at the end.
     pub(super) fn make_and_fill(self, trial: &Trial<'_>, commit_every: usize) -> Result<Loaded> {
         self.options.create(self.connection, &self.source.columns)?;
-        self.load(trial, Grouping { batch: BATCH, commit_every })
+        self.load(trial, BATCH, commit_every)
     }
 
     /// Inserts every document.
-    pub(super) fn load(self, trial: &Trial<'_>, grouping: Grouping) -> Result<Loaded> {
+    pub(super) fn load(
+        self,
+        trial: &Trial<'_>,
+        batch: usize,
+        commit_every: usize,
+    ) -> Result<Loaded> {
         let TextTable { connection, options, source } = self;
         let insert = options.insert_sql(&source.columns);
         let begin = sqlite::begin_statement(trial.settings);
         let mut reading = source.open()?;
-        let mut writer = Writer::prepare(connection, &insert, begin, grouping.commit_every)?;
+        let mut writer = Writer::prepare(connection, &insert, begin, commit_every)?;
         let mut documents = Documents::new(source.columns.len());
-        let mut windows = Windows::new(source.rows, grouping.batch, None);
+        let mut windows = Windows::new(source.rows, batch, None);
         let start = Instant::now();
         windows.start(start);
         let mut loaded = Loaded::default();
         loop {
             let making = Instant::now();
-            reading.fill(grouping.batch, &mut documents)?;
+            reading.fill(batch, &mut documents)?;
             loaded.making += making.elapsed();
             let count = documents.rows();
             let cpu = CpuTime::now()?;

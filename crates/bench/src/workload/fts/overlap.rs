@@ -6,7 +6,7 @@
 
 use lab::trial::{DataTable, Measured};
 
-use super::execute::rowids;
+use super::execute::{rowids, understood};
 use super::queries::{Query, Shape, TextQueries};
 use super::source::{DocumentParameters, Source};
 use super::table::{TableOptions, TextTable, TokenizerOptions};
@@ -57,7 +57,8 @@ impl Declared for FtsOverlap {
             let findings = if own.tokenizer.name == tokenizer {
                 mine.clone()
             } else {
-                let options = own.with_tokenizer(tokenizer);
+                let mut options = own.clone();
+                tokenizer.clone_into(&mut options.tokenizer.name);
                 find(trial, &options, &source, &queries, &mut Measured::default())?
             };
             if let Some(overlap) = mean_overlap(&mine, &findings) {
@@ -91,11 +92,7 @@ fn find(
 fn answer(table: TextTable<'_>, query: &Query) -> Result<Option<Vec<i64>>> {
     // Patterns need the texts, which these indexes do not keep, and find the same with each.
     let Ok(sql) = query.sql(table.options, &table.source.columns) else { return Ok(None) };
-    match rowids(table.connection, &sql) {
-        Ok(found) => Ok(Some(found)),
-        Err(TrialError::Engine(error)) if error.is_not_understood() => Ok(None),
-        Err(error) => Err(error),
-    }
+    Ok(understood(rowids(table.connection, &sql))?.ok())
 }
 
 /// Returns the part of the rows of both, each in ascending order, that both have, or `None` if both are empty.

@@ -8,13 +8,13 @@
 
 use std::collections::BTreeMap;
 
-use engine::{CheckpointMode, Connection};
+use engine::CheckpointMode;
 use lab::level::Settings;
 use lab::trial::{DataTable, Measured};
 
-use super::execute::{Answer, Cache, Executor, Response, add_regexp, check_cold};
+use super::execute::{Answer, Cache, Executor, Response, add_regexp, check_cold, understood};
 use super::load::BATCH;
-use super::queries::{self, OWN, Query, QueryChoice, Sql, TextQueries};
+use super::queries::{self, OWN, Query, QueryChoice, TextQueries};
 use super::recall::{Recall, Scan};
 use super::source::{DocumentParameters, Source};
 use super::table::{TableOptions, TextTable};
@@ -52,15 +52,6 @@ parameters! {
     }
 }
 
-/// The documents and queries of a trial.
-struct Setup<'p> {
-    options: &'p TableOptions,
-    source: Source,
-    queries: Vec<Query>,
-    repeat: usize,
-    judge: bool,
-}
-
 impl Declared for FtsQuery {
     const NAME: &'static str = "fts-query";
     const METRIC: &'static str = "seconds";
@@ -86,27 +77,20 @@ impl Declared for FtsQuery {
 
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured> {
         let source = Source::of(&parameters.documents, trial.seed)?;
-        let (choice, own) = (&parameters.queries, &parameters.query);
-        let setup = Setup {
-            options: &parameters.options,
-            queries: parameters.text.chosen(choice, own, &source)?,
-            source,
-            repeat: parameters.repeat,
-            judge: parameters.judge,
-        };
+        let queries = parameters.text.chosen(&parameters.queries, &parameters.query, &source)?;
         let path = trial.directory.join("test.db");
         let connection = sqlite::open(trial, &path)?;
         add_regexp(&connection)?;
         let mut measured = Measured::default();
         (trial.phase)("load");
-        let (options, source) = (setup.options, &setup.source);
-        let table = TextTable { connection: &connection, options, source };
+        let options = &parameters.options;
+        let table = TextTable { connection: &connection, options, source: &source };
         fill(trial, table, &mut measured)?;
 
         (trial.phase)("query");
         let Parameters { cache, repeat, limit, .. } = *parameters;
         let executor = Executor { trial, options, path: &path, cache, repeat, limit };
-        let responses = run_all(&executor, &connection, &setup)?;
+        let responses = run_all(&executor, table, &queries)?;
         set_peak_memory(&mut measured);
         // How many queries were answered: where variants differ in that, their times and recalls are not of the same
         // queries.
@@ -116,13 +100,12 @@ impl Declared for FtsQuery {
         let answers = responses.iter().filter_map(|response| response.answer.as_ref().ok());
         let cpu = answers.fold(CpuTime::default(), |sum, answer| sum.plus(answer.cpu));
         set_cpu(&mut measured, cpu);
-        note_times(&responses, setup.repeat, &mut measured)?;
-
+        note_times(&responses, repeat, &mut measured)?;
         (trial.phase)("verify");
-        note_findings(&responses, &setup, &mut measured)?;
+        note_findings(&responses, parameters, &source, &mut measured)?;
         table.check_index()?;
         close(connection, Some(&path), &mut measured)?;
-        set_bytes_per_row(&mut measured, setup.source.rows);
+        set_bytes_per_row(&mut measured, source.rows);
         Ok(measured)
     }
 }
@@ -144,14 +127,14 @@ fn fill(trial: &Trial<'_>, table: TextTable<'_>, measured: &mut Measured) -> Res
 /// Runs every query that the table can answer; where it can answer none, the trial is skipped.
 fn run_all<'q>(
     executor: &Executor<'_, '_>,
-    connection: &Connection,
-    setup: &'q Setup<'_>,
+    TextTable { connection, options, source }: TextTable<'_>,
+    queries: &'q [Query],
 ) -> Result<Vec<Response<'q>>> {
     let mut responses = Vec::new();
-    for query in &setup.queries {
-        let sql = query.sql(setup.options, &setup.source.columns);
-        let answer = match sql {
-            Ok(sql) => answered(executor, connection, query, &sql)?,
+    for query in queries {
+        let answer = match query.sql(options, &source.columns) {
+            Ok(sql) => understood(executor.execute(connection, query, &sql))?
+                .map_err(|error| error.to_string()),
             Err(why) => Err(why),
         };
         responses.push(Response { query, answer });
@@ -163,21 +146,6 @@ fn run_all<'q>(
             query.text
         ))),
         _ => Err(TrialError::cannot_run("there is no query")),
-    }
-}
-
-/// SQLite's plain error means that a query is wrong or that the table lacks what it needs, such as
-/// positions for a phrase; any other error fails the trial.
-fn answered(
-    executor: &Executor<'_, '_>,
-    connection: &Connection,
-    query: &Query,
-    sql: &Sql,
-) -> Result<Result<Answer, String>> {
-    match executor.execute(connection, query, sql) {
-        Ok(answer) => Ok(Ok(answer)),
-        Err(TrialError::Engine(error)) if error.is_not_understood() => Ok(Err(error.to_string())),
-        Err(error) => Err(error),
     }
 }
 
@@ -237,16 +205,17 @@ impl Latencies {
 /// Results of each class; where wanted, what they should have been.
 fn note_findings(
     responses: &[Response<'_>],
-    setup: &Setup<'_>,
+    parameters: &Parameters,
+    source: &Source,
     measured: &mut Measured,
 ) -> Result<()> {
-    let recalls = if setup.judge {
-        Scan::new(responses, &setup.source).run()?
+    let recalls = if parameters.judge {
+        Scan::new(responses, source).run()?
     } else {
         responses.iter().map(Recall::unjudged).collect()
     };
-    if setup.judge && setup.source.is_generated() {
-        super::recall::check(responses, &recalls, setup.options)?;
+    if parameters.judge && source.is_generated() {
+        super::recall::check(responses, &recalls, &parameters.options)?;
     }
     super::recall::note(responses, &recalls, measured);
     measured.tables.push(findings(responses, &recalls));
@@ -270,13 +239,9 @@ fn findings(responses: &[Response<'_>], recalls: &[Recall]) -> DataTable {
                 row.push(answer.rowids.len().to_string());
                 row.extend(recall.shares());
             }
-            Err(why) => row.extend([
-                format!("not answered: {why}"),
-                String::new(),
-                String::new(),
-                String::new(),
-            ]),
+            Err(why) => row.push(format!("not answered: {why}")),
         }
+        row.resize(headings.len(), String::new());
         row
     });
     DataTable::new("what the queries find", &headings, rows)

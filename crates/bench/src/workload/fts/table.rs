@@ -133,13 +133,6 @@ impl TableOptions {
         all.into_iter().filter_map(|(option, value)| Some((option, value?)))
     }
 
-    /// Returns the same with another tokenizer.
-    pub(super) fn with_tokenizer(&self, tokenizer: &str) -> TableOptions {
-        let mut other = self.clone();
-        other.tokenizer.name = tokenizer.to_owned();
-        other
-    }
-
     /// The rules between options.
     pub(super) fn check(&self) -> Result<()> {
         let why = if let Some(why) = self.finish.why_not(self) {

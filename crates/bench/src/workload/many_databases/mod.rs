@@ -187,17 +187,12 @@ fn named_settings(
     settings: &Settings,
     connection: &Connection,
 ) -> Result<BTreeMap<String, String>> {
-    let mut values = BTreeMap::new();
-    for name in settings.keys().filter(|name| pragma::find(name).is_some()) {
-        match pragma::read(connection, name) {
-            Ok(value) => {
-                values.insert(name.clone(), value);
-            }
-            Err(EngineError::Pragma(PragmaError::NotReadable(_))) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(values)
+    let read = |name: &String| match pragma::read(connection, name) {
+        Ok(value) => Some(Ok((name.clone(), value))),
+        Err(EngineError::Pragma(PragmaError::NotReadable(_))) => None,
+        Err(error) => Some(Err(error.into())),
+    };
+    settings.keys().filter(|name| pragma::find(name).is_some()).filter_map(read).collect()
 }
 
 /// Returns the threads: each database has one writer and, if charts are read, one reader.

@@ -206,11 +206,8 @@ impl Databases {
     }
 
     pub(super) fn note_sizes(&self, measured: &mut Measured) -> Result<()> {
-        let mut bytes = 0.0;
-        for path in &self.paths {
-            bytes += sqlite::size(path)?;
-        }
-        set(measured, "db_bytes", bytes);
+        let bytes = self.paths.iter().map(|path| sqlite::size(path)).sum::<Result<f64>>();
+        set(measured, "db_bytes", bytes?);
         Ok(())
     }
 

@@ -105,7 +105,8 @@ pub(super) struct ScriptClient<'c> {
     /// Whether answers are digested.
     digests: bool,
     /// The executed statements, if they are kept. Pauses are left out then.
-    journal: Option<Vec<Executed>>,
+    /// What was executed, if it is kept.
+    pub(super) journal: Option<Vec<Executed>>,
 }
 
 struct PreparedScript<'c> {
@@ -147,7 +148,7 @@ impl<'c> ScriptClient<'c> {
             retries: Retries::new(&parameters.retrying, workload.seed),
             last: None,
             chosen: Vec::new(),
-            deck: workload.suite.deck(),
+            deck: Deck::of(&workload.suite.weights),
             turns: workload.suite.in_use().collect::<Vec<_>>().into_iter().cycle(),
             in_turn: match parameters.executions {
                 0 => workload.suite.first_turns(parameters.group),
@@ -272,16 +273,6 @@ impl<'c> ScriptClient<'c> {
         }
         (self.variables, self.prng) = (variables, prng);
         plans
-    }
-
-    /// Keeps all statements that are executed from now on.
-    pub(super) fn keep_journal(&mut self) {
-        self.journal = Some(Vec::new());
-    }
-
-    /// Returns the executed statements.
-    pub(super) fn take_journal(&mut self) -> Vec<Executed> {
-        self.journal.take().unwrap_or_default()
     }
 
     /// Executes the chosen scripts, and retries while another connection is in the way. Returns `false` if they were given up.

@@ -258,26 +258,17 @@ impl Facets {
             ..Answer::default()
         };
         let mut facet = |facet: Facet, sum: u64| answer.facets.insert(facet, text(sum));
-        if !self.columns.is_empty() {
-            facet(Facet::Names, self.names);
-        }
-        if let Some(changes) = self.changes {
-            facet(Facet::Changes, changes);
-        }
-        if self.has_rounded {
-            facet(Facet::Rounded, self.rounded);
-        }
-        if self.is_ordered {
-            facet(Facet::Order, self.order);
-        }
-        if let Some(unlimited) = self.unlimited {
-            facet(Facet::Unlimited, unlimited);
-        }
-        if let Some(schema) = self.schema {
-            facet(Facet::Schema, schema);
-        }
-        for (terms, keys) in (1..).zip(&self.keys) {
-            facet(Facet::Keys(terms), *keys);
+        let of_all = [
+            (Facet::Names, (!self.columns.is_empty()).then_some(self.names)),
+            (Facet::Changes, self.changes),
+            (Facet::Rounded, self.has_rounded.then_some(self.rounded)),
+            (Facet::Order, self.is_ordered.then_some(self.order)),
+            (Facet::Unlimited, self.unlimited),
+            (Facet::Schema, self.schema),
+        ];
+        let of_keys = (1..).zip(&self.keys).map(|(terms, sum)| (Facet::Keys(terms), Some(*sum)));
+        for (kind, sum) in of_all.into_iter().chain(of_keys) {
+            sum.map(|sum| facet(kind, sum));
         }
         let is_named = self.may_be_open || self.columns.len() <= MOST_COLUMNS;
         for column in self.columns.iter().filter(|_| is_named) {

@@ -134,8 +134,9 @@ impl<'c> PreparedStatement<'c> {
         if self.is_left_out && self.gset.is_empty() {
             return Ok(());
         }
-        if digests {
-            self.execute_unlimited(connection, variables)?;
+        if let Some(unlimited) = self.unlimited.as_mut().filter(|_| digests) {
+            unlimited.execute(connection, variables, true)?;
+            self.answers.unlimited = (!unlimited.is_left_out).then_some(unlimited.answers.sum);
         }
         if self.statement.is_none() {
             self.make(connection)?;
@@ -183,17 +184,6 @@ impl<'c> PreparedStatement<'c> {
         if !self.gset.is_empty() && rows != 1 {
             return Err(StatementError::Rows(rows));
         }
-        Ok(())
-    }
-
-    fn execute_unlimited(
-        &mut self,
-        connection: &'c Connection,
-        variables: &mut Variables,
-    ) -> Result<(), StatementError> {
-        let Some(unlimited) = &mut self.unlimited else { return Ok(()) };
-        unlimited.execute(connection, variables, true)?;
-        self.answers.unlimited = (!unlimited.is_left_out).then_some(unlimited.answers.sum);
         Ok(())
     }
 

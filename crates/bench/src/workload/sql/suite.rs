@@ -6,7 +6,7 @@ use std::path::Path;
 use engine::{Connection, EngineError};
 use lab::seed::Seed;
 use script::effect::{first_word, line_that_reaches_files, names, written};
-use script::{Deck, Form, Names, Script, Slot, parse, weighted, with_keys, without_limit};
+use script::{Form, Names, Script, Slot, parse, weighted, with_keys, without_limit};
 
 use super::parameters::{Parameters, Unit};
 use super::pgbench;
@@ -270,11 +270,6 @@ impl Suite {
         let weights = self.weights.iter().filter(|weight| **weight > 0);
         let alike = weights.clone().min() == weights.clone().max();
         if alike && group == 0 { weights.count() } else { 0 }
-    }
-
-    /// Returns the scripts as a deck, by their weights.
-    pub(super) fn deck(&self) -> Deck {
-        Deck::of(&self.weights)
     }
 }
 

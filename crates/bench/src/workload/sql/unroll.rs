@@ -67,7 +67,7 @@ pub(in crate::workload) fn unroll(
     let database = database::create(&trial, &parameters)?;
     let connection = sqlite::open(&trial, &database.path)?;
     let mut client = first_client(&trial, &parameters, &connection, &mut suite)?;
-    client.keep_journal();
+    client.journal = Some(Vec::new());
     let mut changing = 0;
     for _ in 0..transactions.saturating_mul(ATTEMPTS) {
         let before = connection.total_changes();
@@ -77,7 +77,7 @@ pub(in crate::workload) fn unroll(
             break;
         }
     }
-    let executed = client.take_journal();
+    let executed = client.journal.take().unwrap_or_default();
     drop(client);
     connection.close()?;
     Ok(executed)

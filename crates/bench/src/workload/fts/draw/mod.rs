@@ -41,7 +41,7 @@ pub fn draw_queries(
     columns: &[String],
     rows: u64,
 ) -> Result<DocumentQueries, ImportError> {
-    let sample = Sample::of(file, columns, rows);
+    let sample = Sample { file, columns, rows };
     let survey = sample.survey()?;
     let mut missing = Vec::new();
     let mut queries = Vec::new();

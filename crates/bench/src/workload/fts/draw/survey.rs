@@ -31,16 +31,12 @@ const RARE: f64 = 0.0001;
 
 /// Documents of a file, as many as a sample has.
 pub(super) struct Sample<'f> {
-    file: &'f TextFile,
+    pub(super) file: &'f TextFile,
     pub(super) columns: &'f [String],
-    rows: u64,
+    pub(super) rows: u64,
 }
 
-impl<'f> Sample<'f> {
-    pub(super) fn of(file: &'f TextFile, columns: &'f [String], rows: u64) -> Sample<'f> {
-        Sample { file, columns, rows }
-    }
-
+impl Sample<'_> {
     /// Hands over each document of the sample, field by field.
     pub(super) fn each(&self, mut each: impl FnMut(&[Option<&str>])) -> Result<(), ImportError> {
         let step = self.rows.div_ceil(SAMPLE).max(1);

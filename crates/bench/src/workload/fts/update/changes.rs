@@ -11,7 +11,7 @@ use super::super::load::bind;
 use super::super::table::{TABLE, TextTable, differing, listed};
 use crate::error::{Result, TrialError};
 use crate::generate::{Corpus, Documents};
-use crate::measure::CpuTime;
+use crate::measure::{CpuTime, LatencyHistogram};
 use crate::workload::common::expect;
 
 choice! {
@@ -160,6 +160,10 @@ pub(super) struct Changes<'c> {
     delete: Option<Statement<'c, 'static>>,
     corpus: Corpus,
     documents: Documents,
+    /// The time and CPU time of all transactions, and the latency of each.
+    pub(super) active: Duration,
+    pub(super) cpu: CpuTime,
+    pub(super) latency: LatencyHistogram,
 }
 
 impl<'c> Changes<'c> {
@@ -188,12 +192,14 @@ impl<'c> Changes<'c> {
             delete: prepare(&delete)?,
             corpus: source.corpus()?,
             documents: Documents::new(columns.len()),
+            active: Duration::ZERO,
+            cpu: CpuTime::default(),
+            latency: LatencyHistogram::default(),
         })
     }
 
-    /// Makes these changes in one transaction and says how long that took by the clock and of the
-    /// CPU, without the making of the documents.
-    pub(super) fn run(&mut self, changes: &[Change]) -> Result<(Duration, CpuTime)> {
+    /// Carries out changes in one transaction, whose documents are made beforehand.
+    pub(super) fn run(&mut self, changes: &[Change]) -> Result<()> {
         self.documents.clear();
         for change in changes {
             match change {
@@ -227,7 +233,10 @@ impl<'c> Changes<'c> {
         }
         self.commit.run()?;
         let time = start.elapsed();
-        Ok((time, CpuTime::now()?.since(cpu)))
+        self.cpu = self.cpu.plus(CpuTime::now()?.since(cpu));
+        self.active += time;
+        self.latency.record(time);
+        Ok(())
     }
 }
 

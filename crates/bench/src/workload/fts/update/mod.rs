@@ -6,7 +6,7 @@
 
 mod changes;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use engine::CheckpointMode;
 use lab::level::Settings;
@@ -19,7 +19,6 @@ use super::queries::{self, Query, QueryChoice, Sql};
 use super::source::{GeneratorParameters, Source};
 use super::table::{self, Content, Finish, TABLE, TableOptions, TextTable};
 use crate::error::{Result, TrialError};
-use crate::measure::{CpuTime, LatencyHistogram};
 use crate::parameters::Rows;
 use crate::target::sqlite;
 use crate::trial::Trial;
@@ -148,43 +147,24 @@ impl Parameters {
         let mut model = Model::new(probe.table.source.rows, self.kind, trial.seed);
         let begin = sqlite::begin_statement(trial.settings);
         let mut changes = Changes::prepare(probe.table, begin)?;
-        let mut work = Work::default();
         probe.run(&query_phase(0), measured)?;
         let mut done = 0;
         for part in 1..=PARTS {
             let until = self.changes * part / PARTS;
             while done < until {
                 let count = self.rows_per_txn.min(until - done);
-                let plan = model.next(count);
-                work.add(changes.run(&plan)?);
+                changes.run(&model.next(count))?;
                 done += count;
             }
             probe.run(&query_phase(part), measured)?;
         }
-        set_cpu(measured, work.cpu);
-        let seconds = work.active.as_secs_f64().max(1e-9);
+        set_cpu(measured, changes.cpu);
+        let seconds = changes.active.as_secs_f64().max(1e-9);
         set(measured, "seconds.change", seconds);
         set(measured, "seconds", seconds);
         set(measured, "rows_per_s", done as f64 / seconds);
-        set_latency(measured, &work.histogram)?;
+        set_latency(measured, &changes.latency)?;
         Ok(model)
-    }
-}
-
-/// Result of the changes, without the queries among them.
-#[derive(Default)]
-struct Work {
-    active: Duration,
-    cpu: CpuTime,
-    /// The time of each transaction.
-    histogram: LatencyHistogram,
-}
-
-impl Work {
-    fn add(&mut self, (time, cpu): (Duration, CpuTime)) {
-        self.active += time;
-        self.cpu = self.cpu.plus(cpu);
-        self.histogram.record(time);
     }
 }
 
