@@ -7,7 +7,7 @@ use std::time::Duration;
 use lab::level::{Settings, overlaid};
 use lab::trial::{Measured, Outcome, PROTOCOL, TrialSpec};
 use runner::Driver;
-use runner::process::run_trial;
+use runner::process::TrialRun;
 
 use crate::Failure;
 
@@ -46,7 +46,9 @@ pub fn measure(program: &Path, spec: &TrialSpec) -> Result<Measured, Failure> {
     let driver =
         Driver { program: program.to_owned(), arguments: vec!["trial".into()], bindings: None };
     let never = AtomicBool::new(false);
-    match run_trial(&driver, spec, Duration::from_secs(600), &never, &mut |_| {})? {
+    let limit = Duration::from_secs(600);
+    let on_phase = &mut |_: &str| {};
+    match (TrialRun { driver: &driver, limit, cancelled: &never, on_phase }).run(spec)? {
         Some(Outcome::Measured(measured)) => Ok(*measured),
         other => Err(format!("the trial was not measured: {other:?}").into()),
     }

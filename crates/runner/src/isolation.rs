@@ -4,34 +4,23 @@
 //! A trial leaves a [`RecoveryLog`] in its directory while its engine recovers images. If it is still there after the
 //! process, each model is tried in a process of its own, and where that ends, too, once more up to the same image.
 
-use std::fs;
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
-
 use lab::tier::{RECOVERY_LOG, RecoveryLog, Schedules};
 use lab::trial::{Measured, Outcome, TrialSpec};
+use std::fs;
+use std::path::Path;
 
 use crate::error::{Context, Result};
-use crate::process::{Driver, run_trial};
-
-/// The driver, trial and limits of a crash trial.
-pub(crate) struct Isolation<'a> {
-    pub(crate) driver: &'a Driver,
-    pub(crate) limit: Duration,
-    pub(crate) cancelled: &'a AtomicBool,
-    pub(crate) on_phase: &'a mut dyn FnMut(&str),
-}
+use crate::process::TrialRun;
 
 /// Returns the trail that a process left in the directory of its trial, if it ended while it recovered an image.
 pub(crate) fn left_in(directory: &Path) -> Option<RecoveryLog> {
     fs::read_to_string(directory.join(RECOVERY_LOG)).ok()?.parse().ok()
 }
 
-impl Isolation<'_> {
+impl TrialRun<'_> {
     /// Tries the models of a trail one by one; `None` if it was cancelled. `why` tells how the process of all models
     /// ended.
-    pub(crate) fn run(
+    pub(crate) fn run_by_models(
         &mut self,
         spec: &TrialSpec,
         trail: &RecoveryLog,
@@ -81,7 +70,7 @@ impl Isolation<'_> {
             let path = directory.join(RECOVERY_LOG);
             fs::write(&path, trail.to_string()).context("write", &path)?;
         }
-        run_trial(self.driver, spec, self.limit, self.cancelled, &mut *self.on_phase)
+        self.run(spec)
     }
 }
 
@@ -116,6 +105,9 @@ fn joined(all: Vec<Measured>, trail: &RecoveryLog, why: &str) -> Option<Measured
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::Driver;
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
 
     /// A driver that ends by a signal in the recovery of `torn`, unless it is told in which it ended.
     const SCRIPT: &str = r#"read spec
@@ -157,14 +149,14 @@ echo '{"outcome":{"measured":{"metrics":{"images":'${images:-100}'},"engine":{"v
             bindings: None,
         };
         let (limit, never) = (Duration::from_secs(20), AtomicBool::new(false));
-        let first = run_trial(&driver, &spec, limit, &never, &mut |_| {}).unwrap();
+        let mut running =
+            TrialRun { driver: &driver, limit, cancelled: &never, on_phase: &mut |_| {} };
+        let first = running.run(&spec).unwrap();
         let Some(Outcome::Failed { why, .. }) = first else {
             panic!("{first:?}");
         };
         let trail = left_in(&directory).unwrap();
-        let mut isolation =
-            Isolation { driver: &driver, limit, cancelled: &never, on_phase: &mut |_| {} };
-        let outcome = isolation.run(&spec, &trail, &why).unwrap();
+        let outcome = running.run_by_models(&spec, &trail, &why).unwrap();
         let Some(Outcome::Measured(measured)) = outcome else {
             panic!("{outcome:?}");
         };

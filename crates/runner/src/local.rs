@@ -14,10 +14,10 @@ use lab::trial::{DRAWN, Measured, Outcome, TrialSpec};
 
 use crate::error::{Context, Result};
 use crate::executor::{End, Execution, Executor, Task, Watch};
-use crate::isolation::{self, Isolation};
+use crate::isolation;
 use crate::machine::{Sampler, fsync_median};
 use crate::postgres::Servers;
-use crate::process::{Driver, run_trial};
+use crate::process::{Driver, TrialRun};
 use crate::record::check_no_link;
 use crate::stamp::now;
 use crate::workdir::WorkDir;
@@ -108,14 +108,15 @@ impl<'a> Local<'a> {
         if let Some(draws) = &self.draws {
             draws.give(&spec)?;
         }
-        let outcome = run_trial(&self.driver, &spec, limit, self.cancelled, on_phase)?;
+        let (driver, cancelled) = (&self.driver, self.cancelled);
+        let mut running = TrialRun { driver, limit, cancelled, on_phase };
+        let outcome = running.run(&spec)?;
         if let Some(draws) = &self.draws {
             draws.take(&spec)?;
         }
         let outcome = match (outcome, isolation::left_in(&spec.directory)) {
             (Some(Outcome::Failed { why, .. }), Some(trail)) => {
-                Isolation { driver: &self.driver, limit, cancelled: self.cancelled, on_phase }
-                    .run(&spec, &trail, &why)?
+                running.run_by_models(&spec, &trail, &why)?
             }
             (outcome, _) => outcome,
         };

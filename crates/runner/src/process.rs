@@ -70,38 +70,95 @@ pub struct Prepared {
     pub keep: Option<TempDir>,
 }
 
-/// Runs one trial and returns its outcome; `None` when it was cancelled.
-///
-/// A driver that dies, hangs past `limit`, or prints what is not a message, is an outcome with the
-/// cause and the end of its error output.
-///
-/// # Errors
-/// Only when the driver cannot be started at all.
-pub fn run_trial(
-    driver: &Driver,
-    spec: &TrialSpec,
-    limit: Duration,
-    cancelled: &AtomicBool,
-    on_phase: &mut dyn FnMut(&str),
-) -> Result<Option<Outcome>> {
-    let Some(bindings) = driver.bindings.as_deref().filter(|_| spec.binding.is_some()) else {
-        let process = start(&driver.program, &driver.arguments, &confinement(spec))?;
-        return Ok(converse(process, spec, limit, cancelled, on_phase));
-    };
-    let prepared = match bindings.prepare(spec) {
-        Ok(prepared) => prepared,
-        Err(outcome) => return Ok(Some(outcome)),
-    };
-    // A binding that cannot be started says nothing against the others.
-    let outcome = match start(
-        &prepared.program,
-        &prepared.arguments,
-        &[prepared.environment, confinement(spec)].concat(),
-    ) {
-        Ok(process) => converse(process, &prepared.spec, limit, cancelled, on_phase),
-        Err(error) => Some(failed(error.to_string(), "")),
-    };
-    Ok(outcome.map(|outcome| bindings.judge(spec, outcome)))
+/// The driver of a trial, and when it is ended.
+pub struct TrialRun<'a> {
+    /// The driver.
+    pub driver: &'a Driver,
+    /// How long the trial may take.
+    pub limit: Duration,
+    /// Set when it should be cancelled.
+    pub cancelled: &'a AtomicBool,
+    /// Told of each phase.
+    pub on_phase: &'a mut dyn FnMut(&str),
+}
+
+impl TrialRun<'_> {
+    /// Runs one trial and returns its outcome; `None` when it was cancelled.
+    ///
+    /// A driver that dies, hangs past `limit`, or prints what is not a message, is an outcome with the
+    /// cause and the end of its error output.
+    ///
+    /// # Errors
+    /// Only when the driver cannot be started at all.
+    pub fn run(&mut self, spec: &TrialSpec) -> Result<Option<Outcome>> {
+        let driver = self.driver;
+        let Some(bindings) = driver.bindings.as_deref().filter(|_| spec.binding.is_some()) else {
+            let process = start(&driver.program, &driver.arguments, &confinement(spec))?;
+            return Ok(self.converse(process, spec));
+        };
+        let prepared = match bindings.prepare(spec) {
+            Ok(prepared) => prepared,
+            Err(outcome) => return Ok(Some(outcome)),
+        };
+        // A binding that cannot be started says nothing against the others.
+        let outcome = match start(
+            &prepared.program,
+            &prepared.arguments,
+            &[prepared.environment, confinement(spec)].concat(),
+        ) {
+            Ok(process) => self.converse(process, &prepared.spec),
+            Err(error) => Some(failed(error.to_string(), "")),
+        };
+        Ok(outcome.map(|outcome| bindings.judge(spec, outcome)))
+    }
+
+    /// Sends the specification to a driver and reads its messages; `None` if the trial was cancelled.
+    fn converse(&mut self, mut process: Process, spec: &TrialSpec) -> Option<Outcome> {
+        let lines = process.lines();
+        process.send(&serde_json::to_string(spec).unwrap_or_default());
+        let heard = self.listen(&lines);
+        let is_ending = matches!(heard, Reply::Outcome(_) | Reply::Silence);
+        let status = process.end(if is_ending { GRACE } else { Duration::ZERO });
+        match heard {
+            Reply::Cancelled => None,
+            Reply::Outcome(outcome) => Some(outcome),
+            Reply::TimedOut => Some(Outcome::TimedOut { limit_s: self.limit.as_secs_f64() }),
+            Reply::Junk(line) => Some(failed(
+                format!("the driver printed a line that is no message: {line}"),
+                &process.errors(),
+            )),
+            Reply::Silence => Some(failed(
+                format!(
+                    "the driver ended without an outcome ({})",
+                    status.map(described).unwrap_or_default()
+                ),
+                &process.errors(),
+            )),
+        }
+    }
+
+    /// Listens until the outcome, the time limit, or the cancellation.
+    fn listen(&mut self, lines: &Receiver<String>) -> Reply {
+        let deadline = Instant::now() + self.limit;
+        loop {
+            if self.cancelled.load(Ordering::Relaxed) {
+                return Reply::Cancelled;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Reply::TimedOut;
+            }
+            match lines.recv_timeout(left.min(CANCEL_POLL)) {
+                Ok(line) => match serde_json::from_str(&line) {
+                    Ok(Message::Outcome(outcome)) => return Reply::Outcome(outcome),
+                    Ok(Message::Phase(phase)) => (self.on_phase)(&phase),
+                    Err(_) => return Reply::Junk(line.trim_end().chars().take(QUOTED).collect()),
+                },
+                Err(RecvTimeoutError::Disconnected) => return Reply::Silence,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
 }
 
 /// Returns the environment variable by which a trial is confined to its directory, if it is to be.
@@ -110,37 +167,6 @@ fn confinement(spec: &TrialSpec) -> Vec<(OsString, OsString)> {
         vec![(CONFINED_TO.into(), spec.directory.clone().into())]
     } else {
         Vec::new()
-    }
-}
-
-/// Sends the specification to a driver and reads its messages; `None` if the trial was cancelled.
-fn converse(
-    mut process: Process,
-    spec: &TrialSpec,
-    limit: Duration,
-    cancelled: &AtomicBool,
-    on_phase: &mut dyn FnMut(&str),
-) -> Option<Outcome> {
-    let lines = process.lines();
-    process.send(&serde_json::to_string(spec).unwrap_or_default());
-    let heard = listen(&lines, limit, cancelled, on_phase);
-    let is_ending = matches!(heard, Reply::Outcome(_) | Reply::Silence);
-    let status = process.end(if is_ending { GRACE } else { Duration::ZERO });
-    match heard {
-        Reply::Cancelled => None,
-        Reply::Outcome(outcome) => Some(outcome),
-        Reply::TimedOut => Some(Outcome::TimedOut { limit_s: limit.as_secs_f64() }),
-        Reply::Junk(line) => Some(failed(
-            format!("the driver printed a line that is no message: {line}"),
-            &process.errors(),
-        )),
-        Reply::Silence => Some(failed(
-            format!(
-                "the driver ended without an outcome ({})",
-                status.map(described).unwrap_or_default()
-            ),
-            &process.errors(),
-        )),
     }
 }
 
@@ -165,33 +191,6 @@ fn start(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     Ok(Process::start(&mut command, Group::Own)?)
-}
-
-fn listen(
-    lines: &Receiver<String>,
-    limit: Duration,
-    cancelled: &AtomicBool,
-    on_phase: &mut dyn FnMut(&str),
-) -> Reply {
-    let deadline = Instant::now() + limit;
-    loop {
-        if cancelled.load(Ordering::Relaxed) {
-            return Reply::Cancelled;
-        }
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Reply::TimedOut;
-        }
-        match lines.recv_timeout(left.min(CANCEL_POLL)) {
-            Ok(line) => match serde_json::from_str(&line) {
-                Ok(Message::Outcome(outcome)) => return Reply::Outcome(outcome),
-                Ok(Message::Phase(phase)) => on_phase(&phase),
-                Err(_) => return Reply::Junk(line.trim_end().chars().take(QUOTED).collect()),
-            },
-            Err(RecvTimeoutError::Disconnected) => return Reply::Silence,
-            Err(RecvTimeoutError::Timeout) => {}
-        }
-    }
 }
 
 fn failed(why: String, stderr: &str) -> Outcome {
@@ -232,6 +231,16 @@ mod tests {
         run_trial(&shell(script), &spec(), limit, &AtomicBool::new(false), &mut |_| {})
             .unwrap()
             .unwrap()
+    }
+
+    fn run_trial(
+        driver: &Driver,
+        spec: &TrialSpec,
+        limit: Duration,
+        cancelled: &AtomicBool,
+        on_phase: &mut dyn FnMut(&str),
+    ) -> Result<Option<Outcome>> {
+        TrialRun { driver, limit, cancelled, on_phase }.run(spec)
     }
 
     fn why(outcome: &Outcome) -> String {

@@ -84,17 +84,12 @@ impl Cluster {
         if let Some(account) = &account {
             let_in(account, &work)?;
         }
-        let home = home(&work.path, account.as_ref())?;
-        make(&programs.join("initdb"), &home, &log(&work.path), account.as_ref(), cancelled)?;
+        let making = Making { programs, log: &log(&work.path), account: account.as_ref() };
+        let home = making.home(&work.path)?;
+        making.fill(&home, cancelled)?;
         // Only the server's watch removes it when this process is killed, so it is made just before.
-        let sockets = socket_directory(account.as_ref())?;
-        let mut watch = serve(
-            &programs.join("postgres"),
-            &home,
-            sockets.path(),
-            &log(&work.path),
-            account.as_ref(),
-        )?;
+        let sockets = making.socket_directory()?;
+        let mut watch = making.serve(&home, sockets.path())?;
         let mut cluster = Cluster { hold: watch.take_input(), watch, sockets, work };
         cluster.wait_until_ready(&home, cancelled)?;
         Ok(cluster)
@@ -170,103 +165,103 @@ fn let_in(account: &Account, work: &WorkDir) -> Result<(), ServerError> {
     }
 }
 
-/// Returns the empty directory that becomes the cluster.
-fn home(work: &Path, account: Option<&Account>) -> Result<PathBuf, ServerError> {
-    let home = work.join(HOME);
-    fs::create_dir(&home).context("create", &home)?;
-    give(&home, account)?;
-    Ok(home)
+/// The programs, the user and the log with which a cluster is made.
+struct Making<'a> {
+    programs: &'a Path,
+    log: &'a Path,
+    account: Option<&'a Account>,
 }
 
-/// Creates the directory of sockets. A socket's path may have only some hundred bytes, so sockets are not with the data.
-fn socket_directory(account: Option<&Account>) -> Result<TempDir, ServerError> {
-    let parent = Path::new("/tmp");
-    let sockets = tempfile::Builder::new()
-        .prefix("pragmark-postgres-")
-        .tempdir_in(parent)
-        .context("create a directory in", parent)?;
-    give(sockets.path(), account)?;
-    Ok(sockets)
-}
-
-fn give(path: &Path, account: Option<&Account>) -> Result<(), ServerError> {
-    if let Some(account) = account {
-        chown(path, Some(account.uid), Some(account.gid)).context("change the owner of", path)?;
+impl Making<'_> {
+    /// Returns the empty directory that becomes the cluster.
+    fn home(&self, work: &Path) -> Result<PathBuf, ServerError> {
+        let home = work.join(HOME);
+        fs::create_dir(&home).context("create", &home)?;
+        self.give(&home)?;
+        Ok(home)
     }
-    Ok(())
-}
 
-/// Returns a program of PostgreSQL's, as the right user and without what the user's own environment may say to it, with
-/// its output in `log`.
-fn command(program: &Path, log: &Path, account: Option<&Account>) -> Result<Command, ServerError> {
-    let output = File::options().create(true).append(true).open(log).context("write", log)?;
-    let errors = output.try_clone().context("write", log)?;
-    let mut command = Command::new(program);
-    command
-        .env_clear()
-        .env("PATH", "/usr/bin:/bin")
-        .env("LC_ALL", "C")
-        .stdout(output)
-        .stderr(errors);
-    if let Some(account) = account {
-        command.uid(account.uid).gid(account.gid);
+    /// Creates the directory of sockets. A socket's path may have only some hundred bytes, so sockets are not with the data.
+    fn socket_directory(&self) -> Result<TempDir, ServerError> {
+        let parent = Path::new("/tmp");
+        let sockets = tempfile::Builder::new()
+            .prefix("pragmark-postgres-")
+            .tempdir_in(parent)
+            .context("create a directory in", parent)?;
+        self.give(sockets.path())?;
+        Ok(sockets)
     }
-    Ok(command)
-}
 
-/// Makes the cluster.
-fn make(
-    initdb: &Path,
-    home: &Path,
-    log: &Path,
-    account: Option<&Account>,
-    cancelled: &AtomicBool,
-) -> Result<(), ServerError> {
-    let mut initdb = command(initdb, log, account)?;
-    initdb
-        .args(["--username", ROLE, "--auth", "trust", "--encoding", "UTF8"])
-        // It syncs what it writes, which else would be written back while trials are measured.
-        .args(["--locale", "C", "--pgdata"])
-        .arg(home)
-        .current_dir(home)
-        .stdin(Stdio::null());
-    let limits = Limits { time: Some(PATIENCE), cancelled: Some(cancelled) };
-    match Process::start(&mut initdb, Group::Own)?.finish(&limits)? {
-        end if end.is_success() => Ok(()),
-        End::Cancelled => Err(ServerError::Cancelled),
-        end => {
-            Err(ServerError::Program { program: "initdb", how: end.to_string(), said: end_of(log) })
+    fn give(&self, path: &Path) -> Result<(), ServerError> {
+        if let Some(account) = self.account {
+            chown(path, Some(account.uid), Some(account.gid))
+                .context("change the owner of", path)?;
+        }
+        Ok(())
+    }
+
+    /// Returns a program of PostgreSQL's, as the right user and without what the user's own environment may say to it, with
+    /// its output in `log`.
+    fn command(&self, program: &Path) -> Result<Command, ServerError> {
+        let log = self.log;
+        let output = File::options().create(true).append(true).open(log).context("write", log)?;
+        let errors = output.try_clone().context("write", log)?;
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("LC_ALL", "C")
+            .stdout(output)
+            .stderr(errors);
+        if let Some(account) = self.account {
+            command.uid(account.uid).gid(account.gid);
+        }
+        Ok(command)
+    }
+
+    /// Makes the cluster.
+    fn fill(&self, home: &Path, cancelled: &AtomicBool) -> Result<(), ServerError> {
+        let mut initdb = self.command(&self.programs.join("initdb"))?;
+        initdb
+            .args(["--username", ROLE, "--auth", "trust", "--encoding", "UTF8"])
+            // It syncs what it writes, which else would be written back while trials are measured.
+            .args(["--locale", "C", "--pgdata"])
+            .arg(home)
+            .current_dir(home)
+            .stdin(Stdio::null());
+        let limits = Limits { time: Some(PATIENCE), cancelled: Some(cancelled) };
+        match Process::start(&mut initdb, Group::Own)?.finish(&limits)? {
+            end if end.is_success() => Ok(()),
+            End::Cancelled => Err(ServerError::Cancelled),
+            end => {
+                let (how, said) = (end.to_string(), end_of(self.log));
+                Err(ServerError::Program { program: "initdb", how, said })
+            }
         }
     }
-}
 
-/// Starts the server under its watch. What a commit waits for is each connection's choice
-/// (synchronous_commit); that the disk is waited for at all (fsync) is never given up here.
-fn serve(
-    postgres: &Path,
-    home: &Path,
-    sockets: &Path,
-    log: &Path,
-    account: Option<&Account>,
-) -> Result<Process, ServerError> {
-    let settings = [
-        "listen_addresses=".to_owned(),
-        format!("unix_socket_directories={}", sockets.display()),
-        "unix_socket_permissions=0700".to_owned(),
-        format!("max_connections={MAX_CONNECTIONS}"),
-        "fsync=on".to_owned(),
-    ];
-    let mut shell = command(Path::new("/bin/sh"), log, account)?;
-    shell
-        .args(["-c", WATCH, "pragmark-postgres"])
-        .arg(sockets)
-        .arg(postgres)
-        .arg("-D")
-        .arg(home)
-        .args(settings.iter().flat_map(|setting| ["-c", setting]))
-        .current_dir(sockets)
-        .stdin(Stdio::piped());
-    Ok(Process::start(&mut shell, Group::Own)?)
+    /// Starts the server under its watch. What a commit waits for is each connection's choice
+    /// (synchronous_commit); that the disk is waited for at all (fsync) is never given up here.
+    fn serve(&self, home: &Path, sockets: &Path) -> Result<Process, ServerError> {
+        let settings = [
+            "listen_addresses=".to_owned(),
+            format!("unix_socket_directories={}", sockets.display()),
+            "unix_socket_permissions=0700".to_owned(),
+            format!("max_connections={MAX_CONNECTIONS}"),
+            "fsync=on".to_owned(),
+        ];
+        let mut shell = self.command(Path::new("/bin/sh"))?;
+        shell
+            .args(["-c", WATCH, "pragmark-postgres"])
+            .arg(sockets)
+            .arg(self.programs.join("postgres"))
+            .arg("-D")
+            .arg(home)
+            .args(settings.iter().flat_map(|setting| ["-c", setting]))
+            .current_dir(sockets)
+            .stdin(Stdio::piped());
+        Ok(Process::start(&mut shell, Group::Own)?)
+    }
 }
 
 fn end_of(log: &Path) -> String {
