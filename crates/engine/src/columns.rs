@@ -101,13 +101,8 @@ pub(crate) fn create_function(database: &DatabaseHandle, name: &str, columns: us
     // SAFETY: the handle is open, the name a C string; SQLite owns the module from here on and frees
     // it by `destroy_module`, even if registering fails. The methods are part of the module.
     let code = unsafe {
-        create(
-            database.as_ptr(),
-            name.as_ptr(),
-            &raw const (*module).methods,
-            module.cast(),
-            Some(destroy_module),
-        )
+        let methods = &raw const (*module).methods;
+        create(database.as_ptr(), name.as_ptr(), methods, module.cast(), Some(destroy_module))
     };
     database.check(code, "making a table-valued function")
 }
@@ -315,19 +310,14 @@ unsafe extern "C" fn column(
             ValueRef::Null => (api.result_null)(context),
             ValueRef::Integer(value) => (api.result_int64)(context, value),
             ValueRef::Real(value) => (api.result_double)(context, value),
-            ValueRef::Text(text) => (api.result_text64)(
-                context,
-                text.as_ptr().cast(),
-                text.len() as u64,
-                ffi::SQLITE_STATIC,
-                ffi::SQLITE_UTF8,
-            ),
-            ValueRef::Blob(bytes) => (api.result_blob64)(
-                context,
-                bytes.as_ptr().cast(),
-                bytes.len() as u64,
-                ffi::SQLITE_STATIC,
-            ),
+            ValueRef::Text(text) => {
+                let (start, length) = (text.as_ptr().cast(), text.len() as u64);
+                (api.result_text64)(context, start, length, ffi::SQLITE_STATIC, ffi::SQLITE_UTF8);
+            }
+            ValueRef::Blob(bytes) => {
+                let (start, length) = (bytes.as_ptr().cast(), bytes.len() as u64);
+                (api.result_blob64)(context, start, length, ffi::SQLITE_STATIC);
+            }
         }
     }
     ffi::SQLITE_OK

@@ -158,18 +158,14 @@ impl Cache {
     /// # Errors
     /// Something cannot be removed.
     pub fn remove(&self, name: &EngineName) -> Result<usize> {
-        let (directory, libraries) = match name {
-            EngineName::Build(name) => {
-                let directory = self.of_build(&name.to_string());
-                let libraries = directories(&directory).len();
-                (directory, libraries)
-            }
-            EngineName::Added(name) => {
-                let directory = self.of_added(name);
-                let libraries = usize::from(directory.is_dir());
-                (directory, libraries)
-            }
+        let directory = match name {
+            EngineName::Build(name) => self.of_build(&name.to_string()),
+            EngineName::Added(name) => self.of_added(name),
             EngineName::Embedded | EngineName::System | EngineName::File(_) => return Ok(0),
+        };
+        let libraries = match name {
+            EngineName::Build(_) => directories(&directory).len(),
+            _ => usize::from(directory.is_dir()),
         };
         remove_directory(&directory)?;
         Ok(libraries)
@@ -184,7 +180,7 @@ impl Cache {
         let libraries = self.all().len();
         remove_directory(&self.root.join("engines"))?;
         remove_directory(&self.root.join("added"))?;
-        for left in directories(&self.building()) {
+        for left in directories(&self.root.join("building")) {
             remove_left(&left)?;
         }
         Ok(libraries)
@@ -198,14 +194,15 @@ impl Cache {
         self.root.join("added").join(name)
     }
 
-    fn building(&self) -> PathBuf {
-        self.root.join("building")
+    fn building(&self) -> Result<PathBuf> {
+        let building = self.root.join("building");
+        fs::create_dir_all(&building).context("create", &building)?;
+        Ok(building)
     }
 
     /// Returns a directory to work in, removed when dropped.
     fn work(&self, what: &str) -> Result<TempDir> {
-        let building = self.building();
-        fs::create_dir_all(&building).context("create", &building)?;
+        let building = self.building()?;
         tempfile::Builder::new()
             .prefix(&format!("{what}-"))
             .tempdir_in(&building)
@@ -217,8 +214,7 @@ impl Cache {
     /// # Errors
     /// The lock file cannot be made; waiting was cancelled.
     pub(super) fn lock(&self, name: &str, key: &str, cancelled: &AtomicBool) -> Result<Workspace> {
-        let building = self.building();
-        fs::create_dir_all(&building).context("create", &building)?;
+        let building = self.building()?;
         let what = format!("{name}-{key}");
         let path = building.join(format!("{what}.lock"));
         let lock = loop {
@@ -410,13 +406,13 @@ mod tests {
         let cache = Cache::at(root.path().to_owned());
         let making = cache.lock("3.46.0", KEY, &AtomicBool::new(false)).unwrap();
         let left = |name: &str| {
-            let path = cache.building().join(name);
+            let path = cache.building().unwrap().join(name);
             fs::create_dir(&path).unwrap();
             fs::write(path.join("sqlite3.o"), "half").unwrap();
             path
         };
         let killed = left(&format!("3.46.0+lto-{KEY}-AbCdEf"));
-        File::create(cache.building().join(format!("3.46.0+lto-{KEY}.lock"))).unwrap();
+        File::create(cache.building().unwrap().join(format!("3.46.0+lto-{KEY}.lock"))).unwrap();
         let without_lock = left(&format!("3.46.0+pgo-{KEY}-AbCdEf"));
         let (old, adding) = (left("added-AbCdEf"), left("added-GhIjKl"));
         let long_ago = SystemTime::now() - 2 * ABANDONED;

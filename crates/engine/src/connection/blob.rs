@@ -3,7 +3,7 @@
 use super::Connection;
 use crate::error::{Result, unsupported};
 use crate::text::{SQL, c_string};
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 use std::ptr::null_mut;
 
 /// A value of a row: its table in the main database, its column and its row.
@@ -33,15 +33,8 @@ impl Connection {
         const FOR_WRITING: c_int = 1;
         // SAFETY: the handle is open and the texts end with zero; `blob` is written to.
         let opened = unsafe {
-            open(
-                self.as_ptr(),
-                c"main".as_ptr(),
-                table.as_ptr(),
-                column.as_ptr(),
-                at.row,
-                FOR_WRITING,
-                &mut blob,
-            )
+            let [main, table, column] = [c"main", &table, &column].map(CStr::as_ptr);
+            open(self.as_ptr(), main, table, column, at.row, FOR_WRITING, &mut blob)
         };
         self.handle.check(opened, "opening a handle of a value")?;
         let length = c_int::try_from(bytes.len()).unwrap_or(c_int::MAX);

@@ -100,20 +100,12 @@ impl Connection {
         let registered = Box::new(Registered { body, library: Arc::clone(self.library()), slot });
         let fixed = if is_fixed { ffi::SQLITE_DETERMINISTIC } else { 0 };
         let flags = c_int::from(ffi::SQLITE_UTF8) | fixed;
+        let (data, entry) = (Box::into_raw(registered).cast(), Some(ENTRIES[slot]));
+        let (database, name) = (self.as_ptr(), name.as_c_str().as_ptr());
         // SAFETY: the handle is open and the name is a C string. SQLite gives the pointer to the entry
         // point of this library's slot, and exactly once to `forget`, also when it refuses.
         let code = unsafe {
-            create(
-                self.as_ptr(),
-                name.as_ptr(),
-                arguments,
-                flags,
-                Box::into_raw(registered).cast(),
-                Some(ENTRIES[slot]),
-                None,
-                None,
-                Some(forget),
-            )
+            create(database, name, arguments, flags, data, entry, None, None, Some(forget))
         };
         self.handle.check(code, "making an SQL function")
     }

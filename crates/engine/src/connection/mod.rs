@@ -322,26 +322,20 @@ impl Connection {
     /// Rows changed by the last INSERT, UPDATE or DELETE to finish
     /// (<https://sqlite.org/c3ref/changes.html>); before SQLite 3.37 modulo 2³².
     pub fn changes(&self) -> i64 {
-        let api = self.handle.api();
+        let (api, database) = (self.handle.api(), self.as_ptr());
         // SAFETY: the handle is open.
-        unsafe {
-            match api.changes64 {
-                Some(changes64) => changes64(self.as_ptr()),
-                None => i64::from((api.changes)(self.as_ptr())),
-            }
-        }
+        let narrow = || i64::from(unsafe { (api.changes)(database) });
+        // SAFETY: as above.
+        api.changes64.map_or_else(narrow, |changes| unsafe { changes(database) })
     }
 
     /// Rows changed since the connection was opened; otherwise as [`changes`](Self::changes).
     pub fn total_changes(&self) -> i64 {
-        let api = self.handle.api();
+        let (api, database) = (self.handle.api(), self.as_ptr());
         // SAFETY: the handle is open.
-        unsafe {
-            match api.total_changes64 {
-                Some(total_changes64) => total_changes64(self.as_ptr()),
-                None => i64::from((api.total_changes)(self.as_ptr())),
-            }
-        }
+        let narrow = || i64::from(unsafe { (api.total_changes)(database) });
+        // SAFETY: as above.
+        api.total_changes64.map_or_else(narrow, |changes| unsafe { changes(database) })
     }
 
     /// Returns the rowid of the last row inserted (<https://sqlite.org/c3ref/last_insert_rowid.html>).

@@ -58,16 +58,9 @@ impl Connection {
         let name = c_string(stand_in.name.as_str(), "name of the collation")?;
         let utf8 = c_int::from(ffi::SQLITE_UTF8);
         let by = std::ptr::from_ref(by).cast_mut().cast();
+        let create = self.handle.api().create_collation;
         // SAFETY: the handle is open, the name is a C string, and the comparison is a constant.
-        let code = unsafe {
-            (self.handle.api().create_collation)(
-                self.as_ptr(),
-                name.as_ptr(),
-                utf8,
-                by,
-                Some(compare),
-            )
-        };
+        let code = unsafe { create(self.as_ptr(), name.as_ptr(), utf8, by, Some(compare)) };
         self.handle.check(code, "making a collation")
     }
 }

@@ -84,38 +84,25 @@ impl Connection {
     /// # Errors
     /// The engine is too old to know the counter.
     pub fn db_status(&self, counter: DbStatus, reset: bool) -> Result<Status> {
-        let api = self.handle.api();
-        let reset = c_int::from(reset);
-        let mut status = Status { current: 0, highwater: 0 };
+        let (api, database) = (self.handle.api(), self.as_ptr());
+        let (counter, reset) = (counter as c_int, c_int::from(reset));
+        let (mut current, mut highwater) = (0, 0);
         let code = match api.db_status64 {
             // SAFETY: the handle is open and both results are valid pointers.
-            Some(db_status64) => unsafe {
-                db_status64(
-                    self.as_ptr(),
-                    counter as c_int,
-                    &mut status.current,
-                    &mut status.highwater,
-                    reset,
-                )
+            Some(status) => unsafe {
+                status(database, counter, &mut current, &mut highwater, reset)
             },
             None => {
-                let (mut current, mut highwater): (c_int, c_int) = (0, 0);
+                let (mut now, mut most): (c_int, c_int) = (0, 0);
                 // SAFETY: as above.
-                let code = unsafe {
-                    (api.db_status)(
-                        self.as_ptr(),
-                        counter as c_int,
-                        &mut current,
-                        &mut highwater,
-                        reset,
-                    )
-                };
-                status = Status { current: current.into(), highwater: highwater.into() };
+                let code =
+                    unsafe { (api.db_status)(database, counter, &mut now, &mut most, reset) };
+                (current, highwater) = (now.into(), most.into());
                 code
             }
         };
         self.handle.check(code, "reading a counter of the connection")?;
-        Ok(status)
+        Ok(Status { current, highwater })
     }
 
     /// Bytes of memory that the whole library has allocated, now and at most since it was loaded

@@ -103,17 +103,10 @@ impl<'d> Statement<'_, 'd> {
         text: &str,
         destructor: ffi::Destructor,
     ) -> Result<()> {
-        let start = text.as_ptr().cast();
+        let (bind, start, length) = (self.api.bind_text64, text.as_ptr().cast(), text.len() as u64);
         // SAFETY: as in `bind_i64`; the memory is valid for the length, afterwards by the caller's word.
         self.check(unsafe {
-            (self.api.bind_text64)(
-                self.as_ptr(),
-                index,
-                start,
-                text.len() as u64,
-                destructor,
-                ffi::SQLITE_UTF8,
-            )
+            bind(self.as_ptr(), index, start, length, destructor, ffi::SQLITE_UTF8)
         })
     }
 
@@ -126,12 +119,11 @@ impl<'d> Statement<'_, 'd> {
         bytes: &[u8],
         destructor: ffi::Destructor,
     ) -> Result<()> {
-        let start = bytes.as_ptr().cast();
+        let (bind, start, length) =
+            (self.api.bind_blob64, bytes.as_ptr().cast(), bytes.len() as u64);
         // SAFETY: as in `bind_text_with`. An empty slice has a dangling but non-null pointer, which makes
         // an empty blob rather than NULL.
-        self.check(unsafe {
-            (self.api.bind_blob64)(self.as_ptr(), index, start, bytes.len() as u64, destructor)
-        })
+        self.check(unsafe { bind(self.as_ptr(), index, start, length, destructor) })
     }
 
     /// Binds a value, which SQLite copies.

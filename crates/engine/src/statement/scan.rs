@@ -88,17 +88,10 @@ impl Statement<'_, '_> {
 
     /// Returns the cycles of the processor in this statement since it was prepared.
     pub fn cycles(&self) -> Option<i64> {
-        let mut cycles: i64 = 0;
+        let (status, mut cycles): (_, i64) = (self.api.stmt_scanstatus_v2?, 0);
+        let out = (&raw mut cycles).cast();
         // SAFETY: the statement is alive, and cycles are 64-bit integers; -1 stands for the whole statement.
-        let code = unsafe {
-            (self.api.stmt_scanstatus_v2?)(
-                self.as_ptr(),
-                -1,
-                CYCLES,
-                COMPLEX,
-                (&raw mut cycles).cast(),
-            )
-        };
+        let code = unsafe { status(self.as_ptr(), -1, CYCLES, COMPLEX, out) };
         (code == ffi::SQLITE_OK).then_some(cycles)
     }
 }
