@@ -10,15 +10,10 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use engine::{Connection, Statement, Step};
-use lab::level::{Level, Settings};
-use lab::trial::{BindingMark, Measured};
+use lab::trial::BindingMark;
 
-use crate::error::{Result, TrialError};
 use crate::parameters::Rows;
-use crate::target::sqlite;
-use crate::trial::Trial;
-use crate::workload::common::{Elapsed, Stopwatch, Sum, check_sums, close, expect, set, sums};
-use crate::workload::declared::Declared;
+use crate::workload::prelude::*;
 
 /// The workload `binding-basics`.
 pub(super) struct BindingBasics;

@@ -3,14 +3,9 @@
 //! Nothing here is timed for its speed. The statement is also run once, to check that the statement with this bytecode does what
 //! its title says.
 
+use crate::workload::prelude::*;
 use engine::{Array, Connection, EngineError, Step, Value};
-use lab::trial::{DataTable, Measured};
-
-use super::common::{Stopwatch, close, expect, set};
-use super::declared::Declared;
-use crate::error::{Result, TrialError};
-use crate::target::sqlite;
-use crate::trial::Trial;
+use lab::trial::DataTable;
 
 /// The workload `explain`.
 pub(super) struct Explain;

@@ -13,6 +13,7 @@ pub(crate) mod fts;
 mod inserts;
 mod many_databases;
 mod orm;
+mod prelude;
 mod preparation;
 mod queue;
 pub(crate) mod replay;

@@ -9,19 +9,12 @@ use std::ffi::CString;
 use std::time::Instant;
 
 use engine::{Array, BlobArray, Connection, EngineError, Library, Statement, Step, TextArray};
-use lab::level::Settings;
 use lab::seed::{Seed, SplitMix64};
-use lab::trial::Measured;
 
-use crate::error::{Result, TrialError};
 use crate::measure::{LatencyHistogram, Windows};
 use crate::parameters::{Limit, Rows};
-use crate::target::sqlite;
-use crate::trial::Trial;
-use crate::workload::common::{
-    MAX_HOST_PARAMETERS, Stopwatch, close, expect, set, set_counts, set_latency, set_peak_memory,
-};
-use crate::workload::declared::Declared;
+use crate::workload::common::MAX_HOST_PARAMETERS;
+use crate::workload::prelude::*;
 
 /// The workload `set-query`.
 pub(super) struct SetQuery;

@@ -12,15 +12,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use lab::seed::Seed;
-use lab::trial::Measured;
 
-use crate::error::{Result, TrialError};
 use crate::generate::Values;
 use crate::measure::Windows;
 use crate::parameters::{Bytes, Rows};
-use crate::trial::Trial;
-use crate::workload::common::{Stopwatch, expect, set, set_peak_memory};
-use crate::workload::declared::Declared;
+use crate::workload::prelude::*;
 
 /// The workload `upper-bounds`.
 pub(super) struct UpperBounds;

@@ -10,10 +10,8 @@ use crate::drive::messages::{BusyCounts, Role, WorkerSpec};
 use crate::drive::pacing::{Clock, Ended, Monotonic, Nanos};
 use crate::drive::retry::{AttemptError, Retries};
 use crate::drive::worker::Client;
-use crate::error::{Result, TrialError};
 use crate::parameters::Parameters as _;
-use crate::target::sqlite;
-use crate::workload::common::expect;
+use crate::workload::prelude::*;
 
 /// Prepares the client of a worker.
 ///

@@ -17,23 +17,15 @@ mod client;
 use std::time::Duration;
 
 use engine::Connection;
-use lab::level::{Level, Settings};
-use lab::needs::Needs;
-use lab::trial::Measured;
 
-use super::common::{refuse_single_threaded, set, set_peak_memory};
-use super::declared::Declared;
 use crate::drive::messages::{Role, TaskReport, WorkerSpec};
 use crate::drive::pacing::{Pacing, Task};
 use crate::drive::parameters::{Retrying, Workers, open_files};
 use crate::drive::period::{Period, done, latencies, next_start};
 use crate::drive::pool::WorkerPool;
 use crate::drive::worker::DATABASE;
-use crate::error::{Result, TrialError};
 use crate::parameters::{Micros, Millis, Percent, Rows};
-use crate::target::sqlite;
-use crate::trial::Trial;
-use crate::workload::common::{Sum, check_sums, expect};
+use crate::workload::prelude::*;
 
 pub(super) use self::client::client;
 

@@ -5,13 +5,10 @@ use crash::kill::{self, COMMAND, Outcome};
 use crash::{CrashSettings, Model, documented};
 use lab::measures::Measures;
 use lab::tier::{Accident, Counts, KILL, Losses, ModelSafety};
-use lab::trial::{Artifact, Measured};
+use lab::trial::Artifact;
 
-use super::super::common::set;
-use super::super::declared::Declared;
 use super::settings;
-use crate::error::{Result, TrialError};
-use crate::trial::Trial;
+use crate::workload::prelude::*;
 
 /// The workload `kill`.
 pub(in super::super) struct Kill;

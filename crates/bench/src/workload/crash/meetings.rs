@@ -3,14 +3,11 @@
 use crash::schedule::{Extent, Scenario, ScenarioResult, explore_all};
 use lab::measures::Measures;
 use lab::tier::{SCHEDULES, Schedules};
-use lab::trial::{DataTable, Measured};
+use lab::trial::DataTable;
 
-use super::super::common::set;
-use super::super::declared::Declared;
 use super::schedules::wrong_schedule;
 use super::settings;
-use crate::error::{Result, TrialError};
-use crate::trial::Trial;
+use crate::workload::prelude::*;
 
 /// The workload `schedules`.
 pub(in super::super) struct Meetings;

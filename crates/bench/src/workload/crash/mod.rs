@@ -18,17 +18,14 @@ use crash::Plan;
 use engine::{Origin, Source};
 use lab::measures::Measures;
 use lab::tier::{Counts, Loss, ModelSafety, OnOccasion, Schedules, WORKLOAD};
-use lab::trial::Measured;
 
 use self::findings::Trailed;
 pub(super) use self::kill::Kill;
 pub(super) use self::meetings::Meetings;
 use self::own::Own;
 use self::settings::Parameters;
-use super::common::{Stopwatch, set};
 use super::replay::stand_in;
-use super::{Declared, Trial};
-use crate::error::{Result, TrialError};
+use crate::workload::prelude::*;
 
 /// The workload `crash`.
 pub(super) struct Crash;

@@ -17,9 +17,7 @@ use script::effect;
 
 use super::settings::Parameters;
 use super::traffic;
-use crate::error::{Result, TrialError};
-use crate::target::sqlite;
-use crate::trial::Trial;
+use crate::workload::prelude::*;
 use crate::workload::sql::{snapshot, unroll};
 
 /// A script or a trace.

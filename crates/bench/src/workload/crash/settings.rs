@@ -5,14 +5,10 @@ use std::num::NonZero;
 use std::str::FromStr;
 
 use crash::{CrashSettings, Model};
-use lab::level::{Level, Settings};
-use lab::trial::{Measured, ReadBack};
+use lab::trial::ReadBack;
 
-use super::super::common::close;
-use crate::error::{Result, TrialError};
 use crate::parameters::{DatabasePath, FilePath, Parameters as Declaration, SqlText};
-use crate::target::sqlite;
-use crate::trial::Trial;
+use crate::workload::prelude::*;
 
 /// The settings that the crash laboratory can try.
 const TRIED: [&str; 4] = ["journal_mode", "synchronous", "locking_mode", "page_size"];

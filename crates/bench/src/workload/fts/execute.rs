@@ -11,11 +11,8 @@ use regex::Regex;
 
 use super::queries::{Query, Sql};
 use super::table::TableOptions;
-use crate::error::{Result, TrialError};
 use crate::measure::CpuTime;
-use crate::target::sqlite;
-use crate::trial::Trial;
-use crate::workload::common::expect;
+use crate::workload::prelude::*;
 
 choice! {
     /// Contents of the memory when a query runs.

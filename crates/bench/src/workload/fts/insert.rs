@@ -9,23 +9,16 @@
 use std::time::Instant;
 
 use engine::CheckpointMode;
-use lab::level::Settings;
-use lab::trial::Measured;
 
 use super::execute::{add_regexp, answered_once};
 use super::load::Loaded;
 use super::queries::{Query, TextQueries};
 use super::source::{DocumentParameters, Source};
 use super::table::{TableOptions, TextTable};
-use crate::error::Result;
 use crate::measure::LatencyHistogram;
 use crate::parameters::Rows;
-use crate::target::sqlite;
-use crate::trial::Trial;
-use crate::workload::common::{
-    MIB, close, set, set_bytes_per_row, set_counts, set_cpu, set_peak_memory,
-};
-use crate::workload::declared::Declared;
+use crate::workload::common::MIB;
+use crate::workload::prelude::*;
 
 /// The workload `fts-insert`.
 pub(in crate::workload) struct FtsInsert;

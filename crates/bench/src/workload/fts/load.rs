@@ -8,11 +8,9 @@ use std::time::{Duration, Instant};
 use engine::{Connection, EngineError, Statement};
 
 use super::table::TextTable;
-use crate::error::Result;
 use crate::generate::Documents;
 use crate::measure::{CpuTime, Windows};
-use crate::target::sqlite;
-use crate::trial::Trial;
+use crate::workload::prelude::*;
 
 /// Result of filling the table.
 #[derive(Default)]

@@ -4,17 +4,13 @@
 //! The overlap of two tokenizers in a query is the part of all rows that either finds which both
 //! find (Jaccard, 1901); of all queries it is the mean over those that either answers with a row.
 
-use lab::trial::{DataTable, Measured};
+use lab::trial::DataTable;
 
 use super::execute::{rowids, understood};
 use super::queries::{Query, Shape, TextQueries};
 use super::source::{DocumentParameters, Source};
 use super::table::{TableOptions, TextTable, TokenizerOptions};
-use crate::error::{Result, TrialError};
-use crate::target::sqlite;
-use crate::trial::Trial;
-use crate::workload::common::{close, set};
-use crate::workload::declared::Declared;
+use crate::workload::prelude::*;
 
 /// The workload `fts-overlap`.
 pub(in crate::workload) struct FtsOverlap;

@@ -9,8 +9,7 @@
 use std::collections::BTreeMap;
 
 use engine::CheckpointMode;
-use lab::level::Settings;
-use lab::trial::{DataTable, Measured};
+use lab::trial::DataTable;
 
 use super::execute::{Answer, Cache, Executor, Response, add_regexp, check_cold, understood};
 use super::load::BATCH;
@@ -18,13 +17,9 @@ use super::queries::{self, OWN, Query, QueryChoice, TextQueries};
 use super::recall::{Recall, Scan};
 use super::source::{DocumentParameters, Source};
 use super::table::{TableOptions, TextTable};
-use crate::error::{Result, TrialError};
 use crate::measure::{CpuTime, LatencyHistogram};
 use crate::parameters::{Limit, SqlText};
-use crate::target::sqlite;
-use crate::trial::Trial;
-use crate::workload::common::{close, set, set_bytes_per_row, set_cpu, set_peak_memory};
-use crate::workload::declared::Declared;
+use crate::workload::prelude::*;
 
 /// The workload `fts-query`.
 pub(in crate::workload) struct FtsQuery;

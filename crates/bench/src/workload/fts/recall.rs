@@ -1,16 +1,13 @@
 //! Precision and recall of the queries, in three senses.
 
-use lab::trial::Measured;
-
 use super::execute::Response;
 use super::queries::{OWN, Query, Shape};
 use super::source::Source;
 use super::table::{Kind, TableOptions};
 use super::truth::{Judge, Meaning, SENSES, Sense};
-use crate::error::Result;
 use crate::generate::Documents;
 use crate::parameters::Choice;
-use crate::workload::common::{expect, set};
+use crate::workload::prelude::*;
 
 /// Documents judged at a time.
 const BATCH: usize = 1_000;

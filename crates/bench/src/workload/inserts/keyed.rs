@@ -6,17 +6,11 @@
 //! page cache.
 
 use engine::{Connection, EngineError, Statement, Step};
-use lab::level::Settings;
 use lab::seed::{Seed, SplitMix64};
-use lab::trial::Measured;
 
 use super::writer::{Transaction, Writer};
-use crate::error::{Result, TrialError};
 use crate::parameters::Rows;
-use crate::target::sqlite;
-use crate::trial::Trial;
-use crate::workload::common::{Elapsed, Stopwatch, expect, set, set_peak_memory};
-use crate::workload::declared::Declared;
+use crate::workload::prelude::*;
 
 /// The workload `keyed-rows`.
 pub(in crate::workload) struct KeyedRows;

@@ -14,22 +14,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use engine::{Connection, Library, OpenFlags, Statement};
-use lab::level::Settings;
-use lab::trial::{Measured, ReadBack};
+use lab::trial::ReadBack;
 
 use super::writer::Transaction;
 use crate::drive::gate::{Gate, run_threads};
-use crate::error::{Result, TrialError};
 use crate::generate::Quote;
 use crate::generate::quotes::{OPENING_MS, price, quotes};
 use crate::measure::Windows;
 use crate::parameters::{Rows, RowsOrAll};
-use crate::target::sqlite::{self, Counts};
-use crate::trial::Trial;
-use crate::workload::common::{
-    Elapsed, Stopwatch, Sum, check_sums, close_all, set, set_bytes_per_row, set_peak_memory, sums,
-};
-use crate::workload::declared::Declared;
+use crate::target::sqlite::Counts;
+use crate::workload::common::close_all;
+use crate::workload::prelude::*;
 
 /// The workload `quotes`.
 pub(in crate::workload) struct Quotes;

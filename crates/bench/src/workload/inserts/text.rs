@@ -6,18 +6,13 @@
 use std::ops::Range;
 
 use engine::{Connection, Statement, Step};
-use lab::level::Settings;
-use lab::trial::Measured;
 
 use super::writer::{Inserts, Transaction, Writer};
-use crate::error::{Result, TrialError};
 use crate::generate::Texts;
 use crate::measure::Windows;
 use crate::parameters::Rows;
-use crate::target::sqlite;
-use crate::trial::Trial;
-use crate::workload::common::{MAX_HOST_PARAMETERS, MIB, check_host_parameters, expect, set};
-use crate::workload::declared::Declared;
+use crate::workload::common::{MAX_HOST_PARAMETERS, MIB, check_host_parameters};
+use crate::workload::prelude::*;
 
 /// The workload `text-insert`.
 pub(in crate::workload) struct TextInsert;

@@ -10,21 +10,14 @@ use std::thread::{Builder, scope};
 use std::time::Instant;
 
 use engine::{Connection, Statement};
-use lab::level::Settings;
 use lab::seed::Seed;
-use lab::trial::Measured;
 
 use super::writer::{Inserts, Transaction, Writer};
-use crate::error::{Result, TrialError};
 use crate::generate::{User, Users};
 use crate::measure::Windows;
 use crate::parameters::{Percent, Rows};
-use crate::target::sqlite;
-use crate::trial::Trial;
-use crate::workload::common::{
-    MAX_HOST_PARAMETERS, Sum, check_host_parameters, check_sums, expect, set, sums,
-};
-use crate::workload::declared::Declared;
+use crate::workload::common::{MAX_HOST_PARAMETERS, check_host_parameters};
+use crate::workload::prelude::*;
 
 /// The workload `user-insert`.
 pub(in crate::workload) struct UserInsert;

@@ -5,13 +5,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use engine::{Connection, Statement};
-use lab::trial::Measured;
 
-use crate::error::Result;
 use crate::measure::Windows;
-use crate::target::sqlite::{self, Counts};
-use crate::trial::Trial;
-use crate::workload::common::{Stopwatch, close, set_bytes_per_row, set_counts, set_peak_memory};
+use crate::target::sqlite::Counts;
+use crate::workload::prelude::*;
 
 /// A connection to a new database with its tables.
 pub(super) struct Writer {

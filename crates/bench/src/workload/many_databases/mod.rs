@@ -15,20 +15,15 @@ use std::path::{Path, PathBuf};
 
 use engine::pragma::{self, PragmaError};
 use engine::{Connection, EngineError};
-use lab::level::{Level, Settings};
-use lab::needs::Needs;
 use lab::seed::Seed;
-use lab::trial::Measured;
 
 use self::client::{Client, Databases, Job, Latencies, Throughput, Work};
 use self::quotes::{Quotes, Sums};
-use super::common::{refuse_single_threaded, set_peak_memory};
-use super::{Declared, Trial};
-use crate::error::{Result, TrialError};
 use crate::generate::Quote;
 use crate::parameters::{Limit, Rows};
 use crate::platform::open_files;
-use crate::target::sqlite::{self, Counts, Opening};
+use crate::target::sqlite::{Counts, Opening};
+use crate::workload::prelude::*;
 
 /// The workload `many-databases`.
 pub(super) struct ManyDatabases;

@@ -3,19 +3,15 @@
 use std::time::{Duration, Instant};
 
 use engine::{Connection, pragma};
-use lab::trial::Measured;
 
 use super::client::{self, Client, Databases, Job, Part, Work};
 use super::quotes::Sums;
 use super::{Connections, ManyDatabases, coming};
 use crate::drive::gate::{Gate, run_threads};
-use crate::error::Result;
 use crate::measure::LatencyHistogram;
 use crate::platform::open_files;
-use crate::target::sqlite::{self, Counts};
-use crate::trial::Trial;
-use crate::workload::common::{expect, set};
-use crate::workload::declared::Declared;
+use crate::target::sqlite::Counts;
+use crate::workload::prelude::*;
 
 /// Threads that verify the databases, which mostly wait until files are created and removed.
 const VERIFIERS: usize = 8;

@@ -20,15 +20,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use engine::{Connection, EngineError};
-use lab::trial::{BindingMark, Measured, ReadBack};
+use lab::trial::{BindingMark, ReadBack};
 
 use self::operations::{Operation, prepare};
-use super::Declared;
-use super::common::{Elapsed, Stopwatch, add, close, expect, refuse_single_threaded, set};
-use crate::error::{Result, TrialError};
 use crate::locks::{locked, unlocked};
-use crate::target::sqlite::{self, Opening};
-use crate::trial::Trial;
+use crate::target::sqlite::Opening;
+use crate::workload::prelude::*;
 
 /// The workload `orm`.
 pub(super) struct Orm;

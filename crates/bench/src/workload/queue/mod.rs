@@ -16,23 +16,16 @@ use std::path::Path;
 use std::time::Instant;
 
 use lab::durability::Durability;
-use lab::level::{Level, Settings};
-use lab::needs::Needs;
-use lab::trial::Measured;
 
 use self::worker::{Op, OperationLog, Operations, TaskGenerator, WorkerInput, WorkerResult};
-use super::common::{Elapsed, refuse_single_threaded, set, set_peak_memory};
-use super::declared::Declared;
 use crate::drive::gate::{Gate, run_threads};
-use crate::error::{Result, TrialError};
 use crate::parameters::{Bytes, Choice};
 use crate::target::postgres::{Server, SynchronousCommit};
 use crate::target::queue::{
     Connections, Files, Memory, Postgres, Sqlite, Statements, Store, StoreStats, Task, TaskId,
     Writing, files_left,
 };
-use crate::trial::Trial;
-use crate::workload::common::expect;
+use crate::workload::prelude::*;
 
 /// The workload `queue`.
 pub(super) struct Queue;

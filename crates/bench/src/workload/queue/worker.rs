@@ -6,15 +6,13 @@
 use std::time::{Duration, Instant};
 
 use lab::seed::{Seed, SplitMix64};
-use lab::trial::Measured;
 
 use super::{OUTPUTS, Output, Parameters, STATEMENTS_OF_A_LIFE, Work};
 use crate::drive::pacing::SLOTS;
-use crate::error::{Result, TrialError};
 use crate::measure::LatencyHistogram;
 use crate::parameters::Choice;
 use crate::target::queue::{Change, Session, Status, Task, TaskId};
-use crate::workload::common::{expect, set_latency};
+use crate::workload::prelude::*;
 
 /// The output of a task at every step, as in the program of the article.
 const OUTPUT: &str = "Some kind of output and whatever";

@@ -13,9 +13,7 @@ use script::effect::{Attached, attached, first_word, names, written};
 use trace::{Bound, Call, Text, Values};
 
 use super::source::{Database, Fate, LeftOut, Recording};
-use crate::error::{Result, TrialError};
-use crate::target::sqlite;
-use crate::trial::Trial;
+use crate::workload::prelude::*;
 
 /// The calls of a recording.
 #[derive(Debug, Default)]

@@ -26,9 +26,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::{EngineError, Library, Source, StandIn};
-use lab::level::{Level, Settings};
 use lab::measures::{Measures, REPLAY};
-use lab::trial::Measured;
 use trace::{Call, Trace};
 
 use self::calls::{CallSpool, CallWriter};
@@ -41,17 +39,13 @@ use self::plan::{Commits, Plan};
 use self::processes::{ProcessSpec, SentSpec};
 use self::progress::Progress;
 use self::source::Recording;
-use super::common::{add, refuse_single_threaded, set, set_peak_memory};
-use super::declared::Declared;
 use super::preparation::apply_file_settings;
 use crate::drive::parameters::{FILES_OF_OWN_SQL, Workers, open_files};
-use crate::error::{Result, TrialError};
 use crate::locks::{locked, unlocked};
 use crate::measure::peak_memory_bytes;
 use crate::parameters::{FilePath, Percent, SqlText};
 use crate::platform::allow_open_files;
-use crate::target::sqlite;
-use crate::trial::Trial;
+use crate::workload::prelude::*;
 use crate::workload::preparation::Preparation;
 
 pub use self::coverage::{causes_first, missing_object, options_for};

@@ -7,8 +7,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use engine::vfs::CountingVfs;
-use lab::level::{Level, Settings};
-use lab::trial::Measured;
 use serde::{Deserialize, Serialize};
 
 use super::calls::CallSpool;
@@ -21,11 +19,10 @@ use super::source::{self, LeftOut, Recording};
 use super::stand_in;
 use crate::drive::gate::Gate;
 use crate::drive::messages::{Channel, ChildWorker, follow_parent, read_message};
-use crate::error::{Result, TrialError};
 use crate::locks::{locked, unlocked};
 use crate::measure::{CpuTime, peak_memory_bytes};
-use crate::trial::{Trial, load_library};
-use crate::workload::common::{Stopwatch, add};
+use crate::trial::load_library;
+use crate::workload::prelude::*;
 
 /// The hidden subcommand of pragmark that runs such a process.
 const SUBCOMMAND: &str = "replay-worker";

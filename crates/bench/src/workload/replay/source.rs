@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use engine::{Library, OpenFlags, Source, Value};
-use lab::level::Settings;
 use script::effect::{self, Attached};
 use serde::{Deserialize, Serialize};
 use trace::{
@@ -16,9 +15,8 @@ use trace::{
 };
 
 use super::outcome::{failed_by_chance, was_cut_off};
-use crate::error::{Result, TrialError};
-use crate::target::sqlite;
 use crate::workload::durability;
+use crate::workload::prelude::*;
 
 /// A database of the recording.
 #[derive(Clone, Debug)]

@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use lab::trial::Measured;
-
 use super::parameters::Parameters;
 use super::suite::Suite;
 use crate::drive::messages::{PartReport, StatementCounters};
 use crate::drive::period::{Period, done, latencies};
-use crate::error::Result;
 use crate::measure::LatencyHistogram;
-use crate::workload::common::{set, set_latency};
+use crate::workload::prelude::*;
 
 /// Notes all figures of a period of work.
 pub(super) fn note(

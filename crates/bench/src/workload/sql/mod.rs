@@ -23,18 +23,15 @@ pub(crate) use self::pgbench::TABLES as PGBENCH_TABLES;
 use std::time::Duration;
 
 use engine::Connection;
-use lab::level::{Settings, overlaid};
-use lab::needs::Needs;
+use lab::level::overlaid;
 use lab::seed::Seed;
-use lab::trial::{Measured, StatementRecord};
+use lab::trial::StatementRecord;
 
 use self::client::{ScriptClient, Workload};
 use self::database::TrialDatabase;
 use self::draw::Pools;
 use self::parameters::Parameters;
 use self::suite::{Suite, refuse_other_files};
-use super::common::{refuse_single_threaded, set, set_peak_memory};
-use super::declared::Declared;
 use super::durability;
 use crate::drive::messages::{Role, WorkerSpec};
 use crate::drive::pacing::{Pacing, Task};
@@ -42,10 +39,8 @@ use crate::drive::parameters::Workers;
 use crate::drive::period::{Period, next_start};
 use crate::drive::pool::WorkerPool;
 use crate::drive::worker::Client;
-use crate::error::{Result, TrialError};
 use crate::parameters::Parameters as _;
-use crate::target::sqlite;
-use crate::trial::Trial;
+use crate::workload::prelude::*;
 
 /// The workload `sql`.
 pub(super) struct Sql;

@@ -2,12 +2,9 @@
 
 use std::time::Duration;
 
-use lab::level::{Level, Settings};
-use lab::needs::Needs;
-
 use crate::drive::parameters::{FILES_OF_OWN_SQL, Retrying, Workers, open_files};
-use crate::error::{Result, TrialError};
 use crate::parameters::{DatabasePath, FilePath, Micros, Millis, SqlText, WeightedFilePaths};
+use crate::workload::prelude::*;
 use crate::workload::preparation::Preparation;
 
 choice! {

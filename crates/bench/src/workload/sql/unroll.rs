@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::Library;
-use lab::level::{Settings, overlaid};
+use lab::level::overlaid;
 use script::{Form, Names, Op, Script, parse};
 
 use super::client::Executed;
@@ -13,10 +13,8 @@ use super::parameters::Parameters;
 use super::suite::{Suite, read_text};
 use super::{database, first_client};
 use crate::drive::worker::Client;
-use crate::error::{Result, TrialError};
 use crate::parameters::Parameters as _;
-use crate::target::sqlite;
-use crate::trial::Trial;
+use crate::workload::prelude::*;
 
 /// Number of scripts that are executed at most for each transaction that changes something, because most may only read.
 const ATTEMPTS: usize = 100;

@@ -9,8 +9,6 @@ mod changes;
 use std::time::Instant;
 
 use engine::CheckpointMode;
-use lab::level::Settings;
-use lab::trial::Measured;
 
 use self::changes::{Changes, Kind, Model};
 use super::execute::{Cache, Executor, add_regexp, answered_once};
@@ -18,12 +16,8 @@ use super::load::BATCH;
 use super::queries::{self, Query, QueryChoice, Sql};
 use super::source::{GeneratorParameters, Source};
 use super::table::{self, Content, Finish, TABLE, TableOptions, TextTable};
-use crate::error::{Result, TrialError};
 use crate::parameters::Rows;
-use crate::target::sqlite;
-use crate::trial::Trial;
-use crate::workload::common::{close, set, set_cpu, set_latency, set_peak_memory};
-use crate::workload::declared::Declared;
+use crate::workload::prelude::*;
 
 /// The workload `fts-update`.
 pub(in crate::workload) struct FtsUpdate;

@@ -15,16 +15,14 @@ use std::time::Instant;
 use arrow_array::{Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use engine::pragma;
-use lab::level::{Level, Settings};
 use load::{BatchSource, Column, LoadStrategy, Request, load};
 
 use super::insert::Inserted;
 use super::{Index, Loaded, Method, Parameters, Statement, Table};
-use crate::error::{Result, TrialError};
 use crate::measure::{CpuTime, LatencyHistogram, Windows};
 use crate::parameters::Choice;
-use crate::trial::Trial;
-use crate::workload::common::{expect, refuse_counting};
+use crate::workload::common::refuse_counting;
+use crate::workload::prelude::*;
 
 /// Rows of a batch.
 const BATCH: usize = 65_536;

@@ -18,9 +18,7 @@ use super::client::{Answered, ScriptClient, Workload, may_change_tables};
 use super::database::{self, TrialDatabase};
 use super::parameters::{Extent, Parameters};
 use super::suite::Suite;
-use crate::error::Result;
-use crate::target::sqlite;
-use crate::trial::Trial;
+use crate::workload::prelude::*;
 
 /// Instructions of the virtual machine that a statement may take with its rows in another order, and a table's contents.
 const STEPS: u32 = 20_000_000;
