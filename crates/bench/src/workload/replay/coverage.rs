@@ -9,119 +9,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use engine::{Connection, EngineError, StandIn, Value};
-use script::effect::{Attached, attached, first_word, names, written};
-use trace::{Bound, Call, Text, Values};
+use script::effect::{attached, first_word, names, written};
+use trace::Text;
 
-use super::source::{Database, Fate, LeftOut, Recording};
+use super::source::{Amount, LeftOut, Recording};
 use crate::workload::prelude::*;
-
-/// The calls of a recording.
-#[derive(Debug, Default)]
-pub(super) struct Survey {
-    /// The calls of each statement.
-    pub(super) statements: BTreeMap<i64, Executions>,
-    /// Whether a process was killed while it committed, so that it is not known whether the commit is in the database.
-    pub(super) has_open_commit: bool,
-    /// Connections with commits.
-    writers: BTreeSet<i64>,
-    /// Start of the first call and end of the last one, in microseconds.
-    span_us: Option<(i64, i64)>,
-}
-
-/// The calls of a statement, without calls that do not belong to a replay, such as errors of the moment.
-#[derive(Debug, Default)]
-pub(super) struct Executions {
-    /// The first connection that executed it.
-    pub(super) connection: i64,
-    /// Calls that can be executed.
-    pub(super) whole: Amount,
-    /// Calls that cannot be executed, by the object that the trace lacks.
-    pub(super) lacking: BTreeMap<&'static str, Amount>,
-    /// Whether the text `now` was bound.
-    pub(super) binds_now: bool,
-}
-
-/// A number of calls and their time.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Amount {
-    pub(super) calls: u64,
-    pub(super) time_ns: f64,
-}
-
-impl Amount {
-    pub(super) fn add(&mut self, other: Amount) {
-        self.calls += other.calls;
-        self.time_ns += other.time_ns;
-    }
-}
-
-impl Survey {
-    /// Notes a call.
-    pub(super) fn note(&mut self, recording: &Recording, call: &Call) {
-        let end = call.start_us + call.duration_ns.unwrap_or(0) / 1_000;
-        let span = self.span_us.get_or_insert((call.start_us, end));
-        *span = (span.0.min(call.start_us), span.1.max(end));
-        self.has_open_commit |= call.ticket.is_some() && call.duration_ns.is_none();
-        self.writers.extend(call.ticket.map(|_| call.connection));
-        let fate = recording.fate_by_itself(call);
-        if fate == Fate::Apart {
-            return;
-        }
-        let amount = Amount { calls: 1, time_ns: call.duration_ns.unwrap_or(0) as f64 };
-        let executions = self.statements.entry(call.statement);
-        let executions = executions
-            .or_insert_with(|| Executions { connection: call.connection, ..Executions::default() });
-        executions.binds_now |= has_now(call);
-        match fate {
-            Fate::Missing(what) => executions.lacking.entry(what).or_default().add(amount),
-            _ => executions.whole.add(amount),
-        }
-    }
-
-    /// Returns whether a statement may have written to a database: a connection to it committed, or one attached a file.
-    pub(super) fn may_write(&self, recording: &Recording, database: &Database) -> bool {
-        let is_own = |writer: &i64| {
-            let own = recording.database_of(*writer);
-            own.is_some_and(|own| own.recorded == database.recorded)
-        };
-        let attaches = |text: &Text| match attached(&text.sql) {
-            // The literal is the path of the trial by now.
-            Some(Attached::Literal { file, .. }) => Path::new(&file) == database.path,
-            other => other.is_some(),
-        };
-        self.writers.iter().any(is_own) || recording.texts.values().any(attaches)
-    }
-
-    /// Returns the time from the first to the last statement, in seconds.
-    pub(super) fn seconds(&self) -> f64 {
-        self.span_us.map_or(0.0, |(first, last)| (last - first) as f64 / 1e6)
-    }
-}
-
-impl Executions {
-    /// Returns the calls that are replayed, and the objects that the others lack.
-    pub(super) fn fates<'r>(
-        &'r self,
-        left_out: Option<&'r LeftOut>,
-    ) -> (Amount, Vec<(&'r str, Amount)>) {
-        let lacking = self.lacking.iter().map(|(what, amount)| (*what, *amount));
-        match left_out {
-            None => (self.whole, lacking.collect()),
-            Some(LeftOut::Setting) => (Amount::default(), Vec::new()),
-            Some(LeftOut::Missing(what)) => {
-                let mut all = self.whole;
-                lacking.for_each(|(_, amount)| all.add(amount));
-                (Amount::default(), vec![(what, all)])
-            }
-        }
-    }
-}
-
-fn has_now(call: &Call) -> bool {
-    let Values::Bound(values) = &call.values else { return false };
-    let mut values = values.iter().map(Bound::value);
-    values.any(|value| matches!(value, Value::Text(text) if text.eq_ignore_ascii_case("now")))
-}
 
 /// The share of a recording that can be replayed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -248,12 +140,8 @@ fn share(part: f64, all: f64) -> f64 {
 ///
 /// # Errors
 /// A database cannot be opened.
-pub(super) fn examine(
-    trial: &Trial<'_>,
-    recording: &mut Recording,
-    survey: &Survey,
-) -> Result<Coverage> {
-    let forms = forms(recording, survey);
+pub(super) fn examine(trial: &Trial<'_>, recording: &mut Recording) -> Result<Coverage> {
+    let forms = forms(recording);
     let mut missing: HashMap<i64, String> = HashMap::new();
     let mut schema = Vec::new();
     let mut files: BTreeSet<Option<&Path>> = forms.values().map(|(file, _)| *file).collect();
@@ -274,17 +162,14 @@ pub(super) fn examine(
             recording.left_out.entry(text.id).or_insert(LeftOut::Missing(what.clone()));
         }
     }
-    let depending = spread(recording, &schema, |_, id| lacking(recording, survey, id));
-    Ok(count(recording, survey, &depending))
+    let depending = spread(recording, &schema, |_, id| recording.lacks(id));
+    Ok(count(recording, &depending))
 }
 
 /// Returns one text of each normalised statement, with the database on which it is executed.
-fn forms<'r>(
-    recording: &'r Recording,
-    survey: &Survey,
-) -> HashMap<i64, (Option<&'r Path>, &'r Text)> {
+fn forms(recording: &Recording) -> HashMap<i64, (Option<&Path>, &Text)> {
     let mut forms = HashMap::new();
-    for (statement, executions) in &survey.statements {
+    for (statement, executions) in &recording.survey.statements {
         if let Some(text) = recording.texts.get(statement) {
             let file = recording.database_of(executions.connection);
             let file = file.map(|database| database.path.as_path());
@@ -399,9 +284,9 @@ pub fn missing_object(message: &str) -> Option<String> {
 
 /// Counts calls. Those that use a table whose content depends on calls that are not replayed are executed, but may do something else
 /// than in the recording.
-fn count(recording: &Recording, survey: &Survey, depending: &BTreeSet<String>) -> Coverage {
+fn count(recording: &Recording, depending: &BTreeSet<String>) -> Coverage {
     let mut coverage = Coverage::default();
-    for (statement, executions) in &survey.statements {
+    for (statement, executions) in &recording.survey.statements {
         let (replayed, mut missing) = executions.fates(recording.left_out.get(statement));
         let sql = recording.texts.get(statement).map_or("", |text| &text.sql);
         let made = if first_word(sql) == "create" { written(sql) } else { Vec::new() };
@@ -421,17 +306,6 @@ fn count(recording: &Recording, survey: &Survey, depending: &BTreeSet<String>) -
         }
     }
     coverage
-}
-
-/// Returns whether calls of a statement are not replayed because something is missing.
-pub(super) fn lacking(recording: &Recording, survey: &Survey, id: i64) -> bool {
-    let executions = survey.statements.get(&id);
-    executions.is_some_and(|all| !all.fates(recording.left_out.get(&id)).1.is_empty())
-}
-
-/// Returns whether the text `now` was bound to a statement.
-pub(super) fn binds_now(survey: &Survey, id: i64) -> bool {
-    survey.statements.get(&id).is_some_and(|executions| executions.binds_now)
 }
 
 /// Returns the tables whose content depends on some statements: tables that such a statement, a default or a trigger writes, and

@@ -7,7 +7,7 @@ use engine::{Connection, Library, OpenFlags, Source, Value};
 use script::effect::{depends_on_chance, first_word, makes_virtual, written};
 use trace::content::{self, Content, SCHEMA, SEQUENCE, Table, is_statistics};
 
-use super::coverage::{Survey, binds_now, lacking, spread};
+use super::coverage::spread;
 use super::outcome::rows;
 use super::source::{Database, Recording};
 use crate::error::Result;
@@ -67,7 +67,6 @@ impl EndState {
 /// A database of the replay cannot be read.
 pub(super) fn compare(
     recording: &Recording,
-    survey: &Survey,
     cut: u64,
     version: &str,
     changed: bool,
@@ -76,18 +75,18 @@ pub(super) fn compare(
     let library = Arc::new(Library::load(&Source::Embedded)?);
     let mut ends = EndState::default();
     for database in &recording.databases {
-        match recorded((recording, survey), cut, database) {
+        match recorded(recording, cut, database) {
             Ok(wanted) => {
                 let connection =
                     Connection::open(&library, &database.path, OpenFlags::default(), None)?;
-                let mut comparison = Comparison::of(&connection, (recording, survey), version)?;
+                let mut comparison = Comparison::of(&connection, recording, version)?;
                 if changed {
                     comparison.reasons.insert(SCHEMA.to_owned(), "the variant changes the schema");
                 }
                 let before = ends.differing.len();
                 comparison.compare(wanted, &content::tables(&connection)?, &mut ends);
                 connection.close()?;
-                if ends.differing.len() > before && !survey.may_write(recording, database) {
+                if ends.differing.len() > before && !recording.may_write(database) {
                     ends.differing.truncate(before);
                     let why = "no recorded statement wrote to it, but a backup or another program";
                     ends.unknown.push((database.recorded.clone(), why.to_owned()));
@@ -101,7 +100,7 @@ pub(super) fn compare(
 
 /// Returns the tables of a database at the end of the recording, or the reason why they are not known.
 fn recorded<'r>(
-    (recording, survey): (&'r Recording, &Survey),
+    recording: &'r Recording,
     cut: u64,
     database: &Database,
 ) -> Result<&'r [Table], String> {
@@ -113,7 +112,7 @@ fn recorded<'r>(
     if recording.is_incomplete() {
         return Err("statements are missing in the recording".to_owned());
     }
-    if survey.has_open_commit {
+    if recording.survey.has_open_commit {
         return Err(
             "a process was killed while it committed, so the commit may be in the database or not"
                 .to_owned(),
@@ -135,16 +134,12 @@ struct Comparison {
 }
 
 impl Comparison {
-    fn of(
-        connection: &Connection,
-        (recording, survey): (&Recording, &Survey),
-        version: &str,
-    ) -> Result<Comparison> {
+    fn of(connection: &Connection, recording: &Recording, version: &str) -> Result<Comparison> {
         let schema = connection.query_all("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
         let schema: Vec<String> = schema.iter().flatten().map(Value::to_string).collect();
         let virtual_tables = schema.iter().filter(|sql| makes_virtual(sql));
-        let mut reasons = not_replayed(recording, survey, &schema);
-        let by_chance = |sql: &str, id| binds_now(survey, id) || depends_on_chance(sql);
+        let mut reasons = not_replayed(recording, &schema);
+        let by_chance = |sql: &str, id| recording.binds_now(id) || depends_on_chance(sql);
         for table in spread(recording, &schema, by_chance) {
             reasons.insert(table, BY_CHANCE);
         }
@@ -214,12 +209,8 @@ fn difference(wanted: Option<Content>, found: Option<Content>) -> String {
 }
 
 /// Returns the tables whose content depends on statements that were not replayed.
-fn not_replayed(
-    recording: &Recording,
-    survey: &Survey,
-    schema: &[String],
-) -> BTreeMap<String, &'static str> {
-    let is_lacking = |id| lacking(recording, survey, id);
+fn not_replayed(recording: &Recording, schema: &[String]) -> BTreeMap<String, &'static str> {
+    let is_lacking = |id| recording.lacks(id);
     let mut tables = spread(recording, schema, |_, id| is_lacking(id));
     if !tables.is_empty() {
         tables.insert(SEQUENCE.to_owned());

@@ -11,7 +11,6 @@ use engine::{Connection, EngineError, Library, OpenFlags, Statement, Step as Ste
 use script::effect::depends_on_chance;
 use trace::{Call, Values};
 
-use super::calls::CallSpool;
 use super::figures::{Times, Timing, TimingBuffer};
 use super::outcome::{CallOutcome, Difference, Summary, has_parameters};
 use super::plan::{Plan, Step, Steps};
@@ -39,7 +38,6 @@ pub(super) struct Options {
 /// Everything that the threads of a process share.
 pub(super) struct Shared<'a> {
     recording: &'a Recording,
-    call_spool: &'a CallSpool,
     plan: &'a Plan,
     opening: Opening,
     pub(super) options: Options,
@@ -59,13 +57,11 @@ impl<'a> Shared<'a> {
     pub(super) fn new(
         trial: &Trial<'_>,
         recording: &'a Recording,
-        call_spool: &'a CallSpool,
         plan: &'a Plan,
         options: Options,
     ) -> Result<Shared<'a>> {
         Ok(Shared {
             recording,
-            call_spool,
             plan,
             opening: Opening::of(trial)?,
             ends_early: !recording.sets("wal_autocheckpoint"),
@@ -103,7 +99,7 @@ fn execute(number: usize, shared: &Shared<'_>, gate: &Gate) -> Result<Summary> {
         number,
         shared,
         gate,
-        steps: shared.plan.steps(number, shared.call_spool),
+        steps: shared.plan.steps(number),
         pauses: Pauses::default(),
         timings: TimingBuffer::new(&shared.times),
         summary: Summary::default(),

@@ -10,10 +10,10 @@ use engine::{Connection, StandIn};
 use lab::trial::{DataTable, Measured, STAND_INS, StatementRecord};
 use serde::{Deserialize, Serialize};
 
-use super::coverage::{Amount, Coverage, Survey};
+use super::coverage::Coverage;
 use super::end_state::EndState;
 use super::outcome::{DifferenceGroup, Summary};
-use super::source::Recording;
+use super::source::{Amount, Recording};
 use crate::drive::messages::StatementCounters;
 use crate::error::{Result, TrialError};
 use crate::locks::locked;
@@ -129,9 +129,9 @@ pub(super) fn note_statements(
 }
 
 /// Returns the normalised statements that took the most time in the recording, each with one of its texts.
-pub(super) fn slowest(recording: &Recording, survey: &Survey, most: usize) -> Vec<(i64, String)> {
+pub(super) fn slowest(recording: &Recording, most: usize) -> Vec<(i64, String)> {
     let mut times: HashMap<i64, (Amount, &str)> = HashMap::new();
-    for (statement, executions) in &survey.statements {
+    for (statement, executions) in &recording.survey.statements {
         let (replayed, _) = executions.fates(recording.left_out.get(statement));
         let text = recording.texts.get(statement);
         if let Some(text) = text.filter(|_| replayed.calls > 0) {

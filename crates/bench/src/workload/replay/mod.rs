@@ -29,8 +29,8 @@ use engine::{EngineError, Library, Source, StandIn};
 use lab::measures::{Measures, REPLAY};
 use trace::{Call, Trace};
 
-use self::calls::{CallSpool, CallWriter};
-use self::coverage::{Coverage, Survey};
+use self::calls::CallWriter;
+use self::coverage::Coverage;
 use self::end_state::EndState;
 use self::executor::{Options, Shared, execute_threads};
 use self::figures::Totals;
@@ -112,9 +112,7 @@ struct PreparedReplay<'t> {
     trial: &'t Trial<'t>,
     parameters: &'t Parameters,
     recording: Recording,
-    survey: Survey,
     coverage: Coverage,
-    call_spool: CallSpool,
     plan: Plan,
     /// The statements that are reported apart, with one of the texts of each.
     slowest: Vec<(i64, String)>,
@@ -130,9 +128,9 @@ impl<'t> PreparedReplay<'t> {
         recording.confine(trial.settings);
         let bytes = parameters.prepare_databases(trial, &recording)?;
         let mut writer = CallWriter::create(&trial.directory.join("replay-calls.tape"))?;
-        let survey = survey(&trace, &mut recording, |call| writer.add(call))?;
-        let call_spool = writer.finish()?;
-        let coverage = coverage::examine(trial, &mut recording, &survey)?;
+        survey(&trace, &mut recording, |call| writer.add(call))?;
+        let calls = writer.finish()?;
+        let coverage = coverage::examine(trial, &mut recording)?;
         coverage.check(parameters.coverage)?;
         let commits = Commits {
             begun: recording.meta.tickets.max(0) as u64,
@@ -148,12 +146,10 @@ impl<'t> PreparedReplay<'t> {
         Ok(PreparedReplay {
             trial,
             parameters,
-            plan: plan::plan(&call_spool, &commits, &processes, trial.directory)?,
-            slowest: figures::slowest(&recording, &survey, parameters.statements),
+            plan: plan::plan(calls, &commits, &processes, trial.directory)?,
+            slowest: figures::slowest(&recording, parameters.statements),
             recording,
-            survey,
             coverage,
-            call_spool,
             bytes,
         })
     }
@@ -193,8 +189,7 @@ impl<'t> PreparedReplay<'t> {
         if threads > 1 {
             refuse_single_threaded(self.trial)?;
         }
-        let shared =
-            Shared::new(self.trial, &self.recording, &self.call_spool, &self.plan, options)?;
+        let shared = Shared::new(self.trial, &self.recording, &self.plan, options)?;
         let (summary, elapsed) = execute_threads(&shared, (0..threads).collect(), |gate| {
             let watch = gate.start_clock()?;
             gate.wait_until_done();
@@ -226,7 +221,6 @@ impl<'t> PreparedReplay<'t> {
                 directory: trial.directory.to_owned(),
                 parent: std::process::id(),
                 left_out: self.recording.left_out.clone(),
-                calls: &self.call_spool,
                 plan: &self.plan,
                 threads: own.map(|(number, _)| number).collect(),
                 progress: options.progress.as_ref().map(|progress| progress.path().to_owned()),
@@ -242,7 +236,7 @@ impl<'t> PreparedReplay<'t> {
     fn compare_end(&self) -> Result<EndState> {
         let version = &self.trial.library.identity().version;
         let changed = self.parameters.preparation.changes_schema();
-        end_state::compare(&self.recording, &self.survey, self.plan.cut, version, changed)
+        end_state::compare(&self.recording, self.plan.cut, version, changed)
     }
 
     /// Refuses a replay in order that did something else than the recording.
@@ -304,7 +298,7 @@ impl<'t> PreparedReplay<'t> {
         if end.unknown.is_empty() {
             set(measured, "differing_tables", end.differing.len() as f64);
         }
-        set(measured, "recorded_s", self.survey.seconds());
+        set(measured, "recorded_s", self.recording.survey.seconds());
         let tables = [
             figures::stand_in_table(self.trial.library.stand_ins()),
             figures::end_table(end),
@@ -324,19 +318,17 @@ impl<'t> PreparedReplay<'t> {
     }
 }
 
-/// Visits all calls of a trace once, each with the file of the trial if it attaches one. Returns their survey.
+/// Visits all calls of a trace once, each with the file of the trial if it attaches one. Notes them in its survey.
 fn survey(
     trace: &Trace,
     recording: &mut Recording,
     mut visit: impl FnMut(&Call) -> Result<()>,
-) -> Result<Survey> {
-    let mut survey = Survey::default();
+) -> Result<()> {
     trace.for_each_call(|mut call| {
         recording.bind_attached(&mut call);
-        survey.note(recording, &call);
+        recording.survey.note(recording.fate_by_itself(&call), &call);
         visit(&call)
-    })?;
-    Ok(survey)
+    })
 }
 
 /// Checks whether a trace can be replayed. Fails for a file that is not a trace, has another version, is redacted, or lacks the
@@ -363,14 +355,14 @@ pub fn missing_in_trace(
     let trace = source::open(path)?;
     let mut recording = Recording::read(&trace, path, directory)?;
     recording.confine(&settings);
-    let survey = survey(&trace, &mut recording, |_| Ok(()))?;
+    survey(&trace, &mut recording, |_| Ok(()))?;
     let confined = recording.left_out.clone();
     let mut examined = |used: &str| {
         let library = Arc::new(Library::load(&Source::Embedded)?);
         stand_in(&library, used)?;
         recording.left_out.clone_from(&confined);
         let trial = Trial::detached(&settings, &library, directory);
-        Ok::<_, TrialError>(coverage::examine(&trial, &mut recording, &survey)?.missing)
+        Ok::<_, TrialError>(coverage::examine(&trial, &mut recording)?.missing)
     };
     // A statement may need several objects, and SQLite names one of them: more come to light with stand-ins for these.
     let mut examined_whole = |mut used: String| {

@@ -9,7 +9,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use engine::vfs::CountingVfs;
 use serde::{Deserialize, Serialize};
 
-use super::calls::CallSpool;
 use super::executor::{Options, Shared, execute_threads};
 use super::figures::{Times, Totals};
 use super::outcome::Summary;
@@ -29,7 +28,7 @@ const SUBCOMMAND: &str = "replay-worker";
 
 /// The specification of a process.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct ProcessSpec<C = CallSpool, P = Plan> {
+pub(super) struct ProcessSpec<P = Plan> {
     /// Every setting of the variant.
     pub(super) settings: Settings,
     pub(super) engine: String,
@@ -39,7 +38,7 @@ pub(super) struct ProcessSpec<C = CallSpool, P = Plan> {
     pub(super) parent: u32,
     /// Statements that are not replayed.
     pub(super) left_out: HashMap<i64, LeftOut>,
-    pub(super) calls: C,
+    /// The calls and the plan of all processes.
     pub(super) plan: P,
     /// The threads that it executes.
     pub(super) threads: Vec<usize>,
@@ -53,10 +52,10 @@ pub(super) struct ProcessSpec<C = CallSpool, P = Plan> {
     pub(super) counting: bool,
 }
 
-/// A request to a process.
-/// The spec as it is sent, with the calls and the plan of all processes.
-pub(super) type SentSpec<'r> = ProcessSpec<&'r CallSpool, &'r Plan>;
+/// The specification as it is sent.
+pub(super) type SentSpec<'r> = ProcessSpec<&'r Plan>;
 
+/// A request to a process.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum Request {
     /// Execute the threads.
@@ -233,7 +232,7 @@ fn execute_spec(
     let progress = progress.map_err(|error| TrialError::Measuring(error.to_string()))?;
     let options =
         Options { progress: progress.map(Arc::new), speed: spec.speed, timed: spec.timed };
-    let shared = Shared::new(&trial, &recording, &spec.calls, &spec.plan, options)?;
+    let shared = Shared::new(&trial, &recording, &spec.plan, options)?;
     let executed =
         execute_threads(&shared, spec.threads, |gate| coordinate(gate, &shared, channel));
     if let (Err(_), Some(progress)) = (&executed, &shared.options.progress) {

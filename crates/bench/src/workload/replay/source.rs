@@ -1,7 +1,7 @@
 //! The recording that is replayed, without its calls, and the decision which calls are replayed. A recording that cannot be
 //! replayed is refused.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -62,6 +62,8 @@ pub(crate) struct Recording {
     attaching: HashSet<i64>,
     /// The directory of the trial's files.
     directory: PathBuf,
+    /// Its calls, as far as they were visited.
+    pub(super) survey: Survey,
 }
 
 /// Why a statement is not replayed.
@@ -83,6 +85,99 @@ pub(crate) enum Fate<'r> {
     Apart,
     /// It cannot be executed.
     Missing(&'r str),
+}
+
+/// The calls of a recording.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    /// The calls of each statement.
+    pub(super) statements: BTreeMap<i64, Executions>,
+    /// Whether a process was killed while it committed, so that it is not known whether the commit is in the database.
+    pub(super) has_open_commit: bool,
+    /// Connections with commits.
+    writers: BTreeSet<i64>,
+    /// Start of the first call and end of the last one, in microseconds.
+    span_us: Option<(i64, i64)>,
+}
+
+/// The calls of a statement, without calls that do not belong to a replay, such as errors of the moment.
+#[derive(Debug, Default)]
+pub(super) struct Executions {
+    /// The first connection that executed it.
+    pub(super) connection: i64,
+    /// Calls that can be executed.
+    pub(super) whole: Amount,
+    /// Calls that cannot be executed, by the object that the trace lacks.
+    pub(super) lacking: BTreeMap<&'static str, Amount>,
+    /// Whether the text `now` was bound.
+    pub(super) binds_now: bool,
+}
+
+/// A number of calls and their time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Amount {
+    pub(super) calls: u64,
+    pub(super) time_ns: f64,
+}
+
+impl Amount {
+    pub(super) fn add(&mut self, other: Amount) {
+        self.calls += other.calls;
+        self.time_ns += other.time_ns;
+    }
+}
+
+impl Survey {
+    /// Notes a call and the decision on it by itself.
+    pub(super) fn note(&mut self, fate: Fate<'static>, call: &Call) {
+        let end = call.start_us + call.duration_ns.unwrap_or(0) / 1_000;
+        let span = self.span_us.get_or_insert((call.start_us, end));
+        *span = (span.0.min(call.start_us), span.1.max(end));
+        self.has_open_commit |= call.ticket.is_some() && call.duration_ns.is_none();
+        self.writers.extend(call.ticket.map(|_| call.connection));
+        if fate == Fate::Apart {
+            return;
+        }
+        let amount = Amount { calls: 1, time_ns: call.duration_ns.unwrap_or(0) as f64 };
+        let executions = self.statements.entry(call.statement);
+        let executions = executions
+            .or_insert_with(|| Executions { connection: call.connection, ..Executions::default() });
+        executions.binds_now |= has_now(call);
+        match fate {
+            Fate::Missing(what) => executions.lacking.entry(what).or_default().add(amount),
+            _ => executions.whole.add(amount),
+        }
+    }
+
+    /// Returns the time from the first to the last statement, in seconds.
+    pub(super) fn seconds(&self) -> f64 {
+        self.span_us.map_or(0.0, |(first, last)| (last - first) as f64 / 1e6)
+    }
+}
+
+impl Executions {
+    /// Returns the calls that are replayed, and the objects that the others lack.
+    pub(super) fn fates<'r>(
+        &'r self,
+        left_out: Option<&'r LeftOut>,
+    ) -> (Amount, Vec<(&'r str, Amount)>) {
+        let lacking = self.lacking.iter().map(|(what, amount)| (*what, *amount));
+        match left_out {
+            None => (self.whole, lacking.collect()),
+            Some(LeftOut::Setting) => (Amount::default(), Vec::new()),
+            Some(LeftOut::Missing(what)) => {
+                let mut all = self.whole;
+                lacking.for_each(|(_, amount)| all.add(amount));
+                (Amount::default(), vec![(what, all)])
+            }
+        }
+    }
+}
+
+fn has_now(call: &Call) -> bool {
+    let Values::Bound(values) = &call.values else { return false };
+    let mut values = values.iter().map(Bound::value);
+    values.any(|value| matches!(value, Value::Text(text) if text.eq_ignore_ascii_case("now")))
 }
 
 /// Opens a trace.
@@ -141,6 +236,7 @@ impl Recording {
             further_commits: trace.further_commits()?,
             attaching: HashSet::new(),
             directory: directory.to_owned(),
+            survey: Survey::default(),
         })
     }
 
@@ -227,6 +323,31 @@ impl Recording {
         let sizes = self.databases.iter().map(|database| sqlite::size(&database.path));
         // The sum of nothing is −0.
         Ok(sizes.sum::<Result<f64>>()? + 0.0)
+    }
+
+    /// Returns whether a statement may have written to a database: a connection to it committed, or one attached a file.
+    pub(super) fn may_write(&self, database: &Database) -> bool {
+        let is_own = |writer: &i64| {
+            let own = self.database_of(*writer);
+            own.is_some_and(|own| own.recorded == database.recorded)
+        };
+        let attaches = |text: &Text| match effect::attached(&text.sql) {
+            // The literal is the path of the trial by now.
+            Some(Attached::Literal { file, .. }) => Path::new(&file) == database.path,
+            other => other.is_some(),
+        };
+        self.survey.writers.iter().any(is_own) || self.texts.values().any(attaches)
+    }
+
+    /// Returns whether calls of a statement are not replayed because something is missing.
+    pub(super) fn lacks(&self, id: i64) -> bool {
+        let executions = self.survey.statements.get(&id);
+        executions.is_some_and(|all| !all.fates(self.left_out.get(&id)).1.is_empty())
+    }
+
+    /// Returns whether the text `now` was bound to a statement.
+    pub(super) fn binds_now(&self, id: i64) -> bool {
+        self.survey.statements.get(&id).is_some_and(|executions| executions.binds_now)
     }
 
     /// Returns whether the application used this version of SQLite only.

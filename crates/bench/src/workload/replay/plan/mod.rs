@@ -35,6 +35,8 @@ const ROUNDED: i64 = 1_000;
 /// The plan of a replay.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Plan {
+    /// The calls of all threads.
+    calls: CallSpool,
     pub(super) threads: Vec<ThreadPlan>,
     /// The steps of each thread.
     steps: Spool,
@@ -48,9 +50,12 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Returns the steps of a thread with their calls.
-    pub(super) fn steps<'p>(&'p self, thread: usize, call_spool: &'p CallSpool) -> Steps<'p> {
-        let streams = (self.steps.stream(thread as i64), self.before.stream(thread as i64));
-        Steps::of(self.threads[thread].calls(call_spool), streams)
+    pub(super) fn steps(&self, thread: usize) -> Steps<'_> {
+        Steps {
+            calls: self.threads[thread].calls(&self.calls),
+            steps: self.steps.stream(thread as i64),
+            before: self.before.stream(thread as i64),
+        }
     }
 }
 
@@ -71,26 +76,27 @@ pub(super) struct Commits {
 /// # Errors
 /// A spool cannot be read or written; the times of the recording contradict the order of its commits.
 pub(super) fn plan(
-    call_spool: &CallSpool,
+    calls: CallSpool,
     commits: &Commits,
     processes: &HashMap<i64, i64>,
     directory: &Path,
 ) -> Result<Plan> {
-    let (ends, kept) = turns::cut(call_spool, commits)?;
-    let spans = kept.as_ref().unwrap_or(&call_spool.spans);
+    let (ends, kept) = turns::cut(&calls, commits)?;
+    let spans = kept.as_ref().unwrap_or(&calls.spans);
     let threads = assign(spans, processes);
     let mut turns = Vec::with_capacity(threads.len());
     for thread in &threads {
-        turns.push(turns::of_thread(thread, call_spool, &commits.waiting)?);
+        turns.push(turns::of_thread(thread, &calls, &commits.waiting)?);
     }
     let turns = TurnOrder::number(turns, &ends)?;
     let mut steps = SpoolWriter::create(&directory.join("replay-steps.tape"))?;
     for (number, thread) in threads.iter().enumerate() {
-        steps::write((number, thread, call_spool), &turns, (&ends, commits), &mut steps)?;
+        steps::write((number, thread, &calls), &turns, (&ends, commits), &mut steps)?;
     }
-    let before = before(&threads, call_spool, &turns, directory)?;
+    let before = before(&threads, &calls, &turns, directory)?;
     let all = |spans: &Spans| spans.values().map(|span| span.calls).sum::<u64>();
-    Ok(Plan { cut: all(&call_spool.spans) - all(spans), steps: steps.finish()?, before, threads })
+    let cut = all(&calls.spans) - all(spans);
+    Ok(Plan { cut, steps: steps.finish()?, before, threads, calls })
 }
 
 /// Writes the reading steps that must have been executed before each turn, because they did not see it.

@@ -161,19 +161,12 @@ impl StepBuilder<'_> {
 
 /// The steps of a thread with their calls, one after the other.
 pub(crate) struct Steps<'p> {
-    calls: ThreadCalls<'p>,
-    steps: Stream<'p>,
-    before: Stream<'p>,
+    pub(super) calls: ThreadCalls<'p>,
+    pub(super) steps: Stream<'p>,
+    pub(super) before: Stream<'p>,
 }
 
-impl<'p> Steps<'p> {
-    pub(super) fn of(
-        calls: ThreadCalls<'p>,
-        (steps, before): (Stream<'p>, Stream<'p>),
-    ) -> Steps<'p> {
-        Steps { calls, steps, before }
-    }
-
+impl Steps<'_> {
     /// Reads the next step with its call; `None` after the last one.
     ///
     /// # Errors

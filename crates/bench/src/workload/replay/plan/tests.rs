@@ -57,10 +57,10 @@ impl Planned {
             let event = number as i64;
             recorded.add(&Call { event, ..call.clone() }).unwrap();
         }
-        let call_spool = recorded.finish().unwrap();
-        let plan = plan(&call_spool, commits, processes, folder.path()).unwrap();
+        let calls = recorded.finish().unwrap();
+        let plan = plan(calls, commits, processes, folder.path()).unwrap();
         let steps = |thread| {
-            let mut steps = plan.steps(thread, &call_spool);
+            let mut steps = plan.steps(thread);
             let next = move || steps.step().unwrap();
             std::iter::from_fn(next).map(|(step, call)| (step, call.event as usize))
         };
