@@ -4,6 +4,7 @@
 use crate::content::Content;
 use crate::error::{CrashError, Result};
 use crate::harness::{Harness, Problem, STEPS, quoted};
+use crate::in_force::databases;
 use crate::script::{Action, Execution, Script};
 use engine::{Connection, EngineError, SqliteError, ffi};
 use std::path::Path;
@@ -74,11 +75,8 @@ pub(crate) fn check_kept(action: &Action, is_new: bool) -> Result<()> {
 }
 
 /// Checks databases that were never crashed, as the engine that wrote them sees them.
-pub(crate) fn check_undamaged(
-    connection: &Connection,
-    databases: &[(String, String)],
-) -> Result<()> {
-    for (schema, file) in databases {
+pub(crate) fn check_undamaged(connection: &Connection) -> Result<()> {
+    for (schema, file) in &databases(connection)? {
         let check = format!("PRAGMA {}.integrity_check(1)", quoted(schema));
         let reason = connection.query_text(&check)?;
         if reason != "ok" {
@@ -102,11 +100,7 @@ pub(crate) fn check_readable(connection: &Connection, script: &Path) -> Result<(
 
 /// Checks that a script has left its databases in order: damage without a crash would be taken for damage by
 /// a crash. Opens them once more, because a connection keeps the schema that it has read.
-pub(crate) fn check_sound(
-    harness: &mut Harness,
-    databases: &[String],
-    script: &Path,
-) -> Result<()> {
+pub(crate) fn check_sound(harness: &mut Harness, databases: &[String], path: &Path) -> Result<()> {
     for database in databases {
         let reason = match harness.examine(database)? {
             Ok(_) => continue,
@@ -115,7 +109,7 @@ pub(crate) fn check_sound(
         };
         return Err(CrashError::Unsound(format!(
             "{}: when the script has ended, without any crash, {database} is not in order: {reason}",
-            script.display()
+            path.display()
         )));
     }
     Ok(())

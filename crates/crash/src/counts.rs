@@ -89,9 +89,7 @@ impl ImageCounts {
     pub fn violations(&self) -> u64 {
         self.unopenable + self.corrupt + self.impossible + self.split
     }
-}
 
-impl ImageCounts {
     /// Returns the losses of ordinary commits. Counts are properties of the sample, not probabilities in the
     /// field.
     pub fn losses(&self) -> Losses {
@@ -227,31 +225,21 @@ impl Crash<'_> {
 }
 
 /// The observations of one image, over all crashes that leave it.
+#[derive(Default)]
 pub(crate) struct KnownImage {
     /// The most commits that had been acknowledged.
     pub(crate) acknowledged: usize,
     /// A commit with the same contents; `None` for a violation.
     pub(crate) committed: Option<usize>,
     /// The rare events that the image needs: empty if one of its crashes touches none.
-    touched: RareEvents,
+    pub(crate) touched: RareEvents,
     /// The most acknowledged commits that are missing, by the rare events that the crash touches.
-    lost: BTreeMap<RareEvents, u64>,
+    pub(crate) lost: BTreeMap<RareEvents, u64>,
     /// The most acknowledged commits that are missing, by the promise for the crash; 0 if none is missing.
-    lost_by_promise: BTreeMap<Promise, u64>,
+    pub(crate) lost_by_promise: BTreeMap<Promise, u64>,
 }
 
 impl KnownImage {
-    /// Returns an image that the first crash leaves.
-    pub(crate) fn new(crash: &Crash<'_>, committed: Option<usize>) -> KnownImage {
-        KnownImage {
-            acknowledged: crash.acknowledged,
-            committed,
-            touched: crash.touched,
-            lost: BTreeMap::new(),
-            lost_by_promise: BTreeMap::new(),
-        }
-    }
-
     pub(crate) fn note(&mut self, recording: &Recording, crash: &Crash<'_>) {
         let (acknowledged, touched) = (crash.acknowledged, crash.touched);
         self.acknowledged = self.acknowledged.max(acknowledged);

@@ -49,15 +49,10 @@ pub(crate) type Now = BTreeMap<String, CrashSettings>;
 impl Span {
     /// Returns the span of an action that began and ended under these settings; `None` if it writes to no
     /// database.
-    pub(crate) fn of(
-        trace: &Trace,
-        steps: Range<usize>,
-        before: &Now,
-        after: &Now,
-    ) -> Option<Span> {
+    pub(crate) fn of(trace: &Trace, steps: Range<usize>, now: [&Now; 2]) -> Option<Span> {
         let files: Vec<&str> = files(trace, &steps);
         let is_written = |database: &str| files.iter().any(|file| is_of(database, file));
-        let written = before.iter().chain(after).filter(|(database, _)| is_written(database));
+        let written = now.into_iter().flatten().filter(|(database, _)| is_written(database));
         let settings = distinct(written.map(|(_, settings)| *settings).collect::<Vec<_>>());
         (!settings.is_empty()).then_some(Span { steps, settings })
     }

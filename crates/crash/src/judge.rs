@@ -97,13 +97,8 @@ impl<'b> Judge<'b> {
     ///
     /// # Errors
     /// A failure that no crash explains: a defect of this crate.
-    pub fn judge(
-        &mut self,
-        recording: &Recording,
-        key: u128,
-        files: Vec<File>,
-    ) -> Result<Judgement> {
-        let recovered = self.recover(recording, key, files)?;
+    pub fn judge(&mut self, recording: &Recording, image: CrashImage) -> Result<Judgement> {
+        let recovered = self.recover(recording, image)?;
         Ok(compare(recording, &recovered))
     }
 
@@ -118,26 +113,23 @@ impl<'b> Judge<'b> {
         Ok(Trace::new(files, &calls))
     }
 
-    fn recover(
-        &mut self,
-        recording: &Recording,
-        key: u128,
-        files: Vec<File>,
-    ) -> Result<Vec<Recovered>> {
+    fn recover(&mut self, recording: &Recording, image: CrashImage) -> Result<Vec<Recovered>> {
         let databases = &recording.databases;
-        let is_tied =
-            files.iter().any(|(name, _)| !databases.iter().any(|database| is_of(database, name)));
+        let is_tied = image
+            .files
+            .iter()
+            .any(|(name, _)| !databases.iter().any(|database| is_of(database, name)));
         if is_tied || databases.len() == 1 {
             let names: Vec<&str> = databases.iter().map(String::as_str).collect();
-            return self.recover_group(&names, key, files, recording.by_pages);
+            return self.recover_group(&names, image, recording.by_pages);
         }
         let mut recovered = Vec::with_capacity(databases.len());
-        let mut left = files;
+        let mut left = image.files;
         for database in databases {
             let (mine, others) = left.into_iter().partition(|(name, _)| is_of(database, name));
             left = others;
-            let key = hash(&mine);
-            recovered.extend(self.recover_group(&[database], key, mine, recording.by_pages)?);
+            let mine = CrashImage::of(mine);
+            recovered.extend(self.recover_group(&[database], mine, recording.by_pages)?);
         }
         Ok(recovered)
     }
@@ -145,8 +137,7 @@ impl<'b> Judge<'b> {
     fn recover_group(
         &mut self,
         databases: &[&str],
-        key: u128,
-        files: Vec<File>,
+        CrashImage { key, files }: CrashImage,
         by_pages: bool,
     ) -> Result<Vec<Recovered>> {
         if files.is_empty() {
@@ -180,14 +171,22 @@ impl<'b> Judge<'b> {
     }
 }
 
-/// Returns a hash of files with their names.
-pub fn hash(files: &[File]) -> u128 {
-    let mut hashed = Vec::new();
-    for (name, bytes) in files {
-        hashed.extend(name.as_bytes());
-        hashed.extend(bytes.digest().to_le_bytes());
+/// The files that a crash leaves.
+pub struct CrashImage {
+    /// The digest of their names and contents.
+    pub key: u128,
+    pub files: Vec<File>,
+}
+
+impl CrashImage {
+    pub fn of(files: Vec<File>) -> CrashImage {
+        let mut hashed = Vec::new();
+        for (name, bytes) in &files {
+            hashed.extend(name.as_bytes());
+            hashed.extend(bytes.digest().to_le_bytes());
+        }
+        CrashImage { key: XxHash3_128::oneshot(&hashed), files }
     }
-    XxHash3_128::oneshot(&hashed)
 }
 
 /// Returns the latest commit that left just this, or by database where they are not at the same one.

@@ -112,7 +112,7 @@ impl Recording {
             recorder.take_action(making, &connection, action)?;
         }
         match &script.path {
-            None => check_undamaged(&connection, &databases(&connection)?)?,
+            None => check_undamaged(&connection)?,
             // Each image is to be read within the limit.
             Some(path) if initial.is_none() => check_readable(&connection, path)?,
             Some(_) => {}
@@ -420,7 +420,7 @@ impl Recorder {
     fn spans(&self, trace: &Trace) -> Vec<Span> {
         let span = |action: &ActionRecord| {
             let steps = trace.cut_after(action.begin)..trace.cut_after(action.end);
-            Span::of(trace, steps, &action.before, &action.after)
+            Span::of(trace, steps, [&action.before, &action.after])
         };
         self.actions.iter().filter_map(span).collect()
     }

@@ -4,7 +4,7 @@ use crate::counts::{Crash, ImageCounts, KnownImage, Witness, Witnesses};
 use crate::disk::State;
 use crate::error::Result;
 use crate::in_force::Promises;
-use crate::judge::{Judge, Judgement, Violation, hash};
+use crate::judge::{CrashImage, Judge, Judgement, Violation};
 use crate::model::Model;
 use crate::rare::{RareEvent, RareEvents, touched};
 use crate::record::Recording;
@@ -114,22 +114,18 @@ impl Survey<'_, '_> {
             promise: self.promises.of_crash(candidate.first_missing, candidate.cut),
             source: candidate.source,
         };
-        let key = hash(&candidate.files);
-        let is_new = match self.findings.seen.get_mut(&key) {
+        let image = CrashImage::of(candidate.files);
+        let is_new = match self.findings.seen.get_mut(&image.key) {
             Some(seen) if seen.acknowledged >= crash.acknowledged => {
                 seen.note(self.recording, &crash);
                 let violates = seen.committed.is_none();
-                return if violates {
-                    self.keep_known_violation(&crash, key, candidate.files)
-                } else {
-                    Ok(())
-                };
+                return if violates { self.keep_known_violation(&crash, image) } else { Ok(()) };
             }
             before => before.is_none(),
         };
         let again = is_new && self.is_chosen_for_second_crash();
-        let copy = again.then(|| candidate.files.clone());
-        match self.judged(key, candidate.files, &crash)? {
+        let copy = again.then(|| image.files.clone());
+        match self.judged(image, &crash)? {
             Err(violation) => self.keep_violation(&crash, violation),
             Ok(committed) => {
                 self.keep_loss(&crash, self.recording.held(committed, crash.acknowledged));
@@ -147,13 +143,9 @@ impl Survey<'_, '_> {
 
     /// Judges files and counts them, equal ones once. Returns the last transaction that they hold, or the
     /// violation.
-    fn judged(
-        &mut self,
-        key: u128,
-        files: Vec<File>,
-        crash: &Crash<'_>,
-    ) -> Result<Result<usize, Violation>> {
-        let judgement = self.judge.judge(self.recording, key, files)?;
+    fn judged(&mut self, image: CrashImage, crash: &Crash<'_>) -> Result<Result<usize, Violation>> {
+        let key = image.key;
+        let judgement = self.judge.judge(self.recording, image)?;
         let is_new = !self.findings.seen.contains_key(&key);
         let held_apart = |latest: &[usize]| self.recording.held_apart(crash.acknowledged, latest);
         let judged = match judgement {
@@ -173,7 +165,11 @@ impl Survey<'_, '_> {
                 self.findings.counts.count(violation);
             }
         }
-        let first = || KnownImage::new(crash, committed);
+        let first = || KnownImage {
+            acknowledged: crash.acknowledged,
+            touched: crash.touched,
+            ..KnownImage::default()
+        };
         let seen = self.findings.seen.entry(key).or_insert_with(first);
         // For databases at different transactions the result depends on the crash: the latest one decides.
         seen.committed = committed;
@@ -198,7 +194,7 @@ impl Survey<'_, '_> {
         let (files, smallest) = self.smallest(crash)?;
         // The smallest image may show another violation than the original one, touch fewer rare events,
         // and be one that has not been seen: it counts like any other.
-        let of_smallest = match self.judged(hash(&files), files.clone(), &smallest)? {
+        let of_smallest = match self.judged(CrashImage::of(files.clone()), &smallest)? {
             Err(now) => now,
             Ok(_) => violation.clone(),
         };
@@ -214,16 +210,12 @@ impl Survey<'_, '_> {
 
     /// Keeps an image that was judged before as the witness of moments that have none: it was kept for
     /// others, but counts for these too.
-    fn keep_known_violation(
-        &mut self,
-        crash: &Crash<'_>,
-        key: u128,
-        files: Vec<File>,
-    ) -> Result<()> {
+    fn keep_known_violation(&mut self, crash: &Crash<'_>, image: CrashImage) -> Result<()> {
         if !self.findings.lacks_any(crash.touched) {
             return Ok(());
         }
-        let judgement = self.judge.judge(self.recording, key, files.clone())?;
+        let files = image.files.clone();
+        let judgement = self.judge.judge(self.recording, image)?;
         if let Judgement::Violated(violation) = judgement {
             self.findings
                 .keep_known(&Witness { violation: Some(violation), ..crash.witness(files) });
@@ -269,7 +261,7 @@ impl Survey<'_, '_> {
         let mut failed = None;
         let smallest = minimise(source.units, source.state, |state| {
             let files = source.disk.files(source.units, state);
-            match self.judge.judge(self.recording, hash(&files), files) {
+            match self.judge.judge(self.recording, CrashImage::of(files)) {
                 Ok(Judgement::Violated(Violation::Split { .. })) => self.splits_count,
                 Ok(Judgement::Violated(_)) => true,
                 Ok(Judgement::Committed(_) | Judgement::Apart(_)) => false,
@@ -303,13 +295,13 @@ impl Survey<'_, '_> {
         }
         for _ in 0..SECOND_CRASHES {
             let (files, faults) = draw_one(&trace, self.model, &mut self.random);
-            let key = hash(&files);
-            if self.findings.seen.contains_key(&key) {
+            let image = CrashImage::of(files);
+            if self.findings.seen.contains_key(&image.key) {
                 continue;
             }
             self.findings.counts.second_crashes += 1;
-            let kept = files.clone();
-            match self.judged(key, files, crash)? {
+            let kept = image.files.clone();
+            match self.judged(image, crash)? {
                 Ok(_) => self.crash_again(crash, &kept, interruptions - 1)?,
                 Err(violation) => self.findings.keep(&Witness {
                     faults: crash.faults + faults,

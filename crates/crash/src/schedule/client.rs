@@ -156,7 +156,7 @@ impl Outcome {
 
 /// The transaction that a connection has open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Open {
+pub(super) enum Open {
     Nothing,
     /// A transaction that reads, with the number of transactions that it saw.
     Reading(i64),
@@ -167,35 +167,16 @@ enum Open {
 /// A connection and the state of its work.
 pub(super) struct Client {
     pub(super) who: &'static str,
-    library: Arc<Library>,
-    vfs: String,
-    database: PathBuf,
-    journal_mode: &'static str,
-    connection: Option<Connection>,
-    next: u32,
-    open: Open,
+    pub(super) library: Arc<Library>,
+    pub(super) vfs: String,
+    pub(super) database: PathBuf,
+    pub(super) journal_mode: &'static str,
+    pub(super) connection: Option<Connection>,
+    pub(super) next: u32,
+    pub(super) open: Open,
 }
 
 impl Client {
-    pub(super) fn new(
-        who: &'static str,
-        library: &Arc<Library>,
-        vfs: &str,
-        database: PathBuf,
-        journal_mode: &'static str,
-    ) -> Client {
-        Client {
-            who,
-            library: Arc::clone(library),
-            vfs: vfs.to_owned(),
-            database,
-            journal_mode,
-            connection: None,
-            next: 1,
-            open: Open::Nothing,
-        }
-    }
-
     /// Acts. An action that another connection's lock prevents is given up as an application would: its
     /// transaction is rolled back, but for a commit, which stays to be tried again.
     pub(super) fn action(&mut self, action: Action, log: &TransactionLog) -> Outcome {

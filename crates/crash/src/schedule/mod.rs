@@ -120,7 +120,9 @@ pub fn explore(
     stop: &AtomicBool,
 ) -> Result<ScenarioResult> {
     let actions = scenario.second.len();
-    let mut schedule = Schedule::undisturbed(scenario, journal_mode);
+    // The second connection acts last, so that the first is undisturbed.
+    let places = vec![usize::MAX - 1; actions];
+    let mut schedule = Schedule { scenario: scenario.id, journal_mode, places };
     let calls = runner.run_undisturbed(&schedule)?;
     let mut explored = ScenarioResult {
         scenario: scenario.id,

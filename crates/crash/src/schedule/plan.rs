@@ -20,17 +20,6 @@ pub struct Schedule {
     pub places: Vec<usize>,
 }
 
-impl Schedule {
-    /// Returns the schedule in which the second connection acts last, so that the first is undisturbed.
-    pub(super) fn undisturbed(scenario: &'static Scenario, journal_mode: &'static str) -> Schedule {
-        Schedule {
-            scenario: scenario.id,
-            journal_mode,
-            places: vec![usize::MAX - 1; scenario.second.len()],
-        }
-    }
-}
-
 /// How a schedule is written.
 pub(super) const EXAMPLE: &str = "checkpoint-and-restart/wal@9,30";
 

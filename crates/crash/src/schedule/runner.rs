@@ -1,7 +1,7 @@
 //! The stage on which schedules are played: a folder, an engine, and a shim through which the first
 //! client works and inside whose calls the second acts.
 
-use super::client::{CheckError, Client, Outcome, Seen, TransactionLog, changes, schema};
+use super::client::{CheckError, Client, Open, Outcome, Seen, TransactionLog, changes, schema};
 use super::plan::Schedule;
 use super::scenario::{Action, Files, Scenario, Who, scenario};
 use crate::error::{CrashError, Result};
@@ -200,8 +200,15 @@ impl ScheduleRunner {
             scenario(schedule.scenario).ok_or_else(|| CrashError::scenario(schedule.scenario))?;
         self.set(scenario, schedule.journal_mode)?;
         let log = Arc::new(TransactionLog::default());
-        let client = |who, vfs: &str| {
-            Client::new(who, &self.library, vfs, self.database(), schedule.journal_mode)
+        let client = |who, vfs: &str| Client {
+            who,
+            library: Arc::clone(&self.library),
+            vfs: vfs.to_owned(),
+            database: self.database(),
+            journal_mode: schedule.journal_mode,
+            connection: None,
+            next: 1,
+            open: Open::Nothing,
         };
         let mut first = client("first", self.first_vfs.name());
         let mut state = RunState {
