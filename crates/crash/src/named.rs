@@ -12,9 +12,9 @@ pub struct UnknownValue {
     pub allowed: Vec<&'static str>,
 }
 
-/// Declares an enumeration with a name for each value, in whatever case it is written.
+/// Declares enumerations with a name for each value, in whatever case it is written.
 macro_rules! named {
-    ($(#[$doc:meta])* $name:ident, $what:literal { $($(#[$value_doc:meta])* $value:ident = $text:literal,)* }) => {
+    ($($(#[$doc:meta])* $name:ident, $what:literal { $($(#[$value_doc:meta])* $value:ident = $text:literal,)* })+) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
         pub enum $name {
@@ -51,7 +51,7 @@ macro_rules! named {
                 })
             }
         }
-    };
+    )+};
 }
 
 pub(crate) use named;

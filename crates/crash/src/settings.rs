@@ -21,9 +21,7 @@ named! {
         /// There is none.
         Off = "off",
     }
-}
 
-named! {
     /// <https://sqlite.org/pragma.html#pragma_synchronous>
     Synchronous, "a value of synchronous" {
         /// No syncs.
@@ -35,9 +33,7 @@ named! {
         /// And the directory after a journal was deleted.
         Extra = "extra",
     }
-}
 
-named! {
     /// <https://sqlite.org/pragma.html#pragma_locking_mode>
     LockingMode, "a value of locking_mode" {
         /// Locks are released after each transaction.

@@ -229,15 +229,15 @@ macro_rules! parameters {
     };
 }
 
-/// Declares the names that a parameter accepts: `/// Meaning.` `Choice = "name",`.
+/// Declares the names that parameters accept: `/// Meaning.` `Choice = "name",`.
 macro_rules! choice {
-    (
+    ($(
         $(#[$attribute:meta])*
         enum $name:ident {$(
             $(#[doc = $about:literal])+
             $choice:ident = $text:literal,
         )+}
-    ) => {
+    )+) => {$(
         $(#[$attribute])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub(crate) enum $name {$(
@@ -249,7 +249,7 @@ macro_rules! choice {
             const ALL: &'static [($name, &'static str, &'static [&'static str])] =
                 &[$(($name::$choice, $text, &[$($about),+])),+];
         }
-    };
+    )+};
 }
 
 #[cfg(test)]

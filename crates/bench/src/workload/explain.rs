@@ -118,9 +118,7 @@ choice! {
         /// The table is a B-tree of its primary key (<https://sqlite.org/withoutrowid.html>).
         WithoutRowid = "without-rowid",
     }
-}
 
-choice! {
     /// The sides of a join.
     enum Joined {
         /// Two arrays of the program, by carray.

@@ -128,9 +128,7 @@ choice! {
         /// A bound JSON text (<https://sqlite.org/json1.html#jeach>).
         JsonEach = "json-each",
     }
-}
 
-choice! {
     /// Type of the keys.
     enum Type {
         /// Integers.
@@ -140,9 +138,7 @@ choice! {
         /// Blobs of 16 bytes.
         Blob = "blob",
     }
-}
 
-choice! {
     /// How rows are found by their key.
     enum Lookup {
         /// The key is the INTEGER PRIMARY KEY.

@@ -267,9 +267,7 @@ choice! {
         /// It reads a value, then writes one derived from it.
         ReadThenWrite = "read-then-write",
     }
-}
 
-choice! {
     /// When operations start.
     enum Arrival {
         /// Each worker starts its next operation when the last has ended, which measures capacity.
@@ -280,9 +278,7 @@ choice! {
         /// the same trial.
         Share = "share",
     }
-}
 
-choice! {
     /// How a connection waits for a lock.
     enum Waiting {
         /// SQLite's busy_timeout, whose pauses grow to 100 ms.

@@ -30,9 +30,7 @@ choice! {
         /// A plain table with an index on each column, which prefix queries can use.
         Indexed = "plain-indexed",
     }
-}
 
-choice! {
     /// Where an FTS5 table keeps the texts.
     enum Content {
         /// In the full-text table.
@@ -44,9 +42,7 @@ choice! {
         /// In an ordinary table, whose triggers maintain the index.
         External = "external",
     }
-}
 
-choice! {
     /// Detail that the index keeps of a term.
     enum Detail {
         /// Row, column and position.

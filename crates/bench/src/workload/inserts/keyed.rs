@@ -34,9 +34,7 @@ choice! {
         /// Hashes as blobs of 32 bytes, as long as SHA-256.
         Hash = "hash",
     }
-}
 
-choice! {
     /// How the table stores its rows.
     enum Table {
         /// By a hidden rowid, with an index on the key.

@@ -34,9 +34,7 @@ choice! {
         /// Random data, bound for each statement.
         BoundRandom = "bound-random",
     }
-}
 
-choice! {
     /// When random data is generated.
     enum Generate {
         /// Before the clock starts.
@@ -44,9 +42,7 @@ choice! {
         /// While it runs, in parts.
         During = "during",
     }
-}
 
-choice! {
     /// Where the database is.
     enum Location {
         /// In a file.

@@ -229,9 +229,7 @@ choice! {
         /// Opened for each transaction or chart, and closed after it.
         EachTime = "each-time",
     }
-}
 
-choice! {
     /// Whether something is done.
     enum YesNo {
         /// It is done.

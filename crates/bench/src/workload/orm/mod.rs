@@ -38,9 +38,7 @@ choice! {
         /// What it meant, with threads at the same time.
         Corrected = "corrected",
     }
-}
 
-choice! {
     /// Library that does the work.
     enum Target {
         /// SQLite.

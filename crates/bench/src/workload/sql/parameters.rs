@@ -17,9 +17,7 @@ choice! {
         /// One query by key.
         SelectOnly = "select-only",
     }
-}
 
-choice! {
     /// The meaning of a file without names of queries and without meta commands.
     enum Unit {
         /// One transaction of all its statements.
@@ -27,9 +25,7 @@ choice! {
         /// A transaction for each statement.
         Statement = "statement",
     }
-}
 
-choice! {
     /// When statements are prepared.
     enum Preparing {
         /// Once, and executed again and again.
@@ -37,9 +33,7 @@ choice! {
         /// For each execution.
         Each = "each",
     }
-}
 
-choice! {
     /// Whether the file is in the page cache of the operating system when the work begins.
     enum Caching {
         /// All of it, as far as memory suffices.
@@ -49,9 +43,7 @@ choice! {
         /// What the preparation of the trial has left there.
         AsIs = "as-is",
     }
-}
 
-choice! {
     /// How often each existing value is drawn for a parameter.
     enum Drawing {
         /// All equally often.

@@ -242,9 +242,7 @@ choice! {
         /// includes creating and syncing the database.
         Pages = "pages",
     }
-}
 
-choice! {
     /// When the index is created.
     enum Index {
         /// Never.
@@ -272,9 +270,7 @@ choice! {
         /// Prepared and finalised for each use.
         PreparedEachTime = "prepared-each-time",
     }
-}
 
-choice! {
     /// How rows get into SQLite.
     enum Method {
         /// Each value is bound to the VALUES list.
