@@ -10,7 +10,7 @@ use engine::{Connection, EngineError, Step};
 use regex::Regex;
 
 use super::queries::{Query, Sql};
-use super::table::TableOptions;
+use super::table::TextTable;
 use crate::measure::CpuTime;
 use crate::workload::prelude::*;
 
@@ -66,7 +66,7 @@ impl Answer {
 /// Runs queries on one database.
 pub(super) struct Executor<'t, 'p> {
     pub(super) trial: &'t Trial<'p>,
-    pub(super) options: &'t TableOptions,
+    pub(super) table: TextTable<'t>,
     pub(super) path: &'t Path,
     pub(super) cache: Cache,
     /// How often a query runs.
@@ -77,12 +77,8 @@ pub(super) struct Executor<'t, 'p> {
 
 impl Executor<'_, '_> {
     /// Runs a query; every execution must return as many rows as match.
-    pub(super) fn execute(
-        &self,
-        connection: &Connection,
-        query: &Query,
-        sql: &Sql,
-    ) -> Result<Answer> {
+    pub(super) fn execute(&self, query: &Query, sql: &Sql) -> Result<Answer> {
+        let connection = self.table.connection;
         let rowids = rowids(connection, sql)?;
         let wanted = query.shape().of(rowids.len());
         let mut times = Vec::new();
@@ -113,7 +109,7 @@ impl Executor<'_, '_> {
         let file = File::open(self.path).map_err(&problem)?;
         crate::platform::forget(&file).map_err(problem)?;
         let connection = sqlite::open(self.trial, self.path)?;
-        self.options.load_extension(&connection)?;
+        self.table.options.load_extension(&connection)?;
         add_regexp(&connection)?;
         let execution = timed(&connection, sql)?;
         connection.close()?;

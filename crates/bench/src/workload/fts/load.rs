@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use engine::{Connection, EngineError, Statement};
+use engine::{EngineError, Statement};
 
 use super::table::TextTable;
 use crate::generate::Documents;
@@ -44,10 +44,14 @@ impl TextTable<'_> {
         commit_every: usize,
     ) -> Result<Loaded> {
         let TextTable { connection, options, source } = self;
-        let insert = options.insert_sql(&source.columns);
-        let begin = sqlite::begin_statement(trial.settings);
         let mut reading = source.open()?;
-        let mut writer = Writer::prepare(connection, &insert, begin, commit_every)?;
+        let mut writer = Writer {
+            begin: connection.prepare(sqlite::begin_statement(trial.settings))?,
+            commit: connection.prepare("COMMIT")?,
+            insert: connection.prepare(&options.insert_sql(&source.columns))?,
+            commit_every: if commit_every == 0 { usize::MAX } else { commit_every },
+            open: 0,
+        };
         let mut documents = Documents::new(source.columns.len());
         let mut windows = Windows::new(source.rows, batch, None);
         let start = Instant::now();
@@ -87,22 +91,7 @@ struct Writer<'c> {
     open: usize,
 }
 
-impl<'c> Writer<'c> {
-    fn prepare(
-        connection: &'c Connection,
-        insert_sql: &str,
-        begin: &str,
-        commit_every: usize,
-    ) -> Result<Writer<'c>> {
-        Ok(Writer {
-            begin: connection.prepare(begin)?,
-            commit: connection.prepare("COMMIT")?,
-            insert: connection.prepare(insert_sql)?,
-            commit_every: if commit_every == 0 { usize::MAX } else { commit_every },
-            open: 0,
-        })
-    }
-
+impl Writer<'_> {
     fn insert(&mut self, documents: &Documents) -> Result<(), EngineError> {
         let (begin, commit) = (&mut self.begin, &mut self.commit);
         let (open, commit_every) = (&mut self.open, self.commit_every);

@@ -84,8 +84,8 @@ impl Declared for FtsQuery {
 
         (trial.phase)("query");
         let Parameters { cache, repeat, limit, .. } = *parameters;
-        let executor = Executor { trial, options, path: &path, cache, repeat, limit };
-        let responses = run_all(&executor, table, &queries)?;
+        let executor = Executor { trial, table, path: &path, cache, repeat, limit };
+        let responses = run_all(&executor, &queries)?;
         set_peak_memory(&mut measured);
         // How many queries were answered: where variants differ in that, their times and recalls are not of the same
         // queries.
@@ -97,7 +97,16 @@ impl Declared for FtsQuery {
         set_cpu(&mut measured, cpu);
         note_times(&responses, repeat, &mut measured)?;
         (trial.phase)("verify");
-        note_findings(&responses, parameters, &source, &mut measured)?;
+        let recalls = if parameters.judge {
+            Scan::new(&responses, &source).run()?
+        } else {
+            responses.iter().map(Recall::unjudged).collect()
+        };
+        if parameters.judge && source.is_generated() {
+            super::recall::check(&responses, &recalls, options)?;
+        }
+        super::recall::note(&responses, &recalls, &mut measured);
+        measured.tables.push(findings(&responses, &recalls));
         table.check_index()?;
         close(connection, Some(&path), &mut measured)?;
         set_bytes_per_row(&mut measured, source.rows);
@@ -120,16 +129,14 @@ fn fill(trial: &Trial<'_>, table: TextTable<'_>, measured: &mut Measured) -> Res
 }
 
 /// Runs every query that the table can answer; where it can answer none, the trial is skipped.
-fn run_all<'q>(
-    executor: &Executor<'_, '_>,
-    TextTable { connection, options, source }: TextTable<'_>,
-    queries: &'q [Query],
-) -> Result<Vec<Response<'q>>> {
+fn run_all<'q>(executor: &Executor<'_, '_>, queries: &'q [Query]) -> Result<Vec<Response<'q>>> {
+    let TextTable { options, source, .. } = executor.table;
     let mut responses = Vec::new();
     for query in queries {
         let answer = match query.sql(options, &source.columns) {
-            Ok(sql) => understood(executor.execute(connection, query, &sql))?
-                .map_err(|error| error.to_string()),
+            Ok(sql) => {
+                understood(executor.execute(query, &sql))?.map_err(|error| error.to_string())
+            }
             Err(why) => Err(why),
         };
         responses.push(Response { query, answer });
@@ -195,26 +202,6 @@ impl Latencies {
     fn metrics(&self) -> BTreeMap<String, f64> {
         self.weighed.metrics_of(self.unweighed.count())
     }
-}
-
-/// Results of each class; where wanted, what they should have been.
-fn note_findings(
-    responses: &[Response<'_>],
-    parameters: &Parameters,
-    source: &Source,
-    measured: &mut Measured,
-) -> Result<()> {
-    let recalls = if parameters.judge {
-        Scan::new(responses, source).run()?
-    } else {
-        responses.iter().map(Recall::unjudged).collect()
-    };
-    if parameters.judge && source.is_generated() {
-        super::recall::check(responses, &recalls, &parameters.options)?;
-    }
-    super::recall::note(responses, &recalls, measured);
-    measured.tables.push(findings(responses, &recalls));
-    Ok(())
 }
 
 /// Returns the results of each query, or why it has no answer, for the reader of the report.

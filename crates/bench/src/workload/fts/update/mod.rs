@@ -97,9 +97,9 @@ impl Declared for FtsUpdate {
 
         (trial.phase)("change");
         let (cache, repeat, limit) = (Cache::Warm, parameters.repeat, None);
-        let executor = Executor { trial, options, path: &path, cache, repeat, limit };
-        let probe = Probe::prepare(&executor, table, &queries)?;
-        let model = parameters.change(trial, &probe, &mut measured)?;
+        let executor = Executor { trial, table, path: &path, cache, repeat, limit };
+        let probe = Probe::prepare(executor, &queries)?;
+        let model = parameters.change(&probe, &mut measured)?;
         finish(&probe, options.finish, &mut measured)?;
         set_peak_memory(&mut measured);
 
@@ -132,15 +132,11 @@ impl Parameters {
     }
 
     /// Makes the changes part by part, querying in between, and returns what the table should hold.
-    fn change(
-        &self,
-        trial: &Trial<'_>,
-        probe: &Probe<'_, '_, '_>,
-        measured: &mut Measured,
-    ) -> Result<Model> {
-        let mut model = Model::new(probe.table.source.rows, self.kind, trial.seed);
+    fn change(&self, probe: &Probe<'_, '_>, measured: &mut Measured) -> Result<Model> {
+        let Executor { trial, table, .. } = probe.executor;
+        let mut model = Model::new(table.source.rows, self.kind, trial.seed);
         let begin = sqlite::begin_statement(trial.settings);
-        let mut changes = Changes::prepare(probe.table, begin)?;
+        let mut changes = Changes::prepare(table, begin)?;
         probe.run(&query_phase(0), measured)?;
         let mut done = 0;
         for part in 1..=PARTS {
@@ -163,13 +159,13 @@ impl Parameters {
 }
 
 /// Merges the index and runs the queries once more.
-fn finish(probe: &Probe<'_, '_, '_>, finish: Finish, measured: &mut Measured) -> Result<()> {
-    if let Some(seconds) = finish.run(probe.table.connection)? {
+fn finish(probe: &Probe<'_, '_>, finish: Finish, measured: &mut Measured) -> Result<()> {
+    if let Some(seconds) = finish.run(probe.executor.table.connection)? {
         set(measured, "seconds.optimize", seconds);
         probe.run("query-finished", measured)?;
     }
     let start = Instant::now();
-    let checkpoint = probe.table.connection.checkpoint(CheckpointMode::Truncate)?;
+    let checkpoint = probe.executor.table.connection.checkpoint(CheckpointMode::Truncate)?;
     let seconds = start.elapsed().as_secs_f64();
     if checkpoint.is_some() {
         set(measured, "seconds.checkpoint", seconds);
@@ -178,18 +174,14 @@ fn finish(probe: &Probe<'_, '_, '_>, finish: Finish, measured: &mut Measured) ->
 }
 
 /// The queries that run repeatedly.
-struct Probe<'a, 't, 'p> {
-    executor: &'a Executor<'t, 'p>,
-    table: TextTable<'a>,
-    queries: Vec<(&'a Query, Sql)>,
+struct Probe<'t, 'p> {
+    executor: Executor<'t, 'p>,
+    queries: Vec<(&'t Query, Sql)>,
 }
 
-impl<'a, 't, 'p> Probe<'a, 't, 'p> {
-    fn prepare(
-        executor: &'a Executor<'t, 'p>,
-        table: TextTable<'a>,
-        all: &'a [Query],
-    ) -> Result<Probe<'a, 't, 'p>> {
+impl<'t, 'p> Probe<'t, 'p> {
+    fn prepare(executor: Executor<'t, 'p>, all: &'t [Query]) -> Result<Probe<'t, 'p>> {
+        let table = executor.table;
         let mut queries = Vec::new();
         for query in all {
             // Queries that this kind of table cannot answer are left out in every phase.
@@ -202,7 +194,7 @@ impl<'a, 't, 'p> Probe<'a, 't, 'p> {
         if queries.is_empty() {
             return Err(TrialError::cannot_run("this table can answer none of the queries"));
         }
-        Ok(Probe { executor, table, queries })
+        Ok(Probe { executor, queries })
     }
 
     /// Runs every query and notes the sum of the median times, and the segments of the index.
@@ -210,15 +202,15 @@ impl<'a, 't, 'p> Probe<'a, 't, 'p> {
         let mut seconds = 0.0;
         let mut results = 0;
         for (query, sql) in &self.queries {
-            let answer = self.executor.execute(self.table.connection, query, sql)?;
+            let answer = self.executor.execute(query, sql)?;
             seconds += answer.median();
             results += answer.rowids.len();
         }
         set(measured, &format!("seconds.{phase}"), seconds);
         set(measured, &format!("results.{phase}"), results as f64);
-        if self.table.options.kind == table::Kind::Fts5 {
+        if self.executor.table.options.kind == table::Kind::Fts5 {
             let sql = format!("SELECT count(DISTINCT segid) FROM {TABLE}_idx");
-            let segments = self.table.connection.query_i64(&sql)?;
+            let segments = self.executor.table.connection.query_i64(&sql)?;
             set(measured, &format!("segments.{phase}"), segments as f64);
         }
         Ok(())
