@@ -39,9 +39,7 @@ choice! {
         /// Go's database/sql does by default.
         Pool = "pool",
     }
-}
 
-choice! {
     /// When statements are prepared.
     enum Statements {
         /// Once per connection.
@@ -351,11 +349,7 @@ impl<'s> SqliteSession<'s> {
     }
 
     /// Returns the task of a statement, if any.
-    fn one(
-        &mut self,
-        sql: Sql,
-        bind: &dyn Fn(&mut Statement<'_, 'static>) -> Result<(), EngineError>,
-    ) -> Result<Option<Task>> {
+    fn one(&mut self, sql: Sql, bind: Work<'_>) -> Result<Option<Task>> {
         let mut found = Ok(None);
         self.run(sql, &mut |statement| {
             bind(statement)?;
@@ -403,7 +397,7 @@ impl Session for SqliteSession<'_> {
 
     fn get(&mut self, id: TaskId) -> Result<Option<Task>> {
         let key = id.to_string();
-        self.one(Sql::Get, &|statement| statement.bind_text(1, &key))
+        self.one(Sql::Get, &mut |statement| statement.bind_text(1, &key))
     }
 
     fn list(&mut self, status: Status, limit: usize) -> Result<Vec<TaskId>> {
@@ -422,7 +416,7 @@ impl Session for SqliteSession<'_> {
     }
 
     fn claim(&mut self, now: i64) -> Result<Option<Task>> {
-        self.one(Sql::Claim, &|statement| statement.bind_i64(1, now))
+        self.one(Sql::Claim, &mut |statement| statement.bind_i64(1, now))
     }
 
     fn begin(&mut self) -> Result<()> {

@@ -109,32 +109,6 @@ impl Work {
     }
 }
 
-/// Does the work of one thread, from the gate on, for the time given.
-pub(super) fn work(
-    mut client: Client,
-    gate: &Gate,
-    shared: &Databases,
-    time: Duration,
-) -> Result<Work> {
-    let kept = std::mem::take(&mut client.connections);
-    let mut work = Work::idle(client);
-    let visitor = Visitor { shared, thread: work.client.number };
-    let prepared = kept.iter().map(|connection| prepare(connection, shared, &work.client.job));
-    let mut prepared = prepared.collect::<Result<Vec<Act<'_>>, _>>()?;
-    if shared.parameters.warm_up == YesNo::Yes && matches!(work.client.job, Job::Write(_)) {
-        for (index, act) in prepared.iter_mut().enumerate() {
-            act(&mut work.client.job, index)?;
-            work.done[index] += 1;
-        }
-        work.ahead = prepared.len() as u64;
-    }
-    gate.pass();
-    visitor.go_round(&mut work, &mut prepared, gate, time)?;
-    drop(prepared);
-    work.client.connections = kept;
-    Ok(work)
-}
-
 impl Job {
     /// Writers go round their databases, readers choose at random.
     fn next_database(&mut self, visits: usize, databases: usize) -> usize {
@@ -152,32 +126,49 @@ impl Job {
     }
 }
 
-struct Visitor<'a> {
-    shared: &'a Databases,
-    thread: usize,
+/// The work of all threads, from the gate on, for the time given.
+pub(super) struct Visitor<'a> {
+    pub(super) shared: &'a Databases,
+    pub(super) gate: &'a Gate,
+    pub(super) time: Duration,
 }
 
 impl Visitor<'_> {
+    /// Does the work of one thread, from the gate on, for the time given.
+    pub(super) fn work(&self, mut client: Client) -> Result<Work> {
+        let shared = self.shared;
+        let kept = std::mem::take(&mut client.connections);
+        let mut work = Work::idle(client);
+        let prepared = kept.iter().map(|connection| prepare(connection, shared, &work.client.job));
+        let mut prepared = prepared.collect::<Result<Vec<Act<'_>>, _>>()?;
+        if shared.parameters.warm_up == YesNo::Yes && matches!(work.client.job, Job::Write(_)) {
+            for (index, act) in prepared.iter_mut().enumerate() {
+                act(&mut work.client.job, index)?;
+                work.done[index] += 1;
+            }
+            work.ahead = prepared.len() as u64;
+        }
+        self.gate.pass();
+        self.go_round(&mut work, &mut prepared)?;
+        drop(prepared);
+        work.client.connections = kept;
+        Ok(work)
+    }
+
     /// Visits databases until the time is up or another thread has failed.
-    fn go_round(
-        &self,
-        work: &mut Work,
-        prepared: &mut [Act<'_>],
-        gate: &Gate,
-        time: Duration,
-    ) -> Result<()> {
+    fn go_round(&self, work: &mut Work, prepared: &mut [Act<'_>]) -> Result<()> {
         let Work { client, done, busy, .. } = work;
         let start = Instant::now();
         let mut visits = 0;
         work.ended = loop {
             let began = Instant::now();
-            if began.duration_since(start) >= time || gate.is_cancelled() {
+            if began.duration_since(start) >= self.time || self.gate.is_cancelled() {
                 break began;
             }
             let index = client.job.next_database(visits, done.len());
             visits += 1;
             let kept = prepared.get_mut(index);
-            match self.visit(&mut client.job, index, client.databases[index], kept) {
+            match self.visit(client, index, kept) {
                 Ok(()) => {
                     done[index] += 1;
                     let latencies = &self.shared.latencies[client.job.part() as usize];
@@ -195,18 +186,14 @@ impl Visitor<'_> {
     }
 
     /// Does one transaction or reads one chart, through a connection of its own if none is kept.
-    fn visit(
-        &self,
-        job: &mut Job,
-        index: usize,
-        database: usize,
-        kept: Option<&mut Act<'_>>,
-    ) -> Result<()> {
-        let (shared, thread) = (self.shared, self.thread);
+    fn visit(&self, client: &mut Client, index: usize, kept: Option<&mut Act<'_>>) -> Result<()> {
+        let Client { number: thread, databases, job, .. } = client;
+        let (shared, thread) = (self.shared, *thread);
         match (kept, shared.parameters.connections) {
             (Some(act), Connections::Kept) => act(job, index),
             _ => {
-                let connection = shared.time(Part::Open, thread, || shared.open(database))?;
+                let connection =
+                    shared.time(Part::Open, thread, || shared.open(databases[index]))?;
                 let acted = prepare(&connection, shared, job).and_then(|mut act| act(job, index));
                 let closed = shared.time(Part::Close, thread, || Ok(connection.close()?));
                 acted?;
@@ -236,12 +223,12 @@ fn prepare<'c>(connection: &'c Connection, shared: &Databases, job: &Job) -> Res
         };
         // Quotes that are not committed come again.
         let mut ahead = quotes[index].clone();
-        let mut add = || {
+        let mut add = || -> Result<()> {
             begin.run()?;
             for quote in ahead.by_ref().take(rows_per_txn) {
                 insert(&quote, &mut insert_quote)?;
             }
-            commit.run()
+            Ok(commit.run()?)
         };
         // On failure none is added, and no transaction is open.
         let added = add();

@@ -1,8 +1,9 @@
 //! The quotes of a security: a random walk, the same whenever it is made from the same seed.
 
-use engine::{EngineError, Statement};
+use engine::Statement;
 use lab::seed::{Seed, SplitMix64};
 
+use crate::error::Result;
 use crate::generate::Quote;
 use crate::generate::quotes::price;
 
@@ -11,17 +12,14 @@ pub(super) const INSERT: &str = "INSERT INTO quotes VALUES (?1, ?2, ?3, ?4, ?5, 
 
 /// Inserts a quote by the statement [`INSERT`].
 #[inline]
-pub(super) fn insert(
-    quote: &Quote,
-    insert: &mut Statement<'_, 'static>,
-) -> Result<(), EngineError> {
+pub(super) fn insert(quote: &Quote, insert: &mut Statement<'_, 'static>) -> Result<()> {
     insert.bind_i64(1, quote.ts)?;
     insert.bind_f64(2, price(quote.bid_cents))?;
     insert.bind_f64(3, price(quote.ask_cents))?;
     insert.bind_f64(4, price(quote.last_cents))?;
     insert.bind_i64(5, quote.volume)?;
     insert.bind_text_borrowed(6, quote.venue)?;
-    insert.run()
+    Ok(insert.run()?)
 }
 
 /// Milliseconds from one quote to the next at most.

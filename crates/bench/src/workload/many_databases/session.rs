@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use engine::{Connection, pragma};
 
-use super::client::{self, Client, Databases, Job, Part, Work};
+use super::client::{Client, Databases, Job, Part, Visitor, Work};
 use super::quotes::Sums;
 use super::{Connections, ManyDatabases, coming};
 use crate::drive::gate::{Gate, run_threads};
@@ -66,7 +66,7 @@ impl Databases {
         counts: Option<&mut Counts>,
         measured: &mut Measured,
     ) -> Result<Vec<Work>> {
-        let work = |client: Client, gate: &Gate| client::work(client, gate, self, time);
+        let work = |client: Client, gate: &Gate| Visitor { shared: self, gate, time }.work(client);
         let start = |gate: &Gate| {
             gate.wait_until_ready();
             // Opening and warming up are not part of the work.

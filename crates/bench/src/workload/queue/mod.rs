@@ -157,23 +157,6 @@ fn time_work(gate: &Gate) -> Result<Elapsed> {
     Ok(elapsed)
 }
 
-/// Runs a worker with a session of its own. Returns `None` if another worker failed first.
-fn run_worker(
-    store: &dyn Store,
-    spec: WorkerInput<'_>,
-    gate: &Gate,
-) -> Result<Option<WorkerResult>> {
-    let (mut spec, mut result) = (Some(spec), None);
-    store.session(&mut |session| {
-        if let (Some(began), Some(spec)) = (gate.pass(), spec.take()) {
-            result = Some(worker::run(spec, session, began)?);
-            gate.wait_for_dismissal();
-        }
-        Ok(())
-    })?;
-    Ok(result)
-}
-
 impl Repetitions {
     /// Returns the store's statistics while the clock ran.
     fn stats(&self) -> StoreStats {
@@ -207,9 +190,7 @@ choice! {
         /// A table on a PostgreSQL server.
         Postgres = "postgres",
     }
-}
 
-choice! {
     /// The work of the workers.
     enum Work {
         /// Insert tasks.
@@ -223,9 +204,7 @@ choice! {
         /// List a hundred tasks by status.
         List = "list",
     }
-}
 
-choice! {
     /// How a task gets its next output.
     enum Output {
         /// It replaces the last.
@@ -354,7 +333,7 @@ impl Parameters {
             if self.work == Work::Schedule {
                 let due: Vec<Task> = tasks.iter_mut().flat_map(std::mem::take).collect();
                 self.add(store, &due)?;
-                expected.add_due(&due);
+                expected.due.extend(due.iter().map(|task| task.id));
             }
             let specs = tasks.into_iter().enumerate().map(|(worker, tasks)| WorkerInput {
                 parameters: self,
@@ -363,9 +342,8 @@ impl Parameters {
                 seed: seed.child("choice").nth(worker as u64),
             });
             let before = store.stats();
-            let (results, elapsed) = run_threads(specs.collect(), time_work, |spec, gate| {
-                run_worker(store, spec, gate)
-            })?;
+            let work = |input: WorkerInput<'_>, gate: &Gate| input.run(store, gate);
+            let (results, elapsed) = run_threads(specs.collect(), time_work, work)?;
             repetitions.stats.push(store.stats().since(&before));
             repetitions.seconds.push(elapsed.seconds);
             repetitions.elapsed.add(elapsed);
@@ -479,11 +457,6 @@ impl Expected {
     /// Expects the tasks that are stored before the work.
     fn new(parameters: &Parameters, stored: Vec<Task>) -> Expected {
         Expected { target: parameters.target, stored, added: Vec::new(), due: BTreeSet::new() }
-    }
-
-    /// Adds tasks that wait to be claimed.
-    fn add_due(&mut self, due: &[Task]) {
-        self.due.extend(due.iter().map(|task| task.id));
     }
 
     /// Adds the results of the workers in a repetition. Returns their logs.

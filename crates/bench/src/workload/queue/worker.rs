@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use lab::seed::{Seed, SplitMix64};
 
 use super::{OUTPUTS, Output, Parameters, STATEMENTS_OF_A_LIFE, Work};
+use crate::drive::gate::Gate;
 use crate::drive::pacing::SLOTS;
 use crate::measure::LatencyHistogram;
 use crate::parameters::Choice;
-use crate::target::queue::{Change, Session, Status, Task, TaskId};
+use crate::target::queue::{Change, Session, Status, Store, Task, TaskId};
 use crate::workload::prelude::*;
 
 /// The output of a task at every step, as in the program of the article.
@@ -95,40 +96,91 @@ pub(super) struct WorkerResult {
     pub(super) claimed: Vec<TaskId>,
 }
 
-/// Carries out the work.
-pub(super) fn run(
-    spec: WorkerInput<'_>,
-    session: &mut dyn Session,
-    began: Instant,
-) -> Result<WorkerResult> {
-    let room = spec.parameters.operations() / spec.parameters.workers;
-    let mut result = WorkerResult {
-        log: OperationLog::with_room(room + 1),
-        added: Vec::new(),
-        claimed: Vec::new(),
-    };
-    result.log.start(began);
-    match spec.parameters.work {
-        Work::Insert => insert(spec, session, &mut result)?,
-        Work::LifeCycle => life_cycles(spec, session, &mut result.log)?,
-        Work::Schedule => schedule(session, &mut result)?,
-        Work::Get => get(&spec, session, &mut result.log)?,
-        Work::List => list(&spec, session, &mut result.log)?,
+impl WorkerInput<'_> {
+    /// Carries out the work with a session of its own. Returns `None` if another worker failed first.
+    pub(super) fn run(self, store: &dyn Store, gate: &Gate) -> Result<Option<WorkerResult>> {
+        let (mut input, mut result) = (Some(self), None);
+        store.session(&mut |session| {
+            if let (Some(began), Some(input)) = (gate.pass(), input.take()) {
+                result = Some(input.work(session, began)?);
+                gate.wait_for_dismissal();
+            }
+            Ok(())
+        })?;
+        Ok(result)
     }
-    Ok(result)
-}
 
-fn insert(
-    spec: WorkerInput<'_>,
-    session: &mut dyn Session,
-    result: &mut WorkerResult,
-) -> Result<()> {
-    for task in &spec.tasks {
-        session.insert(task)?;
-        result.log.end(Op::Insert, 1);
+    fn work(self, session: &mut dyn Session, began: Instant) -> Result<WorkerResult> {
+        let room = self.parameters.operations() / self.parameters.workers;
+        let log = OperationLog::new(began, room + 1);
+        let mut result = WorkerResult { log, added: Vec::new(), claimed: Vec::new() };
+        match self.parameters.work {
+            Work::Insert => self.insert(session, &mut result)?,
+            Work::LifeCycle => self.life_cycles(session, &mut result.log)?,
+            Work::Schedule => schedule(session, &mut result)?,
+            Work::Get => self.get(session, &mut result.log)?,
+            Work::List => self.list(session, &mut result.log)?,
+        }
+        Ok(result)
     }
-    result.added = spec.tasks;
-    Ok(())
+
+    fn insert(self, session: &mut dyn Session, result: &mut WorkerResult) -> Result<()> {
+        for task in &self.tasks {
+            session.insert(task)?;
+            result.log.end(Op::Insert, 1);
+        }
+        result.added = self.tasks;
+        Ok(())
+    }
+
+    fn life_cycles(self, session: &mut dyn Session, log: &mut OperationLog) -> Result<()> {
+        let grouped = self.parameters.statements_per_txn;
+        let appends = self.parameters.output == Output::Append;
+        for mut task in self.tasks {
+            if grouped == 1 {
+                for statement in 0..STATEMENTS_OF_A_LIFE {
+                    let op = execute_statement(session, &mut task, statement, appends)?;
+                    log.end(op, 1);
+                }
+                continue;
+            }
+            for from in (0..STATEMENTS_OF_A_LIFE).step_by(grouped) {
+                let to = (from + grouped).min(STATEMENTS_OF_A_LIFE);
+                session.begin()?;
+                for statement in from..to {
+                    execute_statement(session, &mut task, statement, appends)?;
+                }
+                session.commit()?;
+                log.end(Op::Transaction, (to - from) as u32);
+            }
+        }
+        Ok(())
+    }
+
+    fn get(&self, session: &mut dyn Session, log: &mut OperationLog) -> Result<()> {
+        let mut choice = self.seed.generator();
+        for _ in 0..self.parameters.tasks {
+            let wanted = &self.stored[choice.below(self.stored.len() as u64) as usize];
+            let found = session.get(wanted.id)?;
+            if found.as_ref() != Some(wanted) {
+                let what = format!("the task {}", wanted.id);
+                let found = found.map_or("missing", |_| "another");
+                return Err(TrialError::wrong(what, found, "as it was stored"));
+            }
+            log.end(Op::Get, 1);
+        }
+        Ok(())
+    }
+
+    fn list(&self, session: &mut dyn Session, log: &mut OperationLog) -> Result<()> {
+        for _ in 0..self.parameters.tasks {
+            let found = session.list(Status::Pending, LISTED)?;
+            let wanted = self.stored.len().min(LISTED);
+            expect("the number of tasks listed", found.len(), wanted)?;
+            log.end(Op::List, 1);
+        }
+        Ok(())
+    }
 }
 
 /// Executes a statement of a task's life cycle.
@@ -160,34 +212,6 @@ fn execute_statement(
     }
 }
 
-fn life_cycles(
-    spec: WorkerInput<'_>,
-    session: &mut dyn Session,
-    log: &mut OperationLog,
-) -> Result<()> {
-    let grouped = spec.parameters.statements_per_txn;
-    let appends = spec.parameters.output == Output::Append;
-    for mut task in spec.tasks {
-        if grouped == 1 {
-            for statement in 0..STATEMENTS_OF_A_LIFE {
-                let op = execute_statement(session, &mut task, statement, appends)?;
-                log.end(op, 1);
-            }
-            continue;
-        }
-        for from in (0..STATEMENTS_OF_A_LIFE).step_by(grouped) {
-            let to = (from + grouped).min(STATEMENTS_OF_A_LIFE);
-            session.begin()?;
-            for statement in from..to {
-                execute_statement(session, &mut task, statement, appends)?;
-            }
-            session.commit()?;
-            log.end(Op::Transaction, (to - from) as u32);
-        }
-    }
-    Ok(())
-}
-
 /// Claims and deletes tasks until none is due.
 fn schedule(session: &mut dyn Session, result: &mut WorkerResult) -> Result<()> {
     while let Some(task) = session.claim(NOW)? {
@@ -197,31 +221,6 @@ fn schedule(session: &mut dyn Session, result: &mut WorkerResult) -> Result<()> 
         result.claimed.push(task.id);
         session.delete(&task)?;
         result.log.end(Op::Delete, 1);
-    }
-    Ok(())
-}
-
-fn get(spec: &WorkerInput<'_>, session: &mut dyn Session, log: &mut OperationLog) -> Result<()> {
-    let mut choice = spec.seed.generator();
-    for _ in 0..spec.parameters.tasks {
-        let wanted = &spec.stored[choice.below(spec.stored.len() as u64) as usize];
-        let found = session.get(wanted.id)?;
-        if found.as_ref() != Some(wanted) {
-            let what = format!("the task {}", wanted.id);
-            let found = found.map_or("missing", |_| "another");
-            return Err(TrialError::wrong(what, found, "as it was stored"));
-        }
-        log.end(Op::Get, 1);
-    }
-    Ok(())
-}
-
-fn list(spec: &WorkerInput<'_>, session: &mut dyn Session, log: &mut OperationLog) -> Result<()> {
-    for _ in 0..spec.parameters.tasks {
-        let found = session.list(Status::Pending, LISTED)?;
-        let wanted = spec.stored.len().min(LISTED);
-        expect("the number of tasks listed", found.len(), wanted)?;
-        log.end(Op::List, 1);
     }
     Ok(())
 }
@@ -259,19 +258,10 @@ pub(super) struct OperationLog {
 }
 
 impl OperationLog {
-    /// Allocates memory for about this number of operations.
-    pub(super) fn with_room(operations: usize) -> OperationLog {
-        OperationLog {
-            began: Instant::now(),
-            woke: Duration::ZERO,
-            ends: Vec::with_capacity(operations),
-        }
-    }
-
-    /// Starts the log at the moment at which the clock has started.
-    pub(super) fn start(&mut self, began: Instant) {
-        self.began = began;
-        self.woke = began.elapsed();
+    /// Returns the log of work that began at this moment, with room for so many operations. The worker has woken by now.
+    fn new(began: Instant, operations: usize) -> OperationLog {
+        let ends = Vec::with_capacity(operations);
+        OperationLog { began, woke: began.elapsed(), ends }
     }
 
     /// Notes the end of an operation, or of several in one transaction.
