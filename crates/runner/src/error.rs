@@ -72,14 +72,8 @@ pub(crate) trait Context<T> {
     fn context(self, doing: &'static str, path: &Path) -> Result<T>;
 }
 
-impl<T> Context<T> for io::Result<T> {
+impl<T, E: Into<io::Error>> Context<T> for Result<T, E> {
     fn context(self, doing: &'static str, path: &Path) -> Result<T> {
-        self.map_err(|source| RunError::Io { doing, path: path.to_owned(), source })
-    }
-}
-
-impl<T> Context<T> for rustix::io::Result<T> {
-    fn context(self, doing: &'static str, path: &Path) -> Result<T> {
-        self.map_err(io::Error::from).context(doing, path)
+        self.map_err(|error| RunError::Io { doing, path: path.to_owned(), source: error.into() })
     }
 }

@@ -48,7 +48,9 @@ impl TrialRun<'_> {
     fn of_model(&mut self, spec: &TrialSpec) -> Result<Option<Outcome>> {
         let first = self.trial(spec, None)?;
         let Some(Outcome::Failed { why, .. }) = &first else { return Ok(first) };
-        if is_killed(why) {
+        // Something else ended the process: the system for want of memory, or somebody. No engine sends itself SIGKILL, and one
+        // that hangs is ended by an abort.
+        if why.ends_with("(signal 9)") {
             return Ok(first);
         }
         match left_in(&spec.directory).filter(|trail| trail.recovery > 0) {
@@ -72,12 +74,6 @@ impl TrialRun<'_> {
         }
         self.run(spec)
     }
-}
-
-/// Returns whether something else ended the process: the system for want of memory, or somebody. No engine sends itself
-/// SIGKILL, and one that hangs is ended by an abort.
-fn is_killed(why: &str) -> bool {
-    why.ends_with("(signal 9)")
 }
 
 /// Returns the measurements of single models as one.

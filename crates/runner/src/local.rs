@@ -208,7 +208,7 @@ impl Executor for Local<'_> {
             }
             watch.begins(index);
             let fsync_p50_ns = self.fsync_median(task)?;
-            let (started, clock, sampler) = (now(), Instant::now(), Sampler::start());
+            let (started, clock, sampler) = (now(), Instant::now(), Sampler::start(Path::new("/")));
             let Some(outcome) = self.outcome(task, &mut |phase| watch.phase(phase))? else {
                 return Ok(End::Cancelled);
             };
@@ -216,7 +216,7 @@ impl Executor for Local<'_> {
                 agent: None,
                 started,
                 wall_s: clock.elapsed().as_secs_f64(),
-                covariates: Covariates { fsync_p50_ns, ..sampler.finish() },
+                covariates: Covariates { fsync_p50_ns, ..sampler.finish(Path::new("/")) },
                 outcome,
             };
             watch.ended(index, execution)?;

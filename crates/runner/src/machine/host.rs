@@ -256,22 +256,14 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Begins an interval.
-    pub fn start() -> Self {
-        Self::start_in(Path::new("/"))
+    /// Begins an interval on the machine with this root, which is `/` but for tests.
+    pub fn start(root: &Path) -> Self {
+        Self { begin: Instant::now(), cpu_time: read_cpu_time(root) }
     }
 
     /// Ends the interval and returns its covariates. Steal covers the interval; pressure is the kernel's average over
     /// the last ten seconds, whatever the length of the interval.
-    pub fn finish(self) -> Covariates {
-        self.finish_in(Path::new("/"))
-    }
-
-    fn start_in(root: &Path) -> Self {
-        Self { begin: Instant::now(), cpu_time: read_cpu_time(root) }
-    }
-
-    fn finish_in(self, root: &Path) -> Covariates {
+    pub fn finish(self, root: &Path) -> Covariates {
         let pressure = read_pressure(root);
         Covariates {
             duration_ns: nanoseconds(self.begin.elapsed()),
@@ -447,11 +439,11 @@ mod tests {
         let write = |path: &str, text: &str| fs::write(proc.join(path), text).unwrap();
         write("stat", "cpu  0 0 0 500 0 0 0 500\n");
         write("pressure/cpu", "some avg10=50.00 avg60=0.00\n");
-        let sampler = Sampler::start_in(root.path());
+        let sampler = Sampler::start(root.path());
         write("stat", "cpu  0 0 0 598 0 0 0 502\n");
         write("pressure/cpu", "some avg10=2.50 avg60=0.00\n");
 
-        let covariates = sampler.finish_in(root.path());
+        let covariates = sampler.finish(root.path());
         assert_eq!(covariates.steal_fraction, Some(0.02));
         assert_eq!(covariates.cpu_pressure_avg10, Some(2.5));
         assert_eq!(covariates.io_pressure_avg10, None);
@@ -461,7 +453,7 @@ mod tests {
     #[test]
     fn without_accounts_the_covariates_are_unknown() {
         let root = tempfile::tempdir().unwrap();
-        let covariates = Sampler::start_in(root.path()).finish_in(root.path());
+        let covariates = Sampler::start(root.path()).finish(root.path());
         assert_eq!(
             covariates,
             Covariates { duration_ns: covariates.duration_ns, ..Covariates::default() }

@@ -156,6 +156,46 @@ impl RunFolder {
             let _ = fs::remove_dir(&self.path);
         }
     }
+
+    /// Removes the folder, unless it contains anything but a record, artifacts and files with the names in `written`: the
+    /// answer is the name of such a file, and nothing was removed then.
+    ///
+    /// # Errors
+    /// When another process works on the run, or a file cannot be removed. The plan goes last.
+    pub fn remove(&self, written: &[&str]) -> Result<Option<String>> {
+        if let Some(name) = self.other(written)? {
+            return Ok(Some(name.to_string_lossy().into_owned()));
+        }
+        let record = open_to_write(&self.path.join(OUTCOMES))?;
+        if !locked(&record) {
+            return Err(RunError::InUse(self.path.clone()));
+        }
+        let artifacts = self.path.join(ARTIFACTS);
+        if artifacts.symlink_metadata().is_ok() {
+            fs::remove_dir_all(&artifacts).context("remove", &artifacts)?;
+        }
+        for name in written.iter().chain([&ENVIRONMENT, &OUTCOMES, &PLAN]) {
+            let path = self.path.join(name);
+            if path.symlink_metadata().is_ok() {
+                fs::remove_file(&path).context("remove", &path)?;
+            }
+        }
+        fs::remove_dir(&self.path).context("remove", &self.path)?;
+        Ok(None)
+    }
+
+    /// Returns an entry of the folder that does not belong to a run.
+    fn other(&self, written: &[&str]) -> Result<Option<OsString>> {
+        let own = [PLAN, ENVIRONMENT, OUTCOMES, ARTIFACTS];
+        let is_own = |name: &OsString| own.iter().chain(written).any(|own| name == own);
+        for entry in fs::read_dir(&self.path).context("read", &self.path)? {
+            let name = entry.context("read", &self.path)?.file_name();
+            if !is_own(&name) {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// Reads a header and then every whole line of a file.
@@ -165,7 +205,8 @@ fn each_line(
     plan: RunPlan,
     mut take: impl FnMut(TrialRecord),
 ) -> Result<()> {
-    let mut lines = Lines::new(file, path);
+    let reader = BufReader::with_capacity(1 << 20, file);
+    let mut lines = Lines { reader, path, number: 0, line: Vec::new() };
     let header: Header = lines
         .next(|line| serde_json::from_slice(line))?
         .ok_or_else(|| RunError::damaged(path, NO_HEADER))?;
@@ -191,10 +232,6 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    fn new(file: File, path: &Path) -> Lines<'_> {
-        Lines { reader: BufReader::with_capacity(1 << 20, file), path, number: 0, line: Vec::new() }
-    }
-
     /// Returns the next line; `None` at the end. A line without an end was cut short by a kill: its trial was not
     /// recorded.
     fn next<T>(
@@ -297,48 +334,6 @@ fn length_of_whole_lines(file: &mut File) -> std::io::Result<u64> {
         end = start;
     }
     Ok(0)
-}
-
-impl RunFolder {
-    /// Removes the folder, unless it contains anything but a record, artifacts and files with the names in `written`: the
-    /// answer is the name of such a file, and nothing was removed then.
-    ///
-    /// # Errors
-    /// When another process works on the run, or a file cannot be removed. The plan goes last.
-    pub fn remove(&self, written: &[&str]) -> Result<Option<String>> {
-        if let Some(name) = self.other(written)? {
-            return Ok(Some(name.to_string_lossy().into_owned()));
-        }
-        let record = open_to_write(&self.path.join(OUTCOMES))?;
-        if !locked(&record) {
-            return Err(RunError::InUse(self.path.clone()));
-        }
-        let artifacts = self.path.join(ARTIFACTS);
-        if artifacts.symlink_metadata().is_ok() {
-            fs::remove_dir_all(&artifacts).context("remove", &artifacts)?;
-        }
-        for name in written.iter().chain([&ENVIRONMENT, &OUTCOMES, &PLAN]) {
-            let path = self.path.join(name);
-            if path.symlink_metadata().is_ok() {
-                fs::remove_file(&path).context("remove", &path)?;
-            }
-        }
-        fs::remove_dir(&self.path).context("remove", &self.path)?;
-        Ok(None)
-    }
-
-    /// Returns an entry of the folder that does not belong to a run.
-    fn other(&self, written: &[&str]) -> Result<Option<OsString>> {
-        let own = [PLAN, ENVIRONMENT, OUTCOMES, ARTIFACTS];
-        let is_own = |name: &OsString| own.iter().chain(written).any(|own| name == own);
-        for entry in fs::read_dir(&self.path).context("read", &self.path)? {
-            let name = entry.context("read", &self.path)?.file_name();
-            if !is_own(&name) {
-                return Ok(Some(name));
-            }
-        }
-        Ok(None)
-    }
 }
 
 /// The list of runs that this user has made or trusts.
