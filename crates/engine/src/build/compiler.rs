@@ -71,11 +71,6 @@ impl Compiler {
         command_line(&self.start(Vec::new()))
     }
 
-    /// Returns whether it is clang, which keeps profiles in a form of its own.
-    pub(super) fn is_clang(&self) -> bool {
-        self.version.contains("clang")
-    }
-
     /// Runs the compiler with these arguments and returns how long it took.
     ///
     /// # Errors

@@ -89,9 +89,12 @@ pub fn is_for_adding(name: &str) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct BuildName {
-    release: &'static Release,
-    sets: Vec<&'static OptionSet>,
-    binding: bool,
+    /// The version and where its source comes from.
+    pub release: &'static Release,
+    /// The option sets, without the default.
+    pub sets: Vec<&'static OptionSet>,
+    /// Whether it is fit for bindings of other languages.
+    pub binding: bool,
 }
 
 impl BuildName {
@@ -111,21 +114,6 @@ impl BuildName {
         name.sets.sort_by_key(position);
         name.sets.dedup();
         Ok(name)
-    }
-
-    /// Returns the version and where its source comes from.
-    pub fn release(&self) -> &'static Release {
-        self.release
-    }
-
-    /// Returns the option sets, without the default.
-    pub fn sets(&self) -> &[&'static OptionSet] {
-        &self.sets
-    }
-
-    /// Returns whether it is fit for bindings of other languages.
-    pub fn binding(&self) -> bool {
-        self.binding
     }
 
     /// Returns the sets as the name writes them: `recommended+pgo`, or `default` if there are none.

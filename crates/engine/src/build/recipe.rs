@@ -51,18 +51,18 @@ impl Recipe {
     /// Returns the recipe of a build; `supported` are those flags of
     /// [`WHERE_SUPPORTED`](crate::options::WHERE_SUPPORTED) that the compiler knows.
     pub fn of(name: &BuildName, supported: &[&'static str]) -> Recipe {
-        let own = name.sets().iter().flat_map(|set| set.flags.iter().copied());
+        let own = name.sets.iter().flat_map(|set| set.flags.iter().copied());
         let flags = [OPTIMISATION]
             .into_iter()
             .chain(COMMON_FLAGS.iter().copied())
             .chain(supported.iter().copied())
             .chain(own);
         Recipe {
-            options: [sets::options(name.sets(), name.binding()), name.release().options.to_vec()]
+            options: [sets::options(&name.sets, name.binding), name.release.options.to_vec()]
                 .concat(),
             flags: flags.collect(),
-            libraries: name.release().libraries,
-            profile_guided: name.sets().iter().any(|set| set.profile_guided),
+            libraries: name.release.libraries,
+            profile_guided: name.sets.iter().any(|set| set.profile_guided),
         }
     }
 

@@ -138,7 +138,7 @@ fn sets() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 fn show_plan(build: &BuildName, recipe: &Recipe, is_json: bool) -> Result<Exit> {
-    let source = format!("{} {}", build.release().package, build.release().crate_version);
+    let source = format!("{} {}", build.release.package, build.release.crate_version);
     if is_json {
         return output::display_json(&json!({
             "name": build.to_string(),
@@ -152,7 +152,7 @@ fn show_plan(build: &BuildName, recipe: &Recipe, is_json: bool) -> Result<Exit> 
         format!("{build}: not built yet; to build it, run `pragmark engine build {build}`\n");
     let _ = writeln!(text, "  source: {source}");
     text += &arguments(&recipe.arguments(), recipe.profile_guided);
-    for set in build.sets() {
+    for set in &build.sets {
         let source = set.source.map_or(String::new(), |source| format!(" ({source})"));
         let _ = writeln!(text, "  {}: {}{source}", set.name, set.meaning);
         for option in set.options {
