@@ -34,8 +34,7 @@ const OF_WRITES: [&str; 3] = ["cache_spill", "journal_size_limit", "wal_autochec
 /// # Errors
 /// The copy is not a database, or the disk is full.
 pub fn idle_settings(copy: &Path, statements: &[String]) -> Result<Vec<&'static str>> {
-    let library = Arc::new(Library::load(&Source::Embedded)?);
-    let connection = Connection::open(&library, copy, OpenFlags::default(), None)?;
+    let connection = open(copy)?;
     let before = idle(&connection, statements);
     connection.execute("ANALYZE")?;
     let mut both = idle(&connection, statements);
@@ -49,10 +48,14 @@ pub fn idle_settings(copy: &Path, statements: &[String]) -> Result<Vec<&'static 
 /// # Errors
 /// Memory is exhausted.
 pub fn idle_settings_of_pgbench(statements: &[String]) -> Result<Vec<&'static str>> {
-    let library = Arc::new(Library::load(&Source::Embedded)?);
-    let connection = Connection::in_memory(&library)?;
+    let connection = open(Path::new(":memory:"))?;
     connection.execute(PGBENCH_TABLES)?;
     Ok(idle(&connection, statements))
+}
+
+fn open(path: &Path) -> Result<Connection, EngineError> {
+    let library = Arc::new(Library::load(&Source::Embedded)?);
+    Connection::open(&library, path, OpenFlags::default(), None)
 }
 
 fn idle(connection: &Connection, statements: &[String]) -> Vec<&'static str> {
@@ -79,8 +82,7 @@ fn idle(connection: &Connection, statements: &[String]) -> Vec<&'static str> {
 /// # Errors
 /// The copy is not a database, or the disk is full.
 pub fn schema_advice(copy: &Path, statements: &[String]) -> Result<Vec<Advice>> {
-    let library = Arc::new(Library::load(&Source::Embedded)?);
-    let connection = Connection::open(&library, copy, OpenFlags::default(), None)?;
+    let connection = open(copy)?;
     connection.execute("ANALYZE")?;
     let statements = statements.iter().filter(|sql| has_plan(sql));
     let statements: &[String] = &statements.cloned().collect::<Vec<_>>();

@@ -49,12 +49,8 @@ impl Declared for Crash {
         let models = parameters.models()?;
         let trailed = Trailed::begin(trial.directory, &models)?;
         let plan = Plan {
-            variants: vec![variant],
-            models,
-            images: parameters.images,
             image_bytes: (parameters.image_mb > 0).then_some((parameters.image_mb as u64) << 20),
             second_crash_every: parameters.second_crash_every as u64,
-            interruptions: 1,
             seed: trial.seed,
             engine: source(&trial.library.identity().origin),
             stand_ins: parameters.stand_in.clone(),
@@ -62,6 +58,7 @@ impl Declared for Crash {
             initial: own.as_ref().and_then(|own| own.initial.clone()),
             threads: parameters.threads(),
             isolation: trailed.isolation.clone(),
+            ..Plan::new(vec![variant], models, parameters.images)
         };
         (trial.phase)("play schedules of two connections");
         let each = parameters.schedules;

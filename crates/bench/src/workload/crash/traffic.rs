@@ -34,7 +34,7 @@ pub(super) struct Traffic {
     pub(super) names: Vec<String>,
     /// The transactions that write to the main one.
     pub(super) transactions: usize,
-    /// Whether the statements are those of all of them.
+    /// Whether the statements belong to all of them.
     pub(super) is_whole: bool,
 }
 

@@ -5,7 +5,7 @@
 //! and checked. The database has just been written, so it is in the kernel's memory, and in part in SQLite's
 //! page cache.
 
-use engine::{Connection, EngineError, Statement, Step};
+use engine::{Connection, Statement, Step};
 use lab::seed::{Seed, SplitMix64};
 
 use super::writer::{Transaction, Writer};
@@ -284,17 +284,13 @@ impl Keys {
 
     /// Binds the key of a row to the first parameter.
     #[inline]
-    fn bind<'d>(
-        &'d self,
-        statement: &mut Statement<'_, 'd>,
-        row: usize,
-    ) -> Result<(), EngineError> {
-        match self {
+    fn bind<'d>(&'d self, statement: &mut Statement<'_, 'd>, row: usize) -> Result<()> {
+        Ok(match self {
             Keys::Integers(keys) => statement.bind_i64(1, keys[row]),
             Keys::Texts(keys) => statement.bind_text_borrowed(1, &keys[row]),
             Keys::Uuids(keys) => statement.bind_blob_borrowed(1, &keys[row]),
             Keys::Hashes(keys) => statement.bind_blob_borrowed(1, &keys[row]),
-        }
+        }?)
     }
 }
 

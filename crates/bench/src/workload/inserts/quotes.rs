@@ -91,52 +91,8 @@ impl Declared for Quotes {
             .collect();
 
         let mut measured = Measured::default();
-        let mut insertion = Insertion::of(trial, parameters, &data, &paths)?;
-        set_peak_memory(&mut measured);
-
-        (trial.phase)("verify");
-        let wanted: Vec<Sums> =
-            data.iter().map(|quotes| sums_of(quotes, parameters.times)).collect();
-        for (connection, wanted) in insertion.connections.iter().zip(&wanted) {
-            verify_table_and_index(connection, wanted)?;
-        }
-        let connections = std::mem::take(&mut insertion.connections);
-        close_all("writer", connections, &paths, &mut measured)?;
-
-        if parameters.copies > 0 {
-            (trial.phase)("copy");
-            let counts = insertion.counts.as_mut();
-            let copied = copy_all(trial, &paths[0], parameters.copies, counts)?;
-            (trial.phase)("verify");
-            copied.verify(&trial.library, &wanted[0])?;
-            set(&mut measured, "seconds.copy", copied.elapsed.seconds);
-            insertion.elapsed.add(copied.elapsed);
-            measured.connections.extend(copied.connections);
-        }
-        report(&mut measured, parameters, insertion);
-        measured.checksum = Some(checksum(&wanted));
-        Ok(measured)
-    }
-}
-
-/// The inserting, done.
-struct Insertion {
-    connections: Vec<Connection>,
-    inserted: Inserted,
-    /// The time of the work; the time of copying is added to it.
-    elapsed: Elapsed,
-    counts: Option<Counts>,
-}
-
-impl Insertion {
-    fn of(
-        trial: &mut Trial<'_>,
-        parameters: &Parameters,
-        data: &[Vec<Quote>],
-        paths: &[PathBuf],
-    ) -> Result<Insertion> {
         (trial.phase)("insert");
-        let mut connections = open_all(trial, paths)?;
+        let mut connections = open_all(trial, &paths)?;
         let mut counts = Counts::of(trial.counter.as_ref(), &connections)?;
         let plan = Plan {
             begin: sqlite::begin_statement(trial.settings),
@@ -144,14 +100,36 @@ impl Insertion {
             rows_per_txn: parameters.rows_per_txn.map_or(parameters.rows, usize::from),
         };
         let watch = Stopwatch::start()?;
-        let inserted = insert_all(&mut connections, data, &plan)?;
+        let inserted = plan.insert_all(&mut connections, &data)?;
         let mut elapsed = watch.stop()?;
         // Starting and joining threads does not belong to the work.
         elapsed.seconds = inserted.seconds();
         if let Some(counts) = &mut counts {
             counts.pause(&connections)?;
         }
-        Ok(Insertion { connections, inserted, elapsed, counts })
+        set_peak_memory(&mut measured);
+
+        (trial.phase)("verify");
+        let wanted: Vec<Sums> =
+            data.iter().map(|quotes| sums_of(quotes, parameters.times)).collect();
+        for (connection, wanted) in connections.iter().zip(&wanted) {
+            verify_table_and_index(connection, wanted)?;
+        }
+        close_all("writer", connections, &paths, &mut measured)?;
+
+        if parameters.copies > 0 {
+            (trial.phase)("copy");
+            let copied = copy_all(trial, &paths[0], parameters.copies, counts.as_mut())?;
+            (trial.phase)("verify");
+            copied.verify(&trial.library, &wanted[0])?;
+            set(&mut measured, "seconds.copy", copied.elapsed.seconds);
+            elapsed.add(copied.elapsed);
+            measured.connections.extend(copied.connections);
+        }
+        report(&mut measured, parameters, inserted, elapsed);
+        measured.metrics.extend(counts.into_iter().flat_map(|counts| counts.metrics));
+        measured.checksum = Some(checksum(&wanted));
+        Ok(measured)
     }
 }
 
@@ -176,8 +154,7 @@ fn open_all(trial: &Trial<'_>, paths: &[PathBuf]) -> Result<Vec<Connection>> {
 }
 
 /// Puts the figures of both phases together.
-fn report(measured: &mut Measured, parameters: &Parameters, insertion: Insertion) {
-    let Insertion { inserted, elapsed, counts, .. } = insertion;
+fn report(measured: &mut Measured, parameters: &Parameters, inserted: Inserted, elapsed: Elapsed) {
     let rows = parameters.inserted();
     set(measured, "seconds.insert", inserted.seconds());
     let rate = rows as f64 / inserted.seconds();
@@ -186,9 +163,6 @@ fn report(measured: &mut Measured, parameters: &Parameters, insertion: Insertion
     measured.metrics.extend(with_copies.metrics);
     measured.windows = inserted.windows;
     set_bytes_per_row(measured, rows);
-    if let Some(counts) = counts {
-        measured.metrics.extend(counts.metrics);
-    }
 }
 
 /// Settings of the inserting.
@@ -214,51 +188,49 @@ impl Inserted {
     }
 }
 
-/// Inserts `data` into the databases of `connections`, one each.
-fn insert_all(
-    connections: &mut [Connection],
-    data: &[Vec<Quote>],
-    plan: &Plan,
-) -> Result<Inserted> {
-    // A process that has once had several threads pays for locks in every allocation from then on, which does not belong
-    // to the work on one database.
-    if let ([connection], [quotes]) = (&mut *connections, data) {
-        return insert_into(connection, quotes, plan, &|| true);
-    }
-    let parts = connections.iter_mut().zip(data).collect();
-    let (inserted, _) = run_threads(parts, Gate::begin, |(connection, quotes), gate| {
-        insert_into(connection, quotes, plan, &|| gate.pass().is_some())
-    })?;
-    let whole = inserted.into_iter().reduce(|a, b| Inserted {
-        began: a.began.min(b.began),
-        ended: a.ended.max(b.ended),
-        windows: Vec::new(),
-    });
-    Ok(whole.expect("there is at least one database"))
-}
-
-/// Inserts into one database after `wait` has returned whether to.
-fn insert_into(
-    connection: &mut Connection,
-    quotes: &[Quote],
-    plan: &Plan,
-    wait: &dyn Fn() -> bool,
-) -> Result<Inserted> {
-    let mut transaction = Transaction::prepare(connection, plan.begin)?;
-    let mut insert = connection.prepare("INSERT INTO quotes VALUES (?, ?, ?, ?, ?, ?, ?)")?;
-    let mut windows = Windows::new(quotes.len() * plan.times, 1, None);
-    // Where another thread failed, nothing is to be done.
-    let times = if wait() { plan.times } else { 0 };
-    let began = Instant::now();
-    windows.start(began);
-    for _ in 0..times {
-        for batch in quotes.chunks(plan.rows_per_txn) {
-            transaction.insert(batch.len(), &mut windows, |rows| {
-                batch[rows].iter().try_for_each(|quote| insert_quote(&mut insert, quote))
-            })?;
+impl Plan {
+    /// Inserts `data` into the databases of `connections`, one each.
+    fn insert_all(&self, connections: &mut [Connection], data: &[Vec<Quote>]) -> Result<Inserted> {
+        // A process that has once had several threads pays for locks in every allocation from then on, which does not belong
+        // to the work on one database.
+        if let ([connection], [quotes]) = (&mut *connections, data) {
+            return self.insert_into(connection, quotes, &|| true);
         }
+        let parts = connections.iter_mut().zip(data).collect();
+        let (inserted, _) = run_threads(parts, Gate::begin, |(connection, quotes), gate| {
+            self.insert_into(connection, quotes, &|| gate.pass().is_some())
+        })?;
+        let whole = inserted.into_iter().reduce(|a, b| Inserted {
+            began: a.began.min(b.began),
+            ended: a.ended.max(b.ended),
+            windows: Vec::new(),
+        });
+        Ok(whole.expect("there is at least one database"))
     }
-    Ok(Inserted { began, ended: Instant::now(), windows: windows.rates() })
+
+    /// Inserts into one database after `wait` has returned whether to.
+    fn insert_into(
+        &self,
+        connection: &mut Connection,
+        quotes: &[Quote],
+        wait: &dyn Fn() -> bool,
+    ) -> Result<Inserted> {
+        let mut transaction = Transaction::prepare(connection, self.begin)?;
+        let mut insert = connection.prepare("INSERT INTO quotes VALUES (?, ?, ?, ?, ?, ?, ?)")?;
+        let mut windows = Windows::new(quotes.len() * self.times, 1, None);
+        // Where another thread failed, nothing is to be done.
+        let times = if wait() { self.times } else { 0 };
+        let began = Instant::now();
+        windows.start(began);
+        for _ in 0..times {
+            for batch in quotes.chunks(self.rows_per_txn) {
+                transaction.insert(batch.len(), &mut windows, |rows| {
+                    batch[rows].iter().try_for_each(|quote| insert_quote(&mut insert, quote))
+                })?;
+            }
+        }
+        Ok(Inserted { began, ended: Instant::now(), windows: windows.rates() })
+    }
 }
 
 #[inline]

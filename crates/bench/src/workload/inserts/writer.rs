@@ -54,17 +54,12 @@ impl Writer {
 }
 
 /// BEGIN and COMMIT, prepared.
-pub(super) struct Transaction<'c>(Option<[Statement<'c, 'static>; 2]>);
+pub(super) struct Transaction<'c>(pub(super) Option<[Statement<'c, 'static>; 2]>);
 
 impl<'c> Transaction<'c> {
     /// Prepares this BEGIN, and COMMIT.
     pub(super) fn prepare(connection: &'c Connection, begin: &str) -> Result<Transaction<'c>> {
         Ok(Transaction(Some([connection.prepare(begin)?, connection.prepare("COMMIT")?])))
-    }
-
-    /// Returns no transaction: each statement commits by itself.
-    pub(super) fn none() -> Transaction<'c> {
-        Transaction(None)
     }
 
     #[inline]

@@ -258,7 +258,7 @@ pub(super) struct OperationLog {
 }
 
 impl OperationLog {
-    /// Returns the log of work that began at this moment, with room for so many operations. The worker has woken by now.
+    /// Returns the log of work that began at this moment, with room for this number of operations. The worker has woken by now.
     fn new(began: Instant, operations: usize) -> OperationLog {
         let ends = Vec::with_capacity(operations);
         OperationLog { began, woke: began.elapsed(), ends }

@@ -191,11 +191,6 @@ pub(super) struct Stream<'t> {
 }
 
 impl Stream<'_> {
-    /// Returns the error of a record that cannot be read.
-    pub(super) fn torn(&self) -> TrialError {
-        self.spool.torn()
-    }
-
     /// Reads the next record; `None` after the last one.
     ///
     /// # Errors
@@ -205,8 +200,9 @@ impl Stream<'_> {
             return Ok(None);
         }
         let (length, rest) =
-            self.records[self.position..].split_first_chunk().ok_or_else(|| self.torn())?;
-        let record = rest.get(..u32::from_le_bytes(*length) as usize).ok_or_else(|| self.torn())?;
+            self.records[self.position..].split_first_chunk().ok_or_else(|| self.spool.torn())?;
+        let record =
+            rest.get(..u32::from_le_bytes(*length) as usize).ok_or_else(|| self.spool.torn())?;
         self.position += LENGTH + record.len();
         Ok(Some(record))
     }

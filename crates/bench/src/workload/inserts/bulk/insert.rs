@@ -46,7 +46,7 @@ impl<'c, 'd> Inserter<'c, 'd> {
     ) -> Result<Inserter<'c, 'd>> {
         let rows_per_txn = parameters.rows_per_txn.map(usize::from);
         let transaction = if rows_per_txn == Some(1) {
-            Transaction::none()
+            Transaction(None)
         } else {
             Transaction::prepare(connection, begin)?
         };

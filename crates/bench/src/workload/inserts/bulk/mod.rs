@@ -70,7 +70,9 @@ impl Declared for BulkInsert {
             method if method.copies() => parameters.check_all_at_once(&wrong),
             _ => Ok(()),
         }?;
-        if parameters.table.is_keyed_by_value() && parameters.order.is_none() {
+        if matches!(parameters.table, Table::IntegerPrimaryKey | Table::WithoutRowid)
+            && parameters.order.is_none()
+        {
             let wanted = "an order of keys, since the values of this table must be distinct";
             return Err(wrong("order", wanted));
         }
@@ -321,11 +323,6 @@ impl Table {
                 "CREATE TABLE integers(key INTEGER PRIMARY KEY AUTOINCREMENT, value INTEGER)"
             }
         }
-    }
-
-    /// Returns whether the values are the key and must be distinct.
-    pub(super) fn is_keyed_by_value(self) -> bool {
-        matches!(self, Table::IntegerPrimaryKey | Table::WithoutRowid)
     }
 
     /// Returns the column of keys that SQLite counts from 1, where one can be read.

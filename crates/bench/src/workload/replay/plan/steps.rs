@@ -119,8 +119,11 @@ impl StepBuilder<'_> {
             self.transaction += 1;
             self.is_locked = false;
         }
-        let after =
-            if self.is_locked { 0 } else { self.turns.of_ticket(self.commits_before(call)) };
+        let after = if self.is_locked {
+            0
+        } else {
+            self.turns.of_tickets[self.commits_before(call) as usize]
+        };
         self.is_locked |= call.transaction != 0 && !call.autocommit;
         let pause = call.start_ns().saturating_sub(self.ended);
         let mut step =
@@ -173,7 +176,7 @@ impl Steps<'_> {
     /// A spool cannot be read.
     pub(crate) fn step(&mut self) -> Result<Option<(Step, Call)>> {
         let Some(ThreadCall { call, .. }) = self.calls.call()? else { return Ok(None) };
-        let mut step: Step = self.steps.read()?.ok_or_else(|| self.steps.torn())?;
+        let mut step: Step = self.steps.read()?.ok_or_else(|| self.steps.spool.torn())?;
         if step.begins > 0 {
             step.before = self.before.read()?.unwrap_or_default();
         }

@@ -230,7 +230,7 @@ pub(super) fn of_thread(
 pub(super) struct TurnOrder {
     pub(super) of_threads: Vec<Vec<Turn>>,
     /// By ticket: the number of the last turn that was committed with it or before; 0 for ticket 0.
-    of_tickets: Vec<u64>,
+    pub(super) of_tickets: Vec<u64>,
     count: usize,
 }
 
@@ -298,11 +298,6 @@ impl TurnOrder {
                 self.of_threads[*thread][*index].number = number as i64;
             }
         }
-    }
-
-    /// Returns the number of the last turn that was committed with a ticket or before it.
-    pub(super) fn of_ticket(&self, ticket: u64) -> u64 {
-        self.of_tickets[ticket as usize]
     }
 
     /// Returns for each turn, in order, its thread and the moment before which reading statements must have ended not to see it:
