@@ -174,7 +174,7 @@ fn read(connection: &Connection, schema: &str, variant: &CrashSettings) -> Resul
 
 /// Notes settings at commits.
 #[derive(Debug, Default)]
-pub(crate) struct Watch(Vec<SettingsInForce>);
+pub(crate) struct Watch(pub(crate) Vec<SettingsInForce>);
 
 impl Watch {
     /// Notes the settings of a database to which an action has committed.
@@ -195,10 +195,6 @@ impl Watch {
             });
         }
         Ok(())
-    }
-
-    pub(crate) fn seen(self) -> Vec<SettingsInForce> {
-        self.0
     }
 }
 

@@ -488,7 +488,7 @@ impl Recorder {
             largest,
             by_pages: initial.is_some(),
             performed,
-            in_force: self.watch.seen(),
+            in_force: self.watch.0,
             spans,
             left_open: self.open_since,
         })

@@ -123,7 +123,8 @@ impl Survey<'_, '_> {
             }
             before => before.is_none(),
         };
-        let again = is_new && self.is_chosen_for_second_crash();
+        let every = self.second_crash_every;
+        let again = is_new && every > 0 && self.random.below(every) == 0;
         let copy = again.then(|| image.files.clone());
         match self.judged(image, &crash)? {
             Err(violation) => self.keep_violation(&crash, violation),
@@ -135,10 +136,6 @@ impl Survey<'_, '_> {
                 }
             }
         }
-    }
-
-    fn is_chosen_for_second_crash(&mut self) -> bool {
-        self.second_crash_every > 0 && self.random.below(self.second_crash_every) == 0
     }
 
     /// Judges files and counts them, equal ones once. Returns the last transaction that they hold, or the

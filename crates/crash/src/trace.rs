@@ -123,17 +123,14 @@ impl Trace {
 
     /// Returns the directory of a name: everything before its last slash.
     pub fn directory(&self, name: Name) -> &str {
-        directory_of(&self.names[name.0])
+        let name = &self.names[name.0];
+        name.rfind('/').map_or("", |slash| &name[..slash])
     }
 }
 
 /// Returns whether a file is a database, its journal or its log.
 pub(crate) fn is_of(database: &str, file: &str) -> bool {
     file.strip_prefix(database).is_some_and(|suffix| matches!(suffix, "" | "-journal" | "-wal"))
-}
-
-fn directory_of(name: &str) -> &str {
-    name.rfind('/').map_or("", |slash| &name[..slash])
 }
 
 /// Builds a trace from calls: keeps the inode of each name and of each open file.

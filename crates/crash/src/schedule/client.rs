@@ -148,10 +148,6 @@ impl Outcome {
             CheckError::Seen(what) => Outcome::Wrong(what),
         }
     }
-
-    pub(super) fn is_unable(&self) -> bool {
-        matches!(self, Outcome::Unable(_))
-    }
 }
 
 /// The transaction that a connection has open.

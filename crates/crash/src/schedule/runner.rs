@@ -260,7 +260,8 @@ impl ScheduleRunner {
         // Whoever is in the way goes first; two rounds are enough for two.
         for _ in 0..2 {
             let ended = [first.end(&log), state.second.end(&log)];
-            for outcome in ended.into_iter().filter(Outcome::is_unable) {
+            for outcome in ended.into_iter().filter(|outcome| matches!(outcome, Outcome::Unable(_)))
+            {
                 state.note("in the end", "end", outcome);
             }
         }

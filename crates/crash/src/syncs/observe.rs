@@ -51,7 +51,7 @@ fn check_here(program: &Path, engine: &str) -> Result<SyncCheck, String> {
     let mut observer = Observer::new(watched.pid, path);
     let observed = observer.observe(&mut child);
     if observed.is_err() {
-        // A process that is no longer observed would wait for ever.
+        // A process without an observer would wait for ever.
         kill(watched.pid, Signal::SIGKILL).ok();
         child.wait().ok();
     }
