@@ -26,7 +26,7 @@ pub const LANGUAGES: [&str; 5] = ["python", "ruby", "node", "go", "java"];
 /// Returns the language of this name.
 ///
 /// # Errors
-/// There is no template for it.
+/// It has no template.
 pub fn language(name: &str) -> Result<&'static str, String> {
     LANGUAGES.into_iter().find(|language| *language == name).ok_or_else(|| {
         let names = LANGUAGES.join(", ");

@@ -34,7 +34,7 @@ impl Array<'_> {
         self.raw().length
     }
 
-    /// Returns whether there are no elements.
+    /// Returns whether the array has no element.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

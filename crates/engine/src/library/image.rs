@@ -20,7 +20,7 @@ use crate::error::{EngineError, Result};
 /// The default engine, compiled by the build script.
 static DEFAULT_ENGINE: &[u8] = include_bytes!(env!("PRAGMARK_DEFAULT_ENGINE"));
 
-/// The engine of explanations, likewise.
+/// The engine of explanations.
 static EXPLAINING_ENGINE: &[u8] = include_bytes!(env!("PRAGMARK_EXPLAINING_ENGINE"));
 
 impl Source {

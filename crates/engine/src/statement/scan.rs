@@ -24,7 +24,7 @@ pub struct ScanNode {
     pub visited: Option<i64>,
     /// Rows that the planner expects each time.
     pub expected: Option<f64>,
-    /// Cycles of the processor, without those of other nodes.
+    /// Cycles of the processor for this node alone.
     pub cycles: Option<i64>,
 }
 

@@ -135,7 +135,7 @@ impl MemoryVfs {
         self.inner.files().copies()
     }
 
-    /// Gives `look` the bytes of a file; `None` if there is no such file. `look` must not call SQLite.
+    /// Gives `look` the bytes of a file; `None` if the file is missing. `look` must not call SQLite.
     pub fn with_file<R>(&self, name: &str, look: impl FnOnce(&Bytes) -> R) -> Option<R> {
         self.inner.files().bytes(name).map(look)
     }
