@@ -83,6 +83,10 @@ impl TrialError {
         TrialError::CannotRun(error.to_string())
     }
 
+    pub(crate) fn measuring(error: impl Display) -> TrialError {
+        TrialError::Measuring(error.to_string())
+    }
+
     /// Returns a function that adds the attempted operation and the path to an error of the system.
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl Fn(std::io::Error) -> TrialError {
         move |source| TrialError::Failed(format!("cannot {doing} {}: {source}", path.display()))

@@ -183,17 +183,7 @@ impl Copier<'_> {
         }
         Ok(())
     }
-}
 
-fn as_literal(value: &Value) -> String {
-    match value {
-        Value::Integer(number) => number.to_string(),
-        Value::Text(text) => literal(text),
-        _ => "NULL".to_owned(),
-    }
-}
-
-impl Copier<'_> {
     /// Copies the rows of a table.
     fn rows(&self, table: &Table) -> Result<CopiedTable, EngineError> {
         let columns = table.stored();
@@ -237,5 +227,13 @@ impl Copier<'_> {
             _ => return None,
         };
         (other != *value).then_some(other)
+    }
+}
+
+fn as_literal(value: &Value) -> String {
+    match value {
+        Value::Integer(number) => number.to_string(),
+        Value::Text(text) => literal(text),
+        _ => "NULL".to_owned(),
     }
 }

@@ -127,10 +127,10 @@ impl LatencyHistogram {
     pub(crate) fn read(latency: &Latency) -> Result<LatencyHistogram> {
         let bytes = base64::engine::general_purpose::STANDARD
             .decode(&latency.histogram)
-            .map_err(measuring)?;
+            .map_err(TrialError::measuring)?;
         let stored: Histogram<u64> = serialization::Deserializer::new()
             .deserialize(&mut bytes.as_slice())
-            .map_err(measuring)?;
+            .map_err(TrialError::measuring)?;
         let mut read = LatencyHistogram::default();
         for value in stored.iter_recorded() {
             read.0[cell(value.value_iterated_to())] += value.count_at_value();
@@ -141,7 +141,9 @@ impl LatencyHistogram {
     /// Returns the histogram in its interchange form.
     pub(crate) fn latency(&self) -> Result<Latency> {
         let mut bytes = Vec::new();
-        V2DeflateSerializer::new().serialize(&self.stored(), &mut bytes).map_err(measuring)?;
+        V2DeflateSerializer::new()
+            .serialize(&self.stored(), &mut bytes)
+            .map_err(TrialError::measuring)?;
         let histogram = base64::engine::general_purpose::STANDARD.encode(bytes);
         Ok(Latency { count: self.count(), histogram })
     }
@@ -166,10 +168,6 @@ impl<'de> Deserialize<'de> for LatencyHistogram {
         LatencyHistogram::read(&Latency::deserialize(deserializer)?)
             .map_err(serde::de::Error::custom)
     }
-}
-
-fn measuring(error: impl fmt::Display) -> TrialError {
-    TrialError::Measuring(error.to_string())
 }
 
 #[cfg(test)]

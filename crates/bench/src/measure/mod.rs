@@ -30,7 +30,8 @@ pub(crate) struct Windows {
     slot: Option<Duration>,
     began: Instant,
     done: usize,
-    rates: Vec<f64>,
+    /// The units a second in each whole part.
+    pub(crate) rates: Vec<f64>,
 }
 
 impl Windows {
@@ -62,11 +63,6 @@ impl Windows {
             self.began = now;
             self.done = 0;
         }
-    }
-
-    /// Returns the units a second in each whole part.
-    pub(crate) fn rates(self) -> Vec<f64> {
-        self.rates
     }
 }
 
@@ -124,7 +120,7 @@ mod tests {
         for tick in 1..=5 {
             by_work.tick(5, after(tick * 10));
         }
-        assert_eq!(by_work.rates(), [500.0, 500.0]);
+        assert_eq!(by_work.rates, [500.0, 500.0]);
         assert_eq!(Windows::new(1_000, 7, None).step, 14);
 
         let mut by_time = Windows::new(1_000_000, 1, Some(Duration::from_secs(1)));
@@ -132,6 +128,6 @@ mod tests {
         by_time.tick(1, after(4));
         by_time.tick(1, after(10));
         by_time.tick(1, after(12));
-        assert_eq!(by_time.rates(), [200.0]);
+        assert_eq!(by_time.rates, [200.0]);
     }
 }

@@ -102,7 +102,7 @@ fn run_queries(
     let rate = answers.len() as f64 / elapsed.seconds;
     set(&mut measured, "queries_per_s", rate);
     set_latency(&mut measured, &histogram)?;
-    measured.windows = windows.rates();
+    measured.windows = windows.rates;
     Ok((answers, measured))
 }
 

@@ -125,7 +125,7 @@ fn write(trial: &mut Trial<'_>, parameters: &Parameters, synced: bool) -> Result
     set(&mut measured, "mib_per_s", elapsed.mib_per_s(total as f64));
     set_peak_memory(&mut measured);
     let per_row = parameters.bytes_per_row as f64;
-    measured.windows = windows.rates().into_iter().map(|bytes| bytes / per_row).collect();
+    measured.windows = windows.rates.into_iter().map(|bytes| bytes / per_row).collect();
 
     (trial.phase)("verify");
     check_file(&mut file, &path, &bytes, total)?;
@@ -198,7 +198,7 @@ fn keep(
     let mut measured = elapsed.measured(parameters.rows);
     set(&mut measured, "generate_s", generate_s);
     set_peak_memory(&mut measured);
-    measured.windows = windows.rates();
+    measured.windows = windows.rates;
 
     (trial.phase)("verify");
     check_container(&filled, &data)?;

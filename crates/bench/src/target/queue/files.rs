@@ -58,8 +58,7 @@ impl Files {
     }
 
     fn write(&self, task: &Task) -> Result<()> {
-        let content =
-            serde_json::to_vec(task).map_err(|error| TrialError::Measuring(error.to_string()))?;
+        let content = serde_json::to_vec(task).map_err(TrialError::measuring)?;
         let path = self.disk.path_of(task.id);
         if self.writing == Writing::Truncate {
             self.disk.write(&path, &content, false)?;

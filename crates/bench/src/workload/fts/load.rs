@@ -71,7 +71,7 @@ impl TextTable<'_> {
             loaded.active += began.elapsed();
             loaded.cpu = loaded.cpu.plus(CpuTime::now()?.since(cpu));
             if count == 0 {
-                loaded.rates = windows.rates();
+                loaded.rates = windows.rates;
                 return Ok(loaded);
             }
             loaded.rows += count;

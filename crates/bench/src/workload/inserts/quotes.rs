@@ -229,7 +229,7 @@ impl Plan {
                 })?;
             }
         }
-        Ok(Inserted { began, ended: Instant::now(), windows: windows.rates() })
+        Ok(Inserted { began, ended: Instant::now(), windows: windows.rates })
     }
 }
 

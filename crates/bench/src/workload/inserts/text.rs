@@ -77,7 +77,7 @@ impl Declared for TextInsert {
         let bytes = rows as f64 * characters as f64;
         let rate = bytes / MIB / measured.metrics["seconds"];
         set(&mut measured, "mib_per_s", rate);
-        measured.windows = windows.rates();
+        measured.windows = windows.rates;
 
         (trial.phase)("verify");
         verify(&writer.connection, &texts, rows, columns)?;

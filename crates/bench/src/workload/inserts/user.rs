@@ -139,7 +139,7 @@ impl Declared for UserInsert {
         if parameters.generate == Generate::Before {
             set(&mut measured, "generate_s", generate_s);
         }
-        measured.windows = windows.rates();
+        measured.windows = windows.rates;
 
         (trial.phase)("verify");
         verify(&writer.connection, parameters.data, users)?;

@@ -289,8 +289,7 @@ impl Parameters {
                 fs::create_dir(&directory).map_err(TrialError::io("create", &directory))?;
                 for task in stored {
                     let path = directory.join(task.id.to_string());
-                    let content = serde_json::to_vec(task)
-                        .map_err(|error| TrialError::Measuring(error.to_string()))?;
+                    let content = serde_json::to_vec(task).map_err(TrialError::measuring)?;
                     fs::write(&path, content).map_err(TrialError::io("write", &path))?;
                 }
                 let clock = Instant::now();

@@ -200,7 +200,7 @@ pub fn work(input: impl BufRead + Send, output: impl Write + Send) -> io::Result
     let report = match channel.receive::<ProcessSpec>() {
         Ok(spec) if !follow_parent(spec.parent) => return Ok(()),
         Ok(spec) => execute_spec(spec, &mut channel),
-        Err(error) => Err(TrialError::Measuring(error.to_string())),
+        Err(error) => Err(TrialError::measuring(error)),
     };
     channel.send(&match report {
         Ok(report) => Response::Finished(Box::new(report)),
@@ -212,7 +212,7 @@ pub fn work(input: impl BufRead + Send, output: impl Write + Send) -> io::Result
 /// Sends a response, and waits for the next request.
 fn respond(channel: &mut Channel<impl BufRead, impl Write>, response: &Response) -> Result<()> {
     let request = channel.send(response).and_then(|()| channel.receive::<Request>());
-    request.map(drop).map_err(|error| TrialError::Measuring(error.to_string()))
+    request.map(drop).map_err(TrialError::measuring)
 }
 
 /// Executes the threads of a process.
@@ -229,7 +229,7 @@ fn execute_spec(
     recording.confine(&spec.settings);
     recording.left_out = spec.left_out;
     let progress = spec.progress.as_deref().map(Progress::open).transpose();
-    let progress = progress.map_err(|error| TrialError::Measuring(error.to_string()))?;
+    let progress = progress.map_err(TrialError::measuring)?;
     let options =
         Options { progress: progress.map(Arc::new), speed: spec.speed, timed: spec.timed };
     let shared = Shared::new(&trial, &recording, &spec.plan, options)?;

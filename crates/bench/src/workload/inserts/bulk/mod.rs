@@ -175,7 +175,7 @@ impl Loaded {
         if parameters.rows_per_txn.is_some() {
             set_latency(measured, &self.histogram)?;
         }
-        measured.windows = self.windows.rates();
+        measured.windows = self.windows.rates;
         Ok(())
     }
 }
