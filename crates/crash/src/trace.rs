@@ -170,8 +170,9 @@ impl Builder {
         Inode(self.trace.inodes - 1)
     }
 
-    fn inode_of(&self, file: FileId) -> Option<Inode> {
-        self.open.get(&file).map(|(_, inode)| *inode)
+    /// Notes a change of a file that is open.
+    fn change(&mut self, file: FileId, step: impl FnOnce(Inode) -> Step) {
+        self.trace.steps.extend(self.open.get(&file).map(|(_, inode)| step(*inode)));
     }
 
     fn add(&mut self, call: &Call) {
@@ -181,19 +182,13 @@ impl Builder {
             {
                 self.open(*file, *kind, name, *characteristics)
             }
-            Call::Write { file, offset, bytes, .. } => {
-                if let Some(inode) = self.inode_of(*file) {
-                    self.trace.steps.push(Step::Write {
-                        inode,
-                        offset: *offset,
-                        bytes: bytes.clone(),
-                    });
-                }
-            }
+            Call::Write { file, offset, bytes, .. } => self.change(*file, |inode| Step::Write {
+                inode,
+                offset: *offset,
+                bytes: bytes.clone(),
+            }),
             Call::Truncate { file, size, .. } => {
-                if let Some(inode) = self.inode_of(*file) {
-                    self.trace.steps.push(Step::Truncate { inode, size: *size });
-                }
+                self.change(*file, |inode| Step::Truncate { inode, size: *size });
             }
             Call::Sync { file, with_directory, .. } => self.sync(*file, *with_directory),
             Call::Delete { name, with_directory, .. } => self.delete(name, *with_directory),
