@@ -18,7 +18,6 @@ pub mod examination;
 mod generate;
 mod import;
 mod levers;
-mod locks;
 mod measure;
 mod platform;
 mod target;

@@ -42,6 +42,7 @@ mod error;
 pub mod ffi;
 mod handle;
 mod library;
+mod locks;
 mod options;
 pub mod pragma;
 pub mod schema;
@@ -61,6 +62,7 @@ pub use connection::{
 };
 pub use error::{During, EngineError, SqliteError};
 pub use library::{Identity, Library, Origin, Source};
+pub use locks::{locked, unlocked};
 pub use options::{
     COMMON_FLAGS, COMPILE_OPTIONS, CompileOption, OPTIMISATION, SCAN_STATUS,
     SCAN_STATUS_OPTIMISATION, WHERE_SUPPORTED, link_arguments,

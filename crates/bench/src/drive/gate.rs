@@ -7,8 +7,8 @@ use std::thread::{Builder, scope};
 use std::time::Instant;
 
 use crate::error::{Result, TrialError};
-use crate::locks::locked;
 use crate::workload::common::Stopwatch;
+use engine::locked;
 
 /// Stack of a thread in bytes: SQLite needs far less than the usual two mebibytes, and thousands of
 /// threads are started.

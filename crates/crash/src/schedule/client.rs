@@ -2,10 +2,10 @@
 
 use super::scenario::Action;
 use crate::error::is_of_harness;
-use engine::{Connection, EngineError, Library, OpenFlags};
+use engine::{Connection, EngineError, Library, OpenFlags, locked};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The pages of data that each transaction changes, as rows of one page each.
 pub(super) const ROWS: u32 = 6;
@@ -54,37 +54,32 @@ pub(super) struct Transaction {
     pub(super) number: u32,
 }
 
-/// The transactions of a play. Both connections write in it, one inside a call of the other, so it is
-/// never locked while SQLite runs.
+/// The transactions of a play: under way, or acknowledged where it is true. Both connections write in it, one inside a call
+/// of the other, so it is never locked while SQLite runs.
 #[derive(Default)]
 pub(super) struct TransactionLog(Mutex<BTreeMap<Transaction, bool>>);
 
 impl TransactionLog {
-    /// Returns the transactions under way and those that were acknowledged, which are true.
-    fn entries(&self) -> MutexGuard<'_, BTreeMap<Transaction, bool>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn begin(&self, transaction: Transaction) {
-        self.entries().insert(transaction, false);
+        locked(&self.0).insert(transaction, false);
     }
 
     pub(super) fn acknowledge(&self, transaction: Transaction) {
-        self.entries().insert(transaction, true);
+        locked(&self.0).insert(transaction, true);
     }
 
     pub(super) fn withdraw(&self, transaction: Transaction) {
-        self.entries().remove(&transaction);
+        locked(&self.0).remove(&transaction);
     }
 
     /// How many were acknowledged or are under way: the most that anyone may see.
     pub(super) fn begun(&self) -> i64 {
-        self.entries().len() as i64
+        locked(&self.0).len() as i64
     }
 
     /// Those that were acknowledged, in order.
     pub(super) fn acknowledged(&self) -> Vec<Transaction> {
-        let entries = self.entries();
+        let entries = locked(&self.0);
         entries.iter().filter(|(_, done)| **done).map(|(transaction, _)| *transaction).collect()
     }
 }

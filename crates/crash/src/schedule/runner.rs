@@ -7,9 +7,9 @@ use super::scenario::{Action, Files, Scenario, Who, scenario};
 use crate::error::{CrashError, Result};
 use crate::kill::remove_files;
 use engine::vfs::{Event, FileKind, ObservedVfs, Observer, Operation};
-use engine::{Connection, Library, OpenFlags};
+use engine::{Connection, Library, OpenFlags, locked};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
 /// The name of the database.
@@ -73,24 +73,18 @@ struct RunState {
     traced: bool,
 }
 
-impl Interleaver {
-    fn state(&self) -> MutexGuard<'_, Option<RunState>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Observer for Interleaver {
     fn observe(&self, event: &Event<'_>) {
         if matches!(event.operation, Operation::FileControl { .. }) {
             return; // Hints and queries: what the other connection does is the same before and after.
         }
-        if let Some(state) = self.state().as_mut() {
+        if let Some(state) = locked(&self.0).as_mut() {
             state.called(|| words(event));
         }
     }
 
     fn about_to_lock(&self) {
-        if let Some(state) = self.state().as_mut() {
+        if let Some(state) = locked(&self.0).as_mut() {
             state.called(|| "is about to take a lock".to_owned());
         }
     }
@@ -222,17 +216,17 @@ impl ScheduleRunner {
             traced,
         };
         state.act_before(&mut first, scenario);
-        *self.interleaver().state() = Some(state);
+        *locked(self.interleaver()) = Some(state);
         self.run_first(scenario, &mut first, &log);
-        let state = self.interleaver().state().take();
+        let state = locked(self.interleaver()).take();
         match state {
             Some(state) => self.finish(first, state),
             None => Ok(ScheduleResult::default()),
         }
     }
 
-    fn interleaver(&self) -> &Interleaver {
-        self.first_vfs.observer()
+    fn interleaver(&self) -> &Mutex<Option<RunState>> {
+        &self.first_vfs.observer().0
     }
 
     fn database(&self) -> PathBuf {
@@ -241,12 +235,12 @@ impl ScheduleRunner {
 
     /// Lets the first connection act; the director is locked only while the second acts inside.
     fn run_first(&self, scenario: &Scenario, first: &mut Client, log: &TransactionLog) {
-        if let Some(state) = self.interleaver().state().as_mut() {
+        if let Some(state) = locked(self.interleaver()).as_mut() {
             state.act_up_to(0);
         }
         for action in scenario.first {
             let outcome = first.action(*action, log);
-            if let Some(state) = self.interleaver().state().as_mut() {
+            if let Some(state) = locked(self.interleaver()).as_mut() {
                 state.note(first.who, &format!("{action:?}"), outcome);
             }
         }

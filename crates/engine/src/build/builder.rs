@@ -9,12 +9,13 @@ use super::provenance::{self, Compiled, Provenance};
 use super::recipe::{LIBRARY_FILE, Recipe, Stage, linking};
 use super::release::Release;
 use crate::library::{Library, Source};
+use crate::locks::{locked, unlocked};
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Exercises the library at a path, whose profile is written when the process that loaded it ends. The error
@@ -136,7 +137,7 @@ impl<'a> Builder<'a> {
                 scope.spawn(work);
             }
         });
-        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut done = unlocked(done);
         done.sort_by_key(|(index, _)| *index);
         done.into_iter().map(|(_, result)| result).collect()
     }
@@ -301,10 +302,6 @@ impl<'a> Builder<'a> {
         known.insert(release.name, source.clone());
         Ok(source)
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn same_sets(kept: &str, name: &BuildName) -> bool {

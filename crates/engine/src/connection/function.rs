@@ -9,10 +9,11 @@ use super::Connection;
 use crate::error::{EngineError, Result, unsupported};
 use crate::ffi::{self, Api};
 use crate::library::Library;
+use crate::locks::locked;
 use crate::text::c_string;
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Computes a function: sets the context's result from the values of the arguments, which are valid during the call.
 type Body = dyn Fn(&Api, *mut ffi::sqlite3_context, &[*mut ffi::sqlite3_value]) -> Result<(), String>
@@ -111,13 +112,9 @@ impl Connection {
     }
 }
 
-fn slots() -> std::sync::MutexGuard<'static, [Option<(UserData, usize)>; SLOTS]> {
-    OCCUPIED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Returns the slot of this library, which gets one more function; `None` where all are taken.
 fn occupy(user_data: UserData) -> Option<usize> {
-    let mut slots = slots();
+    let mut slots = locked(&OCCUPIED);
     let same = |slot: &Option<(UserData, usize)>| {
         slot.is_some_and(|(of, _)| of as usize == user_data as usize)
     };
@@ -136,7 +133,7 @@ unsafe extern "C" fn call<const SLOT: usize>(
     values: *mut *mut ffi::sqlite3_value,
 ) {
     // A library whose function is being called occupies its slot.
-    let Some((user_data, _)) = slots()[SLOT] else { return };
+    let Some((user_data, _)) = locked(&OCCUPIED)[SLOT] else { return };
     // SAFETY: the context is of the library in this slot, and its functions were made with a pointer
     // to `Registered`, which lives until `forget`; only shared references to it are ever made.
     let registered = unsafe { &*user_data(context).cast::<Registered>() };
@@ -184,7 +181,7 @@ unsafe extern "C" fn forget(registered: *mut c_void) {
     // SAFETY: the pointer came from `Box::into_raw` and nobody uses it any more. The library stays
     // loaded while SQLite runs this, since the connection that is closed owns a share of it.
     let registered = unsafe { Box::from_raw(registered.cast::<Registered>()) };
-    let mut slots = slots();
+    let mut slots = locked(&OCCUPIED);
     slots[registered.slot] = slots[registered.slot]
         .filter(|(_, functions)| *functions > 1)
         .map(|(of, functions)| (of, functions - 1));

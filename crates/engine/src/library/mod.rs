@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{EngineError, Result, unsupported};
 use crate::ffi::{self, Api};
+use crate::locks::locked;
 use crate::stand_in::StandIn;
 use crate::text::{SQL, c_string, copied};
 
@@ -143,9 +144,17 @@ impl Library {
         self.in_use.store(false, Ordering::Release);
     }
 
+    /// Does `work` with the only permit of a single-threaded library.
+    pub(crate) fn within<R>(&self, work: impl FnOnce() -> R) -> Result<R> {
+        self.enter()?;
+        let done = work();
+        self.leave();
+        Ok(done)
+    }
+
     /// Keeps `value` alive until the library is unloaded.
     pub(crate) fn retain(&self, value: Box<dyn Any + Send>) {
-        self.retained.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(value);
+        locked(&self.retained).push(value);
     }
 }
 

@@ -4,13 +4,14 @@ use super::event::{Event, FileKind, Observer, Operation};
 use super::shim::ObservedVfs;
 use crate::error::Result;
 use crate::library::Library;
+use crate::locks::locked;
 use serde::{Deserialize, Serialize};
 use std::ops::Sub;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Declares a record of counts, and how to subtract them.
 macro_rules! counts {
-    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $count:ty,)* }) => {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $count:ty,)* })*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
         pub struct $name {
@@ -25,7 +26,7 @@ macro_rules! counts {
                 $name { $($field: self.$field - earlier.$field,)* }
             }
         }
-    };
+    )*};
 }
 
 counts! {
@@ -57,9 +58,7 @@ counts! {
         /// Files deleted.
         deletes: u64,
     }
-}
 
-counts! {
     /// Counts of calls on the shared memory of write-ahead logs.
     SharedMemoryCounts {
         /// Calls that map a region.
@@ -71,9 +70,7 @@ counts! {
         /// Calls that unmap the memory.
         unmaps: u64,
     }
-}
 
-counts! {
     /// Everything a [`CountingVfs`] counts.
     IoCounts {
         /// Main and attached databases.
@@ -130,7 +127,7 @@ impl CountingVfs {
 
     /// Returns the counts since registration.
     pub fn counts(&self) -> IoCounts {
-        *self.0.observer().counts()
+        *locked(&self.0.observer().0)
     }
 }
 
@@ -138,15 +135,9 @@ impl CountingVfs {
 #[derive(Default)]
 struct Counter(Mutex<IoCounts>);
 
-impl Counter {
-    fn counts(&self) -> MutexGuard<'_, IoCounts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Observer for Counter {
     fn observe(&self, event: &Event<'_>) {
-        let counts = &mut *self.counts();
+        let counts = &mut *locked(&self.0);
         let files = match event.kind {
             FileKind::Database => &mut counts.database,
             FileKind::Journal => &mut counts.journal,

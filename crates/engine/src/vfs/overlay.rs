@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::event::Operation;
+use crate::locks::locked;
 
 /// The parts that are told apart, in bytes: the smallest page of SQLite.
 const UNIT: u64 = 512;
@@ -62,7 +63,7 @@ impl Overlay {
             Operation::Truncate { size } => size.cast_unsigned()..self.found.0,
             _ => return,
         };
-        let mut replaced = self.replaced.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut replaced = locked(&self.replaced);
         for unit in range.start / UNIT..range.end.min(self.found.0).div_ceil(UNIT) {
             replaced[(unit / 64) as usize] |= 1 << (unit % 64);
         }
@@ -76,7 +77,7 @@ impl Overlay {
         let (start, length) = (offset.cast_unsigned(), bytes.len() as u64);
         let units = start / UNIT..(start + length).div_ceil(UNIT);
         let end = self.found.0.div_ceil(UNIT);
-        let replaced = self.replaced.lock().unwrap_or_else(PoisonError::into_inner);
+        let replaced = locked(&self.replaced);
         let is_old =
             |unit: &u64| *unit < end && replaced[(unit / 64) as usize] & (1 << (unit % 64)) == 0;
         match units.clone().filter(is_old).count() as u64 {

@@ -7,10 +7,11 @@ use super::event::{Event, FileId, FileKind, Observer, Operation, SyncKind};
 use super::shim::ObservedVfs;
 use crate::error::Result;
 use crate::library::Library;
+use crate::locks::locked;
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// A successful call that matters after a crash, with the meanings of [`Operation`](super::Operation).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,17 +58,17 @@ impl RecordingVfs {
 
     /// Returns the number of calls recorded since the record was last taken: the position of the next one.
     pub fn position(&self) -> usize {
-        self.0.observer().calls().len()
+        locked(&self.0.observer().0).len()
     }
 
     /// Returns a copy of the record.
     pub fn calls(&self) -> Vec<Call> {
-        self.0.observer().calls().clone()
+        locked(&self.0.observer().0).clone()
     }
 
     /// Returns the bytes written by the calls from this one on.
     pub fn written_since(&self, position: usize) -> u64 {
-        let calls = self.0.observer().calls();
+        let calls = locked(&self.0.observer().0);
         let written = calls.iter().skip(position).map(|call| match call {
             Call::Write { bytes, .. } => bytes.len() as u64,
             _ => 0,
@@ -77,12 +78,12 @@ impl RecordingVfs {
 
     /// Forgets the calls from this position on.
     pub fn forget_since(&self, position: usize) {
-        self.0.observer().calls().truncate(position);
+        locked(&self.0.observer().0).truncate(position);
     }
 
     /// Takes the record, which begins anew.
     pub fn take(&self) -> Vec<Call> {
-        std::mem::take(&mut self.0.observer().calls())
+        std::mem::take(&mut locked(&self.0.observer().0))
     }
 }
 
@@ -90,17 +91,10 @@ impl RecordingVfs {
 #[derive(Default)]
 struct Recorder(Mutex<Vec<Call>>);
 
-impl Recorder {
-    /// Returns a panic elsewhere cannot leave a half-written record: calls are pushed whole.
-    fn calls(&self) -> MutexGuard<'_, Vec<Call>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Observer for Recorder {
     fn observe(&self, event: &Event<'_>) {
         if let Some(call) = recorded(event) {
-            self.calls().push(call);
+            locked(&self.0).push(call);
         }
     }
 }

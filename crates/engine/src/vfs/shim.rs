@@ -57,11 +57,17 @@ impl<O: Observer> ObservedVfs<O> {
         label: &str,
         observer: Arc<O>,
     ) -> Result<ObservedVfs<O>> {
-        library.enter()?;
-        let registered = register(library, base, label, Arc::clone(&observer));
-        library.leave();
-        let (shim, name) = registered?;
-        Ok(ObservedVfs { library: Arc::clone(library), shim, name, observer })
+        library.within(|| {
+            let real = find(library, base)?;
+            let name = format!("{label}-{}", NEXT_SHIM.fetch_add(1, Ordering::Relaxed));
+            let shim = Box::into_raw(Box::new(shim_over(real, &name, Arc::clone(&observer))?));
+            // SAFETY: `shim` was just made and is owned by the library from here on, at its final address.
+            unsafe { (*(*shim).vfs.get()).pAppData = shim.cast() };
+            library.retain(Box::new(Registered(shim)));
+            // SAFETY: the record is complete and lives as long as the library.
+            registered(unsafe { (library.api().vfs_register)((*shim).vfs.get(), 0) })?;
+            Ok(ObservedVfs { library: Arc::clone(library), shim, name, observer })
+        })?
     }
 
     /// Returns the name to open connections with.
@@ -79,29 +85,10 @@ impl<O: Observer> Drop for ObservedVfs<O> {
     fn drop(&mut self) {
         // A single-threaded library that is in use may be in use by another thread; the name then stays
         // registered, which is harmless, because the memory stays too.
-        if self.library.enter().is_ok() {
-            // SAFETY: the record is registered and alive.
-            unsafe { (self.library.api().vfs_unregister)((*self.shim).vfs.get()) };
-            self.library.leave();
-        }
+        let unregister = self.library.api().vfs_unregister;
+        // SAFETY: the record is registered and alive.
+        let _ = self.library.within(|| unsafe { unregister((*self.shim).vfs.get()) });
     }
-}
-
-fn register<O: Observer>(
-    library: &Arc<Library>,
-    base: Option<&str>,
-    label: &str,
-    observer: Arc<O>,
-) -> Result<(*mut Shim<O>, String)> {
-    let real = find(library, base)?;
-    let name = format!("{label}-{}", NEXT_SHIM.fetch_add(1, Ordering::Relaxed));
-    let shim = Box::into_raw(Box::new(shim_over(real, &name, observer)?));
-    // SAFETY: `shim` was just made and is owned by the library from here on, at its final address.
-    unsafe { (*(*shim).vfs.get()).pAppData = shim.cast() };
-    library.retain(Box::new(Registered(shim)));
-    // SAFETY: the record is complete and lives as long as the library.
-    registered(unsafe { (library.api().vfs_register)((*shim).vfs.get(), 0) })?;
-    Ok((shim, name))
 }
 
 /// Turns the result of registering a VFS into an error.

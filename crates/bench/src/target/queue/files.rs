@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
+use engine::locked;
 use lab::durability::Durability;
 
 use super::{Change, Session, SessionWork, Status, Store, StoreStats, Task, TaskId, missing};
 use crate::error::{Result, TrialError};
-use crate::locks::locked;
 
 choice! {
     /// How a file is written.

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
+use engine::locked;
 use lab::durability::Durability;
 
 use super::files::{Schedule, read_tasks};
 use super::{Change, Session, SessionWork, Status, Store, StoreStats, Task, TaskId, missing};
 use crate::error::Result;
-use crate::locks::locked;
 
 /// Parts of the map, so that workers rarely wait for one another.
 const SHARDS: usize = 64;

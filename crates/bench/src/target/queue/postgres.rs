@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use engine::{locked, unlocked};
 use lab::durability::Durability;
 use lab::trial::DataTable;
 use postgres::types::ToSql;
@@ -13,7 +14,6 @@ use super::{
     missing,
 };
 use crate::error::Result;
-use crate::locks::{locked, unlocked};
 use crate::parameters::Choice;
 use crate::target::postgres::{Server, Workspace, failed, value};
 

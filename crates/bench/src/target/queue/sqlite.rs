@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
-use engine::{Connection, EngineError, Statement, Step};
+use engine::{Connection, EngineError, Statement, Step, locked, unlocked};
 use lab::durability::Durability;
 
 use super::sql::{self, COLUMNS, Sql};
@@ -16,7 +16,6 @@ use super::{
     missing,
 };
 use crate::error::{Result, TrialError};
-use crate::locks::{locked, unlocked};
 use crate::parameters::Choice;
 use crate::target::sqlite::{self, Opening};
 use crate::trial::Trial;

@@ -19,11 +19,10 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::{Connection, EngineError};
+use engine::{Connection, EngineError, locked, unlocked};
 use lab::trial::{BindingMark, ReadBack};
 
 use self::operations::{Operation, prepare};
-use crate::locks::{locked, unlocked};
 use crate::target::sqlite::Opening;
 use crate::workload::prelude::*;
 

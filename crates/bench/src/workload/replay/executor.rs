@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use engine::{Connection, EngineError, Library, OpenFlags, Statement, Step as Stepped};
+use engine::{Connection, EngineError, Library, OpenFlags, Statement, Step as Stepped, locked};
 use script::effect::depends_on_chance;
 use trace::{Call, Values};
 
@@ -20,7 +20,6 @@ use crate::drive::answers::AnswerDigest;
 use crate::drive::gate::{Gate, run_threads};
 use crate::drive::messages::StatementCounters;
 use crate::error::{Result, TrialError};
-use crate::locks::locked;
 use crate::target::sqlite::{self, Counts, Opening};
 use crate::trial::Trial;
 

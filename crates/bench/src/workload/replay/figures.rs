@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use engine::{Connection, StandIn};
+use engine::{Connection, StandIn, locked};
 use lab::trial::{DataTable, Measured, STAND_INS, StatementRecord};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,6 @@ use super::outcome::{DifferenceGroup, Summary};
 use super::source::{Amount, Recording};
 use crate::drive::messages::StatementCounters;
 use crate::error::{Result, TrialError};
-use crate::locks::locked;
 use crate::measure::LatencyHistogram;
 use crate::workload::common::{StatementNames, set, set_latency};
 

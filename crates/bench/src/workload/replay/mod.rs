@@ -25,7 +25,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::{EngineError, Library, Source, StandIn};
+use engine::{EngineError, Library, Source, StandIn, locked, unlocked};
 use lab::measures::{Measures, REPLAY};
 use trace::{Call, Trace};
 
@@ -41,7 +41,6 @@ use self::progress::Progress;
 use self::source::Recording;
 use super::preparation::apply_file_settings;
 use crate::drive::parameters::{FILES_OF_OWN_SQL, Workers, open_files};
-use crate::locks::{locked, unlocked};
 use crate::measure::peak_memory_bytes;
 use crate::parameters::{FilePath, Percent, SqlText};
 use crate::platform::allow_open_files;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use engine::vfs::CountingVfs;
+use engine::{locked, unlocked};
 use serde::{Deserialize, Serialize};
 
 use super::executor::{Options, Shared, execute_threads};
@@ -18,7 +19,6 @@ use super::source::{self, LeftOut, Recording};
 use super::stand_in;
 use crate::drive::gate::Gate;
 use crate::drive::messages::{Channel, ChildWorker, follow_parent, read_message};
-use crate::locks::{locked, unlocked};
 use crate::measure::{CpuTime, peak_memory_bytes};
 use crate::trial::load_library;
 use crate::workload::prelude::*;

@@ -17,13 +17,14 @@ use super::shim::registered;
 use crate::error::Result;
 use crate::ffi;
 use crate::library::Library;
+use crate::locks::locked;
 use crate::text::{VFS_NAME, c_string};
 pub use bytes::{BLOCK, Base, Block, Bytes, Changed};
 use files::Files;
 use std::cell::UnsafeCell;
 use std::ffi::{CString, c_int};
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The device of a memory VFS and the seed of SQLite's random numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +70,7 @@ impl Inner {
     /// No method panics with the lock held but on a broken invariant, after which the process is
     /// aborted at the border to C.
     fn files(&self) -> MutexGuard<'_, Files> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.files)
     }
 }
 
@@ -98,10 +99,7 @@ impl MemoryVfs {
     /// # Errors
     /// A library with `THREADSAFE=0` that is in use; SQLite refuses.
     pub fn register(library: &Arc<Library>, options: MemoryOptions) -> Result<MemoryVfs> {
-        library.enter()?;
-        let registered = register(library, options);
-        library.leave();
-        registered
+        library.within(|| register(library, options))?
     }
 
     /// Returns the name to open connections with.
@@ -155,24 +153,21 @@ impl MemoryVfs {
     /// # Errors
     /// A library with `THREADSAFE=0` that is in use.
     pub fn reseed(&self, seed: u64) -> Result<()> {
-        self.library.enter()?;
-        self.inner.random.store(seed, Ordering::Relaxed);
-        // SAFETY: no bytes are requested, which resets the generator
-        // (<https://sqlite.org/c3ref/randomness.html>).
-        unsafe { (self.library.api().randomness)(0, std::ptr::null_mut()) };
-        self.library.leave();
-        Ok(())
+        self.library.within(|| {
+            self.inner.random.store(seed, Ordering::Relaxed);
+            // SAFETY: no bytes are requested, which resets the generator
+            // (<https://sqlite.org/c3ref/randomness.html>).
+            unsafe { (self.library.api().randomness)(0, std::ptr::null_mut()) };
+        })
     }
 }
 
 impl Drop for MemoryVfs {
     fn drop(&mut self) {
         // As for the shims: where the library is in use the name stays, and the memory in any case.
-        if self.library.enter().is_ok() {
-            // SAFETY: the record is registered and alive.
-            unsafe { (self.library.api().vfs_unregister)(self.inner.vfs.get()) };
-            self.library.leave();
-        }
+        let unregister = self.library.api().vfs_unregister;
+        // SAFETY: the record is registered and alive.
+        let _ = self.library.within(|| unsafe { unregister(self.inner.vfs.get()) });
     }
 }
 

@@ -1,14 +1,13 @@
-//! Mutexes whose content stays whole where a thread panics: it is changed by single calls, and a panic
-//! fails the trial anyway.
+//! Mutexes whose content stays whole where a thread panics: single calls change it, and a panic ends the work anyway.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Locks a mutex.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the content of a mutex that nobody else uses any more.
-pub(crate) fn unlocked<T>(mutex: Mutex<T>) -> T {
+pub fn unlocked<T>(mutex: Mutex<T>) -> T {
     mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
