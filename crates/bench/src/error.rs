@@ -15,6 +15,7 @@ pub type Result<T, E = TrialError> = std::result::Result<T, E>;
 
 /// Why a trial has no measurement.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // Variants describe their fields.
 pub enum TrialError {
     /// The variant cannot be run here: the engine or the machine lacks something.
     #[error("{0}")]
@@ -35,29 +36,14 @@ pub enum TrialError {
     /// There is a mistake in the user's SQL, such as the one that a worker met.
     #[error("{0}")]
     Mistake(String),
-    /// There is a mistake in the user's statement or meta command.
+    /// There is a mistake in the user's statement or meta command: the file as the user named it, the line counted from one, and
+    /// the message of SQLite or of the evaluation.
     #[error("{file}:{line}: {why}")]
-    Script {
-        /// The file, as the user named it.
-        file: String,
-        /// The line, counted from one.
-        line: usize,
-        /// The message of SQLite or of the evaluation.
-        why: String,
-    },
-    /// The user's statement was right, but could not be executed: a lock, the disk or the contents of the tables prevented it. The line
-    /// comes last, so that it does not look like a mistake in the statement.
+    Script { file: String, line: usize, why: String },
+    /// The user's statement was right, but could not be executed: a lock, the disk or the contents of the tables prevented it. The
+    /// line comes last, so that it does not look like a mistake in the statement; a broken constraint is a mistake too.
     #[error("{why} ({file}:{line})")]
-    Prevented {
-        /// The file, as the user named it.
-        file: String,
-        /// The line, counted from one.
-        line: usize,
-        /// SQLite's message.
-        why: String,
-        /// Whether the statement breaks a constraint, which is a mistake too.
-        breaks_constraint: bool,
-    },
+    Prevented { file: String, line: usize, why: String, breaks_constraint: bool },
     /// The measurement itself failed.
     #[error("cannot measure: {0}")]
     Measuring(String),

@@ -16,43 +16,23 @@ use twox_hash::XxHash3_128;
 /// A state of a crash image that SQLite should never leave.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
+#[allow(missing_docs)] // Variants describe their fields.
 pub enum Violation {
-    /// A database cannot be opened.
+    /// A database cannot be opened, with this message of SQLite.
     #[error("SQLite refuses to open {database}: {message}")]
-    Unopenable {
-        /// Which.
-        database: String,
-        /// SQLite's message.
-        message: String,
-    },
-    /// `integrity_check` reports damage.
+    Unopenable { database: String, message: String },
+    /// `integrity_check` reports damage of a database; the message is the first one.
     #[error("integrity_check of {database} reports: {}", message.replace('\n', " "))]
-    Corrupt {
-        /// Where.
-        database: String,
-        /// The first message.
-        message: String,
-    },
-    /// The engine ended the process, or hung, while it recovered a database.
+    Corrupt { database: String, message: String },
+    /// The engine ended the process, or hung, while it recovered a database; `how` says how in words.
     #[error("the engine ended its process while it recovered {database}: {how}")]
-    Ended {
-        /// Which.
-        database: String,
-        /// How, in words.
-        how: String,
-    },
+    Ended { database: String, how: String },
     /// A database is intact, but holds what no transaction ever committed.
     #[error("{database} is intact, but holds what no transaction ever committed")]
-    Impossible {
-        /// Which.
-        database: String,
-    },
+    Impossible { database: String },
     /// A large database holds pages that no commit left together.
     #[error("{database} has pages that no transaction left together")]
-    Mixed {
-        /// Which.
-        database: String,
-    },
+    Mixed { database: String },
     /// Each database holds the content of some commit, but not of the same one.
     #[error("each database holds what a transaction committed, but not the same one")]
     Split {

@@ -7,42 +7,24 @@ use std::path::{Path, PathBuf};
 
 /// One act of a workload.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)] // Variants describe their fields.
 pub enum Action {
-    /// Runs statements, which are whole transactions or parts of one.
-    Sql {
-        /// The statements.
-        sql: String,
-        /// The line of the script on which they begin; 0 in the built-in workload.
-        line: usize,
-    },
+    /// Runs statements, which are whole transactions or parts of one, and begin on this line of the script; 0 in the built-in
+    /// workload.
+    Sql { sql: String, line: usize },
     /// Closes the connection and opens another one, with the same settings.
     Reopen,
     /// Ends the process in the middle of its work: files stay as they are, and a connection of another one opens them.
     Kill,
-    /// Runs statements on another connection to the same database, which is opened with the same settings first.
-    Other {
-        /// Its number.
-        who: u8,
-        /// The statements; `None` closes the connection.
-        sql: Option<String>,
-    },
+    /// Runs statements on another connection, by its number, to the same database, which is opened with the same settings first;
+    /// `None` closes the connection.
+    Other { who: u8, sql: Option<String> },
     /// Copies the database page by page over `copy.db`.
     Backup,
     /// Executes a recorded statement with its values.
     Execution(Execution),
-    /// Overwrites bytes of a value through a handle, without a statement.
-    Blob {
-        /// The table.
-        table: &'static str,
-        /// The column.
-        column: &'static str,
-        /// The number of the row.
-        row: i64,
-        /// The first byte.
-        offset: usize,
-        /// The bytes written.
-        bytes: Vec<u8>,
-    },
+    /// Overwrites bytes of a value, from this offset on, through a handle, without a statement.
+    Blob { table: &'static str, column: &'static str, row: i64, offset: usize, bytes: Vec<u8> },
 }
 
 impl Action {

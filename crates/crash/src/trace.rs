@@ -18,45 +18,20 @@ pub struct Name(pub usize);
 
 /// One thing done to storage.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)] // Variants describe their fields.
 pub enum Step {
     /// A name was given to a new, empty inode.
-    Create {
-        /// The name.
-        name: Name,
-        /// The inode.
-        inode: Inode,
-    },
+    Create { name: Name, inode: Inode },
     /// A name was removed.
-    Unlink {
-        /// The name.
-        name: Name,
-    },
-    /// Bytes were written.
-    Write {
-        /// Where.
-        inode: Inode,
-        /// From which byte on.
-        offset: u64,
-        /// The bytes.
-        bytes: Box<[u8]>,
-    },
-    /// The size was set.
-    Truncate {
-        /// The inode.
-        inode: Inode,
-        /// To how many bytes.
-        size: u64,
-    },
+    Unlink { name: Name },
+    /// Bytes were written, from this offset on.
+    Write { inode: Inode, offset: u64, bytes: Box<[u8]> },
+    /// The size was set to this number of bytes.
+    Truncate { inode: Inode, size: u64 },
     /// An inode was synced.
-    Sync {
-        /// Which.
-        inode: Inode,
-    },
-    /// A directory was synced.
-    SyncDirectory {
-        /// Its path as the names have it; empty for names without one.
-        directory: String,
-    },
+    Sync { inode: Inode },
+    /// A directory was synced: its path as the names have it, empty for names without one.
+    SyncDirectory { directory: String },
 }
 
 impl Step {

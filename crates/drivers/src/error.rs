@@ -8,20 +8,14 @@ pub type Result<T, E = DriverError> = std::result::Result<T, E>;
 
 /// Why a driver cannot be installed or used.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // Variants describe their fields.
 pub enum DriverError {
     /// No driver has this name.
     #[error("there is no driver `{}`; the drivers are {}", .0, .1.join(", "))]
     Unknown(String, Vec<String>),
-    /// A program that the driver needs is not on the path.
+    /// A program that the driver needs is not on the path; `needs` says how to install it.
     #[error("the driver {driver} needs {program}, which is not on the path; {needs}")]
-    NoProgram {
-        /// The driver.
-        driver: String,
-        /// The program.
-        program: String,
-        /// How to install it.
-        needs: String,
-    },
+    NoProgram { driver: String, program: String, needs: String },
     /// The driver has to be installed first.
     #[error("the driver {} is not installed; install it with `{}pragmark driver install {}`, which may download packages", .0, .1.as_deref().map_or(String::new(), |directory| format!("PRAGMARK_DRIVERS={} ", directory.display())), .0)]
     NotInstalled(String, Option<PathBuf>),

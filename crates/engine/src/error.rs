@@ -179,6 +179,7 @@ pub(crate) fn shortened(sql: &str) -> String {
 /// A setting that is unknown, refused, or without effect.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs)] // Variants describe their fields.
 pub enum PragmaError {
     /// There is no such PRAGMA, it cannot be set or does not take the value, or setting it had no effect.
     #[error("{0}")]
@@ -189,16 +190,9 @@ pub enum PragmaError {
     /// The loaded engine, or this kind of database, does not have the PRAGMA.
     #[error("SQLite {1} returns no value for PRAGMA {0} on this database")]
     NotInEngine(&'static str, String),
-    /// SQLite reported an error while setting or reading.
+    /// SQLite reported an error while a PRAGMA was set to this value or read.
     #[error("PRAGMA {pragma} = {value} was refused: {source}")]
-    Refused {
-        /// The PRAGMA.
-        pragma: &'static str,
-        /// The value wanted.
-        value: String,
-        /// SQLite's error.
-        source: SqliteError,
-    },
+    Refused { pragma: &'static str, value: String, source: SqliteError },
 }
 
 impl PragmaError {

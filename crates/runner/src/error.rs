@@ -8,17 +8,11 @@ pub type Result<T, E = RunError> = std::result::Result<T, E>;
 
 /// Why a run cannot go on.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // Variants describe their fields.
 pub enum RunError {
-    /// A file or directory could not be used.
+    /// A file or directory could not be used for an action, such as `write`.
     #[error("cannot {doing} {}: {source}", path.display())]
-    Io {
-        /// The attempted action, such as `write`.
-        doing: &'static str,
-        /// On which path.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
     /// A file of a run's folder does not hold what it should.
     #[error("{} is damaged: {}", .0.display(), .1)]
     Damaged(PathBuf, String),
@@ -31,16 +25,9 @@ pub enum RunError {
     /// The folder already holds something.
     #[error("{} exists already and is not empty", .0.display())]
     Exists(PathBuf),
-    /// The record has an older format, or one that only newer versions know.
+    /// The record has an older format than this version knows, or one that only newer versions know.
     #[error("{} has format {found}; this version reads format {known}", path.display())]
-    OtherFormat {
-        /// The file.
-        path: PathBuf,
-        /// Its format.
-        found: u32,
-        /// The format of this version.
-        known: u32,
-    },
+    OtherFormat { path: PathBuf, found: u32, known: u32 },
     /// Another process is working on the run.
     #[error("{} is in use by another pragmark", .0.display())]
     InUse(PathBuf),

@@ -36,13 +36,8 @@ pub(super) struct Table {
 
 /// Part of a table that is copied.
 pub(super) enum Form {
-    /// Its rows.
-    Rows {
-        /// A name of the rowid that is not also a column of the table.
-        rowid: Option<&'static str>,
-        /// The columns, without generated ones.
-        columns: Vec<String>,
-    },
+    /// Its rows, with a name of the rowid that is not also a column of the table, and the columns without generated ones.
+    Rows { rowid: Option<&'static str>, columns: Vec<String> },
     /// A full-text index over another table.
     Rebuilt,
     /// A full-text index that does not store its text.

@@ -26,13 +26,8 @@ pub(crate) const SLOTS: usize = 100;
 pub(crate) enum Pacing {
     /// Closed loop: each when the one before it has ended.
     Closed,
-    /// Open loop: as they arrive.
-    Arrivals {
-        /// Rate of this worker.
-        per_s: f64,
-        /// Seed of the arrivals.
-        seed: Seed,
-    },
+    /// Open loop: as they arrive at the rate of this worker.
+    Arrivals { per_s: f64, seed: Seed },
 }
 
 /// A piece of work for one worker. Its moments are readings of the monotonic clock, which all workers share.

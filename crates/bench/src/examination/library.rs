@@ -39,24 +39,14 @@ pub struct LibraryReport {
 /// Whether a library has the WAL-reset bug (<https://sqlite.org/wal.html#walresetbug>).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[allow(missing_docs)] // Variants describe their fields.
 pub enum WalReset {
-    /// A schedule of two connections damaged a database.
-    Shown {
-        /// The schedule, as `pragmark crash --schedule` takes it.
-        schedule: String,
-        /// The damage.
-        what: String,
-    },
+    /// A schedule of two connections, as `pragmark crash --schedule` takes it, damaged a database.
+    Shown { schedule: String, what: String },
     /// All schedules of the scenario were played, and none did damage.
-    NotShown {
-        /// How many.
-        schedules: u64,
-    },
-    /// The schedules could not be played.
-    NotPlayed {
-        /// Why not.
-        why: String,
-    },
+    NotShown { schedules: u64 },
+    /// The schedules could not be played, and why not.
+    NotPlayed { why: String },
 }
 
 /// Returns findings about the settings of a connection to a database.

@@ -70,28 +70,14 @@ impl Units {
 
 /// Damage beyond a missing write. The noise is a function of its seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // Variants describe their fields.
 pub enum Damage {
-    /// A sector holds a part of its next write: a share of it from its beginning or from its end.
-    Torn {
-        /// The sector's unit.
-        unit: usize,
-        /// The share in 256ths, 1 to 255.
-        share: u8,
-        /// Whether the end is what arrived.
-        end: bool,
-    },
-    /// The whole sector holds noise.
-    Destroyed {
-        /// The sector's unit.
-        unit: usize,
-        /// Of the noise.
-        seed: Seed,
-    },
-    /// Sectors that a file grew by and that were never written hold noise.
-    Garbage {
-        /// Of the noise.
-        seed: Seed,
-    },
+    /// The sector of this unit holds a part of its next write: a share of 1 to 255 256ths from its beginning, or from its end.
+    Torn { unit: usize, share: u8, end: bool },
+    /// The whole sector of this unit holds noise of the seed.
+    Destroyed { unit: usize, seed: Seed },
+    /// Sectors that a file grew by and that were never written hold noise of the seed.
+    Garbage { seed: Seed },
 }
 
 /// One state that a crash may leave: for every unit how many of its pending changes are there.

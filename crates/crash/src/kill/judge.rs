@@ -12,6 +12,7 @@ use std::sync::Arc;
 /// Damage to a database after a process was killed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[allow(missing_docs)] // Variants describe their fields.
 pub enum Damage {
     /// SQLite cannot open or read it.
     #[error("SQLite cannot read it: {0}")]
@@ -19,30 +20,15 @@ pub enum Damage {
     /// `PRAGMA integrity_check` complains.
     #[error("integrity_check: {0}")]
     Integrity(String),
-    /// Transactions that were acknowledged are missing.
+    /// Transactions up to the last one acknowledged are missing; `found` is the last one there, if any.
     #[error("transaction {acknowledged} was acknowledged, but {}", last_there(*found))]
-    Lost {
-        /// The last one acknowledged.
-        acknowledged: u64,
-        /// The last one there, if any.
-        found: Option<u64>,
-    },
-    /// It holds a transaction that was not begun.
+    Lost { acknowledged: u64, found: Option<u64> },
+    /// It holds a transaction that was not begun, after the last one that was acknowledged.
     #[error("it holds transaction {found}, which was not begun")]
-    NeverBegun {
-        /// The last one that was acknowledged.
-        acknowledged: Option<u64>,
-        /// The one found.
-        found: u64,
-    },
-    /// The rows do not match the transaction that the database claims to be at.
+    NeverBegun { acknowledged: Option<u64>, found: u64 },
+    /// The rows do not match the transaction that the database claims to be at; this is the first difference.
     #[error("it is not what transaction {transaction} left: {difference}")]
-    Content {
-        /// That transaction.
-        transaction: u64,
-        /// The first difference.
-        difference: String,
-    },
+    Content { transaction: u64, difference: String },
 }
 
 impl Damage {

@@ -15,6 +15,7 @@ pub type Result<T, E = BuildError> = std::result::Result<T, E>;
 /// Why an engine cannot be named, fetched, compiled, kept or used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs)] // Variants describe their fields.
 pub enum BuildError {
     /// The name of an engine is empty.
     #[error("the name of an engine is empty; `default` is the one built in")]
@@ -42,16 +43,9 @@ pub enum BuildError {
     /// The user has no cache (the missing part).
     #[error("there is no cache directory for engines: {0}")]
     NoCache(String),
-    /// A file or directory could not be used.
+    /// A file or directory could not be used for this operation.
     #[error("cannot {doing} {}: {source}", path.display())]
-    Io {
-        /// The operation.
-        doing: &'static str,
-        /// On which path.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
+    Io { doing: &'static str, path: PathBuf, source: std::io::Error },
     /// A program that building needs could not be run.
     #[error("{0} cannot be used: {1}")]
     Program(&'static str, ProcessError),

@@ -45,34 +45,16 @@ pub enum Access {
 
 /// The values that a PRAGMA takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // Variants describe their fields.
 pub enum Values {
     /// `on` or `off`; `true`, `false`, `yes`, `no`, 1 and 0 mean the same.
     Boolean,
-    /// A whole number.
-    Integer {
-        /// The least.
-        min: i64,
-        /// The greatest.
-        max: i64,
-        /// The unit, or what negative numbers mean.
-        unit: &'static str,
-    },
-    /// A power of two.
-    PowerOfTwo {
-        /// The least.
-        min: i64,
-        /// The greatest.
-        max: i64,
-        /// The unit.
-        unit: &'static str,
-    },
-    /// `on` or `off`, or a number from 2 on.
-    BooleanOrInteger {
-        /// The greatest number.
-        max: i64,
-        /// The unit of the number.
-        unit: &'static str,
-    },
+    /// A whole number from the least to the greatest, of a unit, or with a meaning of negative numbers.
+    Integer { min: i64, max: i64, unit: &'static str },
+    /// A power of two from the least to the greatest, of a unit.
+    PowerOfTwo { min: i64, max: i64, unit: &'static str },
+    /// `on` or `off`, or a number from 2 to the greatest, of a unit.
+    BooleanOrInteger { max: i64, unit: &'static str },
     /// One of some names which have numbers.
     Numbered(&'static [(&'static str, i64)]),
     /// One of some names.

@@ -164,6 +164,7 @@ pub struct Event<'a> {
 /// An operation of a call. Offsets, lengths and sizes are in bytes.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
+#[allow(missing_docs)] // Variants describe their fields.
 pub enum Operation<'a> {
     /// A file was opened; temporary files have no name.
     Open {
@@ -179,88 +180,36 @@ pub enum Operation<'a> {
     },
     /// A file was closed.
     Close,
-    /// Bytes were read. A read past the end, which SQLite makes of an empty file, counts too.
-    Read {
-        /// From where.
-        offset: i64,
-        /// How many bytes were requested.
-        length: usize,
-    },
-    /// Bytes were written.
-    Write {
-        /// Where.
-        offset: i64,
-        /// The bytes written.
-        bytes: &'a [u8],
-    },
-    /// A file was cut or extended, possibly because of a hint about its coming size.
-    Truncate {
-        /// The new size.
-        size: i64,
-    },
-    /// A file was synced.
-    Sync {
-        /// How.
-        sync: SyncKind,
-        /// Whether the file's directory was synced with it: SQLite's Unix VFS does so at the first
-        /// sync of every journal or log opened for creating (`os_unix.c`, `UNIXFILE_DIRSYNC`).
-        with_directory: bool,
-    },
-    /// A file was deleted.
-    Delete {
-        /// Its full name.
-        name: &'a CStr,
-        /// Whether SQLite requested a sync of the directory.
-        with_directory: bool,
-    },
-    /// A page of the file was handed out of the memory map instead of being read.
-    Fetch {
-        /// From where.
-        offset: i64,
-        /// How many bytes.
-        length: usize,
-    },
-    /// A page handed out of the memory map was given back; without a page, the map may go.
-    Unfetch {
-        /// From where.
-        offset: i64,
-    },
-    /// A lock on the file was taken (<https://sqlite.org/lockingv3.html>).
-    Lock {
-        /// The level reached: 1 shared, 2 reserved, 3 pending, 4 exclusive.
-        level: i32,
-    },
-    /// A lock on the file was lowered or released.
-    Unlock {
-        /// The level that is left: 0 none, 1 shared.
-        level: i32,
-    },
-    /// A file control was understood by the VFS (<https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html>).
-    FileControl {
-        /// The control's number.
-        control: i32,
-    },
+    /// Bytes were requested from this offset on and read. A read past the end, which SQLite makes of an empty file, counts too.
+    Read { offset: i64, length: usize },
+    /// Bytes were written from this offset on.
+    Write { offset: i64, bytes: &'a [u8] },
+    /// A file was cut or extended to this size, possibly because of a hint about its coming size.
+    Truncate { size: i64 },
+    /// A file was synced, its directory with it or not: SQLite's Unix VFS syncs it at the first sync of every journal or log opened
+    /// for creating (`os_unix.c`, `UNIXFILE_DIRSYNC`).
+    Sync { sync: SyncKind, with_directory: bool },
+    /// A file was deleted, by its full name, with a sync of the directory if SQLite requested one.
+    Delete { name: &'a CStr, with_directory: bool },
+    /// A page of the file, from this offset on, was handed out of the memory map instead of being read.
+    Fetch { offset: i64, length: usize },
+    /// A page handed out of the memory map, from this offset on, was given back; without a page, the map may go.
+    Unfetch { offset: i64 },
+    /// A lock on the file was taken (<https://sqlite.org/lockingv3.html>), which reached a level: 1 shared, 2 reserved, 3 pending,
+    /// 4 exclusive.
+    Lock { level: i32 },
+    /// A lock on the file was lowered to a level or released: 0 none, 1 shared.
+    Unlock { level: i32 },
+    /// A file control of this number was understood by the VFS (<https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html>).
+    FileControl { control: i32 },
     /// A query was answered.
     Query(Query),
-    /// A region of the shared memory of a write-ahead log was mapped.
-    SharedMemoryMap {
-        /// The region's number.
-        region: i32,
-    },
-    /// Locks of the shared memory were taken or released.
-    SharedMemoryLock {
-        /// The first lock.
-        offset: i32,
-        /// How many.
-        count: i32,
-        /// The flags given to `xShmLock`.
-        flags: i32,
-    },
+    /// A region of the shared memory of a write-ahead log was mapped, by its number.
+    SharedMemoryMap { region: i32 },
+    /// Locks of the shared memory were taken or released: this number from the first one on, with the flags given to `xShmLock`.
+    SharedMemoryLock { offset: i32, count: i32, flags: i32 },
     /// A memory barrier.
     SharedMemoryBarrier,
-    /// The shared memory was unmapped.
-    SharedMemoryUnmap {
-        /// Whether its file was to be deleted.
-        delete: bool,
-    },
+    /// The shared memory was unmapped, and its file was to be deleted or not.
+    SharedMemoryUnmap { delete: bool },
 }

@@ -44,16 +44,9 @@ pub(crate) enum ServerError {
     /// The user as which the server runs cannot enter the measured directory.
     #[error("PostgreSQL does not run as root, and the user `{}`, as which it would run, may not enter {}; run pragmark as another user, choose another --dir, or name a server with --postgres", .0, .1.display())]
     Closed(String, PathBuf),
-    /// A program of PostgreSQL's failed or took too long.
+    /// A program of PostgreSQL's failed or took too long: how it ended, and the end of its output.
     #[error("{program} {how}: {said}")]
-    Program {
-        /// Which.
-        program: &'static str,
-        /// How it ended.
-        how: String,
-        /// The end of its output.
-        said: String,
-    },
+    Program { program: &'static str, how: String, said: String },
     /// A program of PostgreSQL's could not be run.
     #[error(transparent)]
     Process(#[from] process::ProcessError),

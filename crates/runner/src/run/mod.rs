@@ -138,18 +138,11 @@ fn artifacts_of(key: &str, slot: Slot) -> std::path::PathBuf {
 }
 
 /// Something that happens during a run.
+#[allow(missing_docs)] // Variants describe their fields.
 pub enum Event<'a> {
-    /// An experiment has its first turn, or its first after the run was taken up again.
-    ExperimentBegins {
-        /// The experiment.
-        planned: &'a PlannedExperiment,
-        /// Its number, from 1.
-        number: usize,
-        /// Of how many.
-        of: usize,
-        /// The purpose of its trials.
-        purpose: Purpose,
-    },
+    /// An experiment has its first turn, or its first after the run was taken up again: its number, from 1, and the purpose of its
+    /// trials.
+    ExperimentBegins { planned: &'a PlannedExperiment, number: usize, of: usize, purpose: Purpose },
     /// A trial begins.
     TrialBegins {
         /// Its experiment.
@@ -168,13 +161,8 @@ pub enum Event<'a> {
     TrialEnded(&'a TrialRecord),
     /// The screen of a search has shown the noise of trials.
     Forecast(Forecast),
-    /// An experiment has come to its end.
-    ExperimentEnds {
-        /// The experiment.
-        planned: &'a PlannedExperiment,
-        /// Why.
-        reason: StopReason,
-    },
+    /// An experiment has come to its end for this reason.
+    ExperimentEnds { planned: &'a PlannedExperiment, reason: StopReason },
 }
 
 /// Takes events as they happen.

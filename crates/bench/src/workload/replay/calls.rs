@@ -26,13 +26,10 @@ enum StoredValues<V, E> {
 /// A value on the spool.
 #[derive(Serialize, Deserialize)]
 enum StoredValue<V> {
+    /// It is stored with its call.
     Here(V),
     /// It is stored apart.
-    Long {
-        is_text: bool,
-        offset: u64,
-        length: usize,
-    },
+    Long { is_text: bool, offset: u64, length: usize },
 }
 
 /// The time span of the calls of a connection, in nanoseconds, and their number.

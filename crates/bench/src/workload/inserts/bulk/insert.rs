@@ -96,15 +96,9 @@ enum Way<'c, 'd> {
     /// One row a statement, which makes the shortest loop.
     OneByOne(Statement<'c, 'd>),
     /// Statements of many rows, and one-row statements for the rest.
-    Reused {
-        whole: Statement<'c, 'd>,
-        single: Statement<'c, 'd>,
-    },
-    PreparedEachTime {
-        connection: &'c Connection,
-        whole: String,
-        single: String,
-    },
+    Reused { whole: Statement<'c, 'd>, single: Statement<'c, 'd> },
+    /// Statements that are prepared each time, of many rows and of one row.
+    PreparedEachTime { connection: &'c Connection, whole: String, single: String },
 }
 
 impl<'c, 'd> Rows<'c, 'd> {
