@@ -31,15 +31,14 @@ struct Worker {
 
 /// The connection to a worker.
 enum Link {
+    /// A thread of this process.
     Thread {
         requests: Option<Sender<Request>>,
         responses: Receiver<Response>,
         thread: Option<JoinHandle<()>>,
     },
-    Process {
-        child: ChildWorker,
-        responses: BufReader<ChildStdout>,
-    },
+    /// A process of its own.
+    Process { child: ChildWorker, responses: BufReader<ChildStdout> },
 }
 
 impl WorkerPool {

@@ -70,7 +70,6 @@ pub(super) fn check_last(acknowledged: Option<u64>, found: Option<u64>) -> Resul
 }
 
 /// Why nothing is there as it should be: the database is damaged, or the engine could not look at it.
-#[derive(Debug)]
 pub(super) enum CheckError {
     Damage(Damage),
     Engine(EngineError),

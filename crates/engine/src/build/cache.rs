@@ -246,7 +246,6 @@ impl Cache {
 ///
 /// Closing the file is not enough: a process that another thread is starting holds copies of this process's
 /// handles until its own program begins, and a lock lasts while any copy is open.
-#[derive(Debug)]
 struct Lock(File);
 
 impl Lock {
@@ -268,7 +267,6 @@ impl Drop for Lock {
 }
 
 /// The right to build one engine, and a directory to do it in. Unfinished work is removed.
-#[derive(Debug)]
 pub(super) struct Workspace {
     work: TempDir,
     target: PathBuf,

@@ -248,7 +248,6 @@ choice! {
 }
 
 /// The operations of one worker. Each begins when the last has ended.
-#[derive(Debug)]
 pub(super) struct OperationLog {
     began: Instant,
     /// Delay until the worker was awake, which belongs to no operation.
@@ -272,7 +271,7 @@ impl OperationLog {
 }
 
 /// The operations of all workers in all repetitions, one after the other.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Operations {
     logs: Vec<(Duration, OperationLog)>,
     length: Duration,

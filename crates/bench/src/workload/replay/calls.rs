@@ -146,7 +146,6 @@ impl CallSpool {
 }
 
 /// The calls of a connection, one after the other.
-#[derive(Debug)]
 pub(crate) struct Calls<'t>(Stream<'t>);
 
 impl Calls<'_> {

@@ -31,7 +31,6 @@ struct Segment {
 }
 
 /// A spool that is written.
-#[derive(Debug)]
 pub(super) struct SpoolWriter {
     file: File,
     path: PathBuf,
@@ -182,7 +181,6 @@ impl Drop for Tape {
 }
 
 /// The records of a stream, one after the other.
-#[derive(Debug)]
 pub(super) struct Stream<'t> {
     pub(super) spool: &'t Spool,
     segments: &'t [Segment],

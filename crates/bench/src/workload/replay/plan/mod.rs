@@ -257,7 +257,6 @@ fn in_sequences(spans: &Spans, group: impl Fn(&i64) -> usize) -> Vec<(i64, usize
 }
 
 /// The calls of a thread, one after the other.
-#[derive(Debug)]
 pub(crate) struct ThreadCalls<'l> {
     call_spool: &'l CallSpool,
     further: &'l [(i64, u64)],
@@ -266,7 +265,6 @@ pub(crate) struct ThreadCalls<'l> {
 }
 
 /// A call of a thread.
-#[derive(Debug)]
 pub(super) struct ThreadCall {
     pub(super) call: Call,
     /// Whether it is the last one of its connection.

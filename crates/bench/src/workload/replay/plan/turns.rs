@@ -226,7 +226,6 @@ pub(super) fn of_thread(
 }
 
 /// The turns of all threads.
-#[derive(Debug)]
 pub(super) struct TurnOrder {
     pub(super) of_threads: Vec<Vec<Turn>>,
     /// By ticket: the number of the last turn that was committed with it or before; 0 for ticket 0.
