@@ -196,15 +196,22 @@ impl Suite {
     }
 
     /// Lets queries show the keys of their order behind their columns, and be executed without their limit, too, where SQLite accepts that.
-    /// One that it refuses, because it names a rowid or an index, is left out.
-    pub(super) fn adapt(&mut self, connection: &Connection) {
+    /// One that it refuses, because it names a rowid or an index, is left out, and so is one whose answer is not needed.
+    pub(super) fn adapt(
+        &mut self,
+        connection: &Connection,
+        is_needed: impl Fn(&script::Statement) -> bool,
+    ) {
         for (number, script) in self.scripts.iter_mut().enumerate() {
             for (index, statement) in script.statements.iter_mut().enumerate() {
                 let columns = self.columns.entry((number, index)).or_default();
                 // A table that is missing will be made.
                 let is_refused = |error: EngineError| !error.message().contains("no such table");
-                columns.is_left_out = written(&statement.sql).is_empty()
-                    && connection.prepare(&statement.sql).is_err_and(is_refused);
+                let is_query = ["select", "values"].contains(&first_word(&statement.sql).as_str());
+                let is_unneeded = is_query && columns.gset.is_empty() && !is_needed(statement);
+                columns.is_left_out = is_unneeded
+                    || written(&statement.sql).is_empty()
+                        && connection.prepare(&statement.sql).is_err_and(is_refused);
                 columns.unlimited = without_limit(&statement.sql);
                 let Some(sql) = with_keys(&statement.sql) else { continue };
                 let columns =
@@ -320,5 +327,23 @@ mod tests {
         assert_eq!(scripts("BEGIN; INSERT INTO t VALUES (1); COMMIT;"), 1);
         assert_eq!(scripts("INSERT INTO t VALUES (1); SELECT 1;"), 2);
         assert_eq!(scripts("-- name: one\nSELECT 1;\n-- name: two\nSELECT 2;"), 2);
+    }
+
+    #[test]
+    fn only_a_query_whose_answer_is_not_needed_or_that_is_refused_is_left_out() {
+        let sql = "BEGIN; SELECT a FROM t WHERE a = 1; SELECT a FROM t WHERE a = 2 \\gset\n SELECT a FROM t LIMIT 1; SELECT rowid FROM t LIMIT 1; UPDATE t SET a = 2; COMMIT;";
+        let settings = [("sql".to_owned(), sql.into())];
+        let settings = overlaid(&Parameters::defaults(), &settings.into());
+        let mut suite = Suite::read(&Parameters::read(&settings).unwrap()).unwrap();
+        let library =
+            std::sync::Arc::new(engine::Library::load(&engine::Source::Embedded).unwrap());
+        let flags = engine::OpenFlags::default();
+        let connection = Connection::open(&library, Path::new(":memory:"), flags, None).unwrap();
+        connection.execute("CREATE TABLE t(a PRIMARY KEY) WITHOUT ROWID").unwrap();
+        suite.resolve(&connection).unwrap();
+        suite.adapt(&connection, |statement| statement.sql.contains("LIMIT"));
+        let left_out = (0..7).map(|number| suite.columns_of(0, number).is_left_out);
+        let expected = [false, true, false, false, true, false, false];
+        assert_eq!(left_out.collect::<Vec<_>>(), expected);
     }
 }

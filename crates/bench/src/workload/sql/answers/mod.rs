@@ -245,7 +245,7 @@ fn pass(
     if let Rows::ByKey { backwards, of } = rows {
         connection.limit_steps(STEPS)?;
         hide_tables(&connection, &mut workload, &tables, (backwards, of))?;
-        workload.suite.adapt(&connection);
+        workload.suite.adapt(&connection, may_be_open);
     }
     let before = entries(&connection)?;
     let suite = &workload.suite;
