@@ -2,6 +2,7 @@
 
 pub(super) use lab::level::{Level, Settings};
 pub(super) use lab::needs::Needs;
+pub(super) use lab::seed::{Seed, SplitMix64};
 pub(super) use lab::trial::Measured;
 
 pub(super) use super::common::{
@@ -10,5 +11,7 @@ pub(super) use super::common::{
 };
 pub(super) use super::declared::Declared;
 pub(super) use crate::error::{Result, TrialError};
+pub(super) use crate::measure::{LatencyHistogram, Windows};
+pub(super) use crate::parameters::Choice;
 pub(super) use crate::target::sqlite;
 pub(super) use crate::trial::Trial;

@@ -7,10 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::{Connection, Library, OpenFlags, pragma};
-use lab::level::Settings;
 
-use crate::error::{Result, TrialError};
 use crate::parameters::SqlText;
+use crate::workload::prelude::*;
 
 /// The settings that change only when an existing file is rewritten.
 const OF_FILE: [&str; 2] = ["page_size", "auto_vacuum"];

@@ -9,9 +9,7 @@ use std::ffi::CString;
 use std::time::Instant;
 
 use engine::{Array, BlobArray, Connection, EngineError, Library, Statement, Step, TextArray};
-use lab::seed::{Seed, SplitMix64};
 
-use crate::measure::{LatencyHistogram, Windows};
 use crate::parameters::{Limit, Rows};
 use crate::workload::common::MAX_HOST_PARAMETERS;
 use crate::workload::prelude::*;

@@ -11,10 +11,7 @@ use std::io::{Read, Seek, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use lab::seed::Seed;
-
 use crate::generate::Values;
-use crate::measure::Windows;
 use crate::parameters::{Bytes, Rows};
 use crate::workload::prelude::*;
 

@@ -3,7 +3,6 @@
 
 use engine::{Connection, Statement, Step};
 use lab::level::overlaid;
-use lab::seed::SplitMix64;
 
 use super::{Parameters, Work};
 use crate::drive::messages::{BusyCounts, Role, WorkerSpec};

@@ -8,11 +8,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crash::{Action, Execution, InitialDatabases, Script};
-use lab::level::Settings;
 use script::effect;
 use trace::{Bound, Call, Trace, Values};
 
-use crate::error::{Result, TrialError};
+use crate::workload::prelude::*;
 use crate::workload::replay::source::{self, Fate, Recording};
 
 /// The settings that the variant of a crash trial decides, whatever the application sets.

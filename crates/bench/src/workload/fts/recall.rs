@@ -6,7 +6,6 @@ use super::source::Source;
 use super::table::{Kind, TableOptions};
 use super::truth::{Judge, Meaning, SENSES, Sense};
 use crate::generate::Documents;
-use crate::parameters::Choice;
 use crate::workload::prelude::*;
 
 /// Documents judged at a time.

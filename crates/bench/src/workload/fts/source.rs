@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
-use lab::seed::Seed;
-
-use crate::error::{Result, TrialError};
 use crate::generate::{Corpus, Documents, Era, corpus};
 use crate::import::{TextFile, TextOptions, split_columns};
 use crate::parameters::{FilePath, Rows};
+use crate::workload::prelude::*;
 
 parameters! {
     /// Generated documents.

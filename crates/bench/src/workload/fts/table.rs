@@ -9,10 +9,9 @@ use engine::{Connection, EngineError, Statement, Step, Value};
 use script::effect::{literal, quoted};
 
 use super::source::Source;
-use crate::error::{Result, TrialError};
 use crate::generate::Documents;
-use crate::parameters::{Bytes, Choice, ExtensionPath, Parameters, Percent};
-use crate::workload::common::expect;
+use crate::parameters::{Bytes, ExtensionPath, Parameters, Percent};
+use crate::workload::prelude::*;
 
 /// The name of the table that is filled and queried.
 pub(super) const TABLE: &str = "docs";

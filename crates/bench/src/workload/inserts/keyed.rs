@@ -6,7 +6,6 @@
 //! page cache.
 
 use engine::{Connection, Statement, Step};
-use lab::seed::{Seed, SplitMix64};
 
 use super::writer::{Transaction, Writer};
 use crate::parameters::Rows;

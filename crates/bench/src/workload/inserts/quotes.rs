@@ -20,7 +20,6 @@ use super::writer::Transaction;
 use crate::drive::gate::{Gate, run_threads};
 use crate::generate::Quote;
 use crate::generate::quotes::{OPENING_MS, price, quotes};
-use crate::measure::Windows;
 use crate::parameters::{Rows, RowsOrAll};
 use crate::target::sqlite::Counts;
 use crate::workload::common::close_all;

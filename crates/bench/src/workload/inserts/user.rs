@@ -10,11 +10,9 @@ use std::thread::{Builder, scope};
 use std::time::Instant;
 
 use engine::{Connection, Statement};
-use lab::seed::Seed;
 
 use super::writer::{Inserts, Transaction, Writer};
 use crate::generate::{User, Users};
-use crate::measure::Windows;
 use crate::parameters::{Percent, Rows};
 use crate::workload::common::{MAX_HOST_PARAMETERS, check_host_parameters};
 use crate::workload::prelude::*;

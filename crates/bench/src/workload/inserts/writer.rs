@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use engine::{Connection, Statement};
 
-use crate::measure::Windows;
 use crate::target::sqlite::Counts;
 use crate::workload::prelude::*;
 

@@ -9,15 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use engine::{Connection, EngineError, Statement, Step, locked};
-use lab::seed::SplitMix64;
 
 use super::quotes::{INSERT, Quotes, insert};
 use super::{Connections, Parameters, YesNo};
 use crate::drive::gate::Gate;
-use crate::error::{Result, TrialError};
-use crate::measure::LatencyHistogram;
 use crate::target::sqlite::Opening;
-use crate::workload::common::expect;
+use crate::workload::prelude::*;
 
 /// The measured parts of the work, in the order of the phases.
 #[derive(Clone, Copy)]

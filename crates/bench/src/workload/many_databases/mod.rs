@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 
 use engine::pragma::{self, PragmaError};
 use engine::{Connection, EngineError};
-use lab::seed::Seed;
 
 use self::client::{Client, Databases, Job, Latencies, Throughput, Work};
 use self::quotes::{Quotes, Sums};

@@ -1,11 +1,10 @@
 //! The quotes of a security: a random walk, the same whenever it is made from the same seed.
 
 use engine::Statement;
-use lab::seed::{Seed, SplitMix64};
 
-use crate::error::Result;
 use crate::generate::Quote;
 use crate::generate::quotes::price;
+use crate::workload::prelude::*;
 
 /// The statement that inserts a quote.
 pub(super) const INSERT: &str = "INSERT INTO quotes VALUES (?1, ?2, ?3, ?4, ?5, ?6)";

@@ -5,13 +5,9 @@
 
 use std::time::{Duration, Instant};
 
-use lab::seed::{Seed, SplitMix64};
-
 use super::{OUTPUTS, Output, Parameters, STATEMENTS_OF_A_LIFE, Work};
 use crate::drive::gate::Gate;
 use crate::drive::pacing::SLOTS;
-use crate::measure::LatencyHistogram;
-use crate::parameters::Choice;
 use crate::target::queue::{Change, Session, Status, Store, Task, TaskId};
 use crate::workload::prelude::*;
 

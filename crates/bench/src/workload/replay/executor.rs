@@ -19,9 +19,8 @@ use super::source::{Fate, Recording};
 use crate::drive::answers::AnswerDigest;
 use crate::drive::gate::{Gate, run_threads};
 use crate::drive::messages::StatementCounters;
-use crate::error::{Result, TrialError};
 use crate::target::sqlite::{self, Counts, Opening};
-use crate::trial::Trial;
+use crate::workload::prelude::*;
 
 /// The options of a replay that the threads of all processes share.
 #[derive(Clone)]

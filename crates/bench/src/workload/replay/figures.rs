@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use engine::{Connection, StandIn, locked};
-use lab::trial::{DataTable, Measured, STAND_INS, StatementRecord};
+use lab::trial::{DataTable, STAND_INS, StatementRecord};
 use serde::{Deserialize, Serialize};
 
 use super::coverage::Coverage;
@@ -15,9 +15,8 @@ use super::end_state::EndState;
 use super::outcome::{DifferenceGroup, Summary};
 use super::source::{Amount, Recording};
 use crate::drive::messages::StatementCounters;
-use crate::error::{Result, TrialError};
-use crate::measure::LatencyHistogram;
-use crate::workload::common::{StatementNames, set, set_latency};
+use crate::workload::common::StatementNames;
+use crate::workload::prelude::*;
 
 /// The sums of all threads.
 pub(super) struct Totals {

@@ -5,8 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use engine::{Connection, Statement};
-use lab::level::{Settings, overlaid};
-use lab::seed::Seed;
+use lab::level::overlaid;
 use lab::trial::{Answer, AnswerRows};
 use script::{Deck, Op, Prng, Script, Slot, Value, Variables};
 
@@ -20,10 +19,8 @@ use crate::drive::pacing::Ended;
 use crate::drive::pacing::{Clock, Monotonic, Nanos};
 use crate::drive::retry::{AttemptError, Retries};
 use crate::drive::worker::Client;
-use crate::error::{Result, TrialError};
-use crate::measure::LatencyHistogram;
 use crate::parameters::Parameters as _;
-use crate::target::sqlite;
+use crate::workload::prelude::*;
 
 /// The scripts of a client and their values.
 pub(super) struct Workload {

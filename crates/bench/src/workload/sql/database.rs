@@ -5,17 +5,15 @@ use std::io::{Read, sink};
 use std::path::{Path, PathBuf};
 
 use engine::{Connection, EngineError};
-use lab::seed::Seed;
 use lab::trial::COPIES;
 
 use super::parameters::{Caching, Parameters};
 use super::suite::{read_text, refuse_other_files};
 use super::{pgbench, snapshot};
 use crate::drive::worker::DATABASE;
-use crate::error::{Result, TrialError, breaks_constraint, is_invalid};
+use crate::error::{breaks_constraint, is_invalid};
 use crate::platform::forget;
-use crate::target::sqlite;
-use crate::trial::Trial;
+use crate::workload::prelude::*;
 use crate::workload::preparation::apply_file_settings;
 
 /// A database that is ready for the work.

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use engine::{Connection, EngineError, Step, Value};
 use lab::experiment::nearest;
-use lab::seed::Seed;
 use lab::trial::DRAWN;
 use script::effect::quoted;
 use script::{Draw, Hint, Popularity, Prng, Script, Slot, Variables};
@@ -14,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::parameters::{Drawing, Parameters};
 use super::statement::store;
 use super::suite::Suite;
-use crate::error::TrialError;
 use crate::workload::Trial;
+use crate::workload::prelude::*;
 
 /// Number of values of a column that are kept at most.
 const MOST_VALUES: usize = 10_000;

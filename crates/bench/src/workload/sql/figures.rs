@@ -6,7 +6,6 @@ use super::parameters::Parameters;
 use super::suite::Suite;
 use crate::drive::messages::{PartReport, StatementCounters};
 use crate::drive::period::{Period, done, latencies};
-use crate::measure::LatencyHistogram;
 use crate::workload::prelude::*;
 
 /// Notes all figures of a period of work.

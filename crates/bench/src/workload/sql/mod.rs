@@ -24,7 +24,6 @@ use std::time::Duration;
 
 use engine::Connection;
 use lab::level::overlaid;
-use lab::seed::Seed;
 use lab::trial::StatementRecord;
 
 use self::client::{ScriptClient, Workload};

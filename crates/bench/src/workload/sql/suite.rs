@@ -4,16 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use engine::{Connection, EngineError};
-use lab::seed::Seed;
 use script::effect::{first_word, line_that_reaches_files, names, written};
 use script::{Form, Names, Script, Slot, parse, weighted, with_keys, without_limit};
 
 use super::parameters::{Parameters, Unit};
 use super::pgbench;
 use super::statement::{Columns, StatementError};
-use crate::error::{Result, TrialError};
-use crate::parameters::Choice;
 use crate::workload::common::StatementNames;
+use crate::workload::prelude::*;
 
 /// Scripts with their weights and the names of their variables.
 pub(super) struct Suite {

@@ -11,14 +11,13 @@
 mod sql;
 
 use lab::catalogue::Accepts;
-use lab::level::Level;
 use serde::{Deserialize, Serialize};
 
 use self::Operator::{Glob, Like, Regexp};
 use super::source::Source;
 use super::truth::Meaning;
-use crate::error::{Result, TrialError};
 use crate::parameters::{Bounds, SqlText};
+use crate::workload::prelude::*;
 
 pub(super) use sql::Sql;
 

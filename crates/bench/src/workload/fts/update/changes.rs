@@ -4,15 +4,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
 use engine::{Connection, EngineError, Statement, Step};
-use lab::seed::{Seed, SplitMix64};
 use script::effect::quoted;
 
 use super::super::load::bind;
 use super::super::table::{TABLE, TextTable, differing, listed};
-use crate::error::{Result, TrialError};
 use crate::generate::{Corpus, Documents};
-use crate::measure::{CpuTime, LatencyHistogram};
-use crate::workload::common::expect;
+use crate::measure::CpuTime;
+use crate::workload::prelude::*;
 
 choice! {
     /// Kind of change of the rows.

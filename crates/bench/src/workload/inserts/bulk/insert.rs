@@ -15,10 +15,8 @@ use engine::{
 };
 
 use super::{Method, Parameters, Statement as Preparing};
-use crate::error::{Result, TrialError};
-use crate::measure::{LatencyHistogram, Windows};
-use crate::trial::Trial;
 use crate::workload::inserts::writer::{Transaction, insert_sql};
+use crate::workload::prelude::*;
 
 /// The name under which the database to copy from is attached.
 pub(super) const SOURCE: &str = "source";

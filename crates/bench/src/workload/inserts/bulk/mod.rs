@@ -19,23 +19,15 @@ use std::time::Instant;
 use arrow_array::RecordBatch;
 use engine::Connection;
 use lab::catalogue::Accepts;
-use lab::level::{Level, Settings};
-use lab::seed::Seed;
-use lab::trial::Measured;
 
 use self::insert::{Inserted, Inserter, Source};
 use super::writer::Writer;
-use crate::error::{Result, TrialError};
 use crate::generate::{Integers, Order, Values};
-use crate::measure::{CpuTime, LatencyHistogram, Windows};
-use crate::parameters::{Bounds, Choice, Kind, Limit, Rows, RowsOrAll, meaning};
+use crate::measure::CpuTime;
+use crate::parameters::{Bounds, Kind, Limit, Rows, RowsOrAll, meaning};
 use crate::target::sqlite::{self, Counts};
-use crate::trial::Trial;
-use crate::workload::common::{
-    MAX_HOST_PARAMETERS, Sum, check_sums, expect, set, set_counts, set_cpu, set_latency,
-    set_peak_memory, sums,
-};
-use crate::workload::declared::Declared;
+use crate::workload::common::MAX_HOST_PARAMETERS;
+use crate::workload::prelude::*;
 
 /// The workload `bulk-insert`.
 pub(in crate::workload) struct BulkInsert;

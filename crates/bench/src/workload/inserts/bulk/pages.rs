@@ -19,8 +19,7 @@ use load::{BatchSource, Column, LoadStrategy, Request, load};
 
 use super::insert::Inserted;
 use super::{Index, Loaded, Method, Parameters, Statement, Table};
-use crate::measure::{CpuTime, LatencyHistogram, Windows};
-use crate::parameters::Choice;
+use crate::measure::CpuTime;
 use crate::workload::common::refuse_counting;
 use crate::workload::prelude::*;
 
