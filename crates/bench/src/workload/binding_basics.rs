@@ -12,7 +12,6 @@ use std::time::Instant;
 use engine::{Connection, Statement, Step};
 use lab::trial::BindingMark;
 
-use crate::parameters::Rows;
 use crate::workload::prelude::*;
 
 /// The workload `binding-basics`.

@@ -5,7 +5,6 @@
 
 use crate::workload::prelude::*;
 use engine::{Array, Connection, EngineError, Step, Value};
-use lab::trial::DataTable;
 
 /// The workload `explain`.
 pub(super) struct Explain;

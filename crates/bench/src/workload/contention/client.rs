@@ -8,7 +8,6 @@ use super::{Parameters, Work};
 use crate::drive::messages::{BusyCounts, Role, WorkerSpec};
 use crate::drive::pacing::{Clock, Ended, Monotonic, Nanos};
 use crate::drive::retry::{AttemptError, Retries};
-use crate::drive::worker::Client;
 use crate::parameters::Parameters as _;
 use crate::workload::prelude::*;
 

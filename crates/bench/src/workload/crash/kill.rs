@@ -3,7 +3,6 @@
 
 use crash::kill::{self, COMMAND, Outcome};
 use crash::{CrashSettings, Model, documented};
-use lab::measures::Measures;
 use lab::tier::{Accident, Counts, KILL, Losses, ModelSafety};
 use lab::trial::Artifact;
 

@@ -1,9 +1,7 @@
 //! Two connections at the same instant, as a workload: every scenario of the journal mode of a variant.
 
 use crash::schedule::{Extent, Scenario, ScenarioResult, explore_all};
-use lab::measures::Measures;
 use lab::tier::{SCHEDULES, Schedules};
-use lab::trial::DataTable;
 
 use super::schedules::wrong_schedule;
 use super::settings;

@@ -16,7 +16,6 @@ mod traffic;
 
 use crash::Plan;
 use engine::{Origin, Source};
-use lab::measures::Measures;
 use lab::tier::{Counts, Loss, ModelSafety, OnOccasion, Schedules, WORKLOAD};
 
 use self::findings::Trailed;

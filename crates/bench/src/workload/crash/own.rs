@@ -12,7 +12,6 @@ use crash::{
 use engine::build::Provenance;
 use engine::{Connection, Library, OpenFlags, Source};
 use lab::tier::{CRASHED, ModelSafety};
-use lab::trial::DataTable;
 use script::effect;
 
 use super::settings::Parameters;

@@ -15,7 +15,6 @@ use super::load::Loaded;
 use super::queries::{Query, TextQueries};
 use super::source::{DocumentParameters, Source};
 use super::table::{TableOptions, TextTable};
-use crate::parameters::Rows;
 use crate::workload::common::MIB;
 use crate::workload::prelude::*;
 

@@ -4,8 +4,6 @@
 //! The overlap of two tokenizers in a query is the part of all rows that either finds which both
 //! find (Jaccard, 1901); of all queries it is the mean over those that either answers with a row.
 
-use lab::trial::DataTable;
-
 use super::execute::{rowids, understood};
 use super::queries::{Query, Shape, TextQueries};
 use super::source::{DocumentParameters, Source};

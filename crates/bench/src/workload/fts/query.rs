@@ -9,7 +9,6 @@
 use std::collections::BTreeMap;
 
 use engine::CheckpointMode;
-use lab::trial::DataTable;
 
 use super::execute::{Answer, Cache, Executor, Response, add_regexp, check_cold, understood};
 use super::load::BATCH;
@@ -17,7 +16,7 @@ use super::queries::{self, OWN, Query, QueryChoice, TextQueries};
 use super::recall::{Recall, Scan};
 use super::source::{DocumentParameters, Source};
 use super::table::{TableOptions, TextTable};
-use crate::measure::{CpuTime, LatencyHistogram};
+use crate::measure::CpuTime;
 use crate::parameters::{Limit, SqlText};
 use crate::workload::prelude::*;
 

@@ -8,7 +8,6 @@
 use engine::{Connection, Statement, Step};
 
 use super::writer::{Transaction, Writer};
-use crate::parameters::Rows;
 use crate::workload::prelude::*;
 
 /// The workload `keyed-rows`.

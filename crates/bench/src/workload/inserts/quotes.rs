@@ -17,10 +17,9 @@ use engine::{Connection, Library, OpenFlags, Statement};
 use lab::trial::ReadBack;
 
 use super::writer::Transaction;
-use crate::drive::gate::{Gate, run_threads};
 use crate::generate::Quote;
 use crate::generate::quotes::{OPENING_MS, price, quotes};
-use crate::parameters::{Rows, RowsOrAll};
+use crate::parameters::RowsOrAll;
 use crate::target::sqlite::Counts;
 use crate::workload::common::close_all;
 use crate::workload::prelude::*;

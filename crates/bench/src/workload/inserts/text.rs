@@ -9,7 +9,6 @@ use engine::{Connection, Statement, Step};
 
 use super::writer::{Inserts, Transaction, Writer};
 use crate::generate::Texts;
-use crate::parameters::Rows;
 use crate::workload::common::{MAX_HOST_PARAMETERS, MIB, check_host_parameters};
 use crate::workload::prelude::*;
 

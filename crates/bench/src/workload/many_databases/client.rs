@@ -12,7 +12,6 @@ use engine::{Connection, EngineError, Statement, Step, locked};
 
 use super::quotes::{INSERT, Quotes, insert};
 use super::{Connections, Parameters, YesNo};
-use crate::drive::gate::Gate;
 use crate::target::sqlite::Opening;
 use crate::workload::prelude::*;
 

@@ -7,7 +7,6 @@ use engine::{Connection, pragma};
 use super::client::{Client, Databases, Job, Part, Visitor, Work};
 use super::quotes::Sums;
 use super::{Connections, ManyDatabases, coming};
-use crate::drive::gate::{Gate, run_threads};
 use crate::platform::open_files;
 use crate::target::sqlite::Counts;
 use crate::workload::prelude::*;

@@ -3,8 +3,7 @@
 use engine::{Connection, Statement, Step};
 
 use super::{Mode, Suite};
-use crate::drive::gate::{Gate, run_threads};
-use crate::error::Result;
+use crate::workload::prelude::*;
 
 /// An operation whose rows are made.
 pub(super) struct Operation<'s> {

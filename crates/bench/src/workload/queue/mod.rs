@@ -18,8 +18,7 @@ use std::time::Instant;
 use lab::durability::Durability;
 
 use self::worker::{Op, OperationLog, Operations, TaskGenerator, WorkerInput, WorkerResult};
-use crate::drive::gate::{Gate, run_threads};
-use crate::parameters::{Bytes, Choice};
+use crate::parameters::Bytes;
 use crate::target::postgres::{Server, SynchronousCommit};
 use crate::target::queue::{
     Connections, Files, Memory, Postgres, Sqlite, Statements, Store, StoreStats, Task, TaskId,

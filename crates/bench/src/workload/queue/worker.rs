@@ -6,7 +6,6 @@
 use std::time::{Duration, Instant};
 
 use super::{OUTPUTS, Output, Parameters, STATEMENTS_OF_A_LIFE, Work};
-use crate::drive::gate::Gate;
 use crate::drive::pacing::SLOTS;
 use crate::target::queue::{Change, Session, Status, Store, Task, TaskId};
 use crate::workload::prelude::*;

@@ -17,7 +17,6 @@ use super::plan::{Plan, Step, Steps};
 use super::progress::Progress;
 use super::source::{Fate, Recording};
 use crate::drive::answers::AnswerDigest;
-use crate::drive::gate::{Gate, run_threads};
 use crate::drive::messages::StatementCounters;
 use crate::target::sqlite::{self, Counts, Opening};
 use crate::workload::prelude::*;

@@ -17,7 +17,6 @@ use super::plan::Plan;
 use super::progress::Progress;
 use super::source::{self, LeftOut, Recording};
 use super::stand_in;
-use crate::drive::gate::Gate;
 use crate::drive::messages::{Channel, ChildWorker, follow_parent, read_message};
 use crate::measure::{CpuTime, peak_memory_bytes};
 use crate::trial::load_library;

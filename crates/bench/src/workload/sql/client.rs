@@ -18,7 +18,6 @@ use crate::drive::messages::{BusyCounts, PartReport};
 use crate::drive::pacing::Ended;
 use crate::drive::pacing::{Clock, Monotonic, Nanos};
 use crate::drive::retry::{AttemptError, Retries};
-use crate::drive::worker::Client;
 use crate::parameters::Parameters as _;
 use crate::workload::prelude::*;
 

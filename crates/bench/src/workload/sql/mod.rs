@@ -37,7 +37,6 @@ use crate::drive::pacing::{Pacing, Task};
 use crate::drive::parameters::Workers;
 use crate::drive::period::{Period, next_start};
 use crate::drive::pool::WorkerPool;
-use crate::drive::worker::Client;
 use crate::parameters::Parameters as _;
 use crate::workload::prelude::*;
 

@@ -12,7 +12,6 @@ use super::client::Executed;
 use super::parameters::Parameters;
 use super::suite::{Suite, read_text};
 use super::{database, first_client};
-use crate::drive::worker::Client;
 use crate::parameters::Parameters as _;
 use crate::workload::prelude::*;
 

@@ -16,7 +16,6 @@ use super::load::BATCH;
 use super::queries::{self, Query, QueryChoice, Sql};
 use super::source::{GeneratorParameters, Source};
 use super::table::{self, Content, Finish, TABLE, TableOptions, TextTable};
-use crate::parameters::Rows;
 use crate::workload::prelude::*;
 
 /// The workload `fts-update`.
