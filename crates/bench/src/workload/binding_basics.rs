@@ -9,7 +9,6 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use engine::{Connection, Statement, Step};
 use lab::trial::BindingMark;
 
 use crate::workload::prelude::*;

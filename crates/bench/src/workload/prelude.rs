@@ -1,6 +1,9 @@
-//! The names that the modules of workloads share: the trial, its error, its result and their common steps.
+//! The names that the modules of workloads share: the engine, the trial, its error, its result and their common steps.
 
-pub(super) use lab::level::{Level, Settings};
+pub(super) use engine::{
+    Connection, EngineError, Library, OpenFlags, Statement, Step, Value, locked, unlocked,
+};
+pub(super) use lab::level::{Level, Settings, overlaid};
 pub(super) use lab::measures::Measures;
 pub(super) use lab::needs::Needs;
 pub(super) use lab::seed::{Seed, SplitMix64};

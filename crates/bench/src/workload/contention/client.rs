@@ -1,9 +1,6 @@
 //! The operations of a worker: a write transaction or a read, retried as an application would if another connection is in the
 //! way.
 
-use engine::{Connection, Statement, Step};
-use lab::level::overlaid;
-
 use super::{Parameters, Work};
 use crate::drive::messages::{BusyCounts, Role, WorkerSpec};
 use crate::drive::pacing::{Clock, Ended, Monotonic, Nanos};

@@ -16,15 +16,13 @@ mod client;
 
 use std::time::Duration;
 
-use engine::Connection;
-
 use crate::drive::messages::{Role, TaskReport, WorkerSpec};
 use crate::drive::pacing::{Pacing, Task};
 use crate::drive::parameters::{Retrying, Workers, open_files};
 use crate::drive::period::{Period, done, latencies, next_start};
 use crate::drive::pool::WorkerPool;
 use crate::drive::worker::DATABASE;
-use crate::parameters::{Micros, Millis, Percent, Rows};
+use crate::parameters::{Micros, Millis, Percent};
 use crate::workload::prelude::*;
 
 pub(super) use self::client::client;

@@ -6,7 +6,6 @@ use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use engine::{Connection, EngineError, Step};
 use regex::Regex;
 
 use super::queries::{Query, Sql};

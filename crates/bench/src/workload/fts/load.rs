@@ -5,11 +5,9 @@
 
 use std::time::{Duration, Instant};
 
-use engine::{EngineError, Statement};
-
 use super::table::TextTable;
 use crate::generate::Documents;
-use crate::measure::{CpuTime, Windows};
+use crate::measure::CpuTime;
 use crate::workload::prelude::*;
 
 /// Result of filling the table.

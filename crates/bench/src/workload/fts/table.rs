@@ -4,8 +4,6 @@
 
 use std::time::Instant;
 
-use engine::{Connection, EngineError, Statement, Step, Value};
-
 use script::effect::{literal, quoted};
 
 use super::source::Source;

@@ -5,8 +5,6 @@
 //! and checked. The database has just been written, so it is in the kernel's memory, and in part in SQLite's
 //! page cache.
 
-use engine::{Connection, Statement, Step};
-
 use super::writer::{Transaction, Writer};
 use crate::workload::prelude::*;
 

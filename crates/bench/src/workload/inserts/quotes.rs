@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use engine::{Connection, Library, OpenFlags, Statement};
 use lab::trial::ReadBack;
 
 use super::writer::Transaction;

@@ -5,8 +5,6 @@
 
 use std::ops::Range;
 
-use engine::{Connection, Statement, Step};
-
 use super::writer::{Inserts, Transaction, Writer};
 use crate::generate::Texts;
 use crate::workload::common::{MAX_HOST_PARAMETERS, MIB, check_host_parameters};

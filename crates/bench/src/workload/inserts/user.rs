@@ -9,11 +9,9 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{Builder, scope};
 use std::time::Instant;
 
-use engine::{Connection, Statement};
-
 use super::writer::{Inserts, Transaction, Writer};
 use crate::generate::{User, Users};
-use crate::parameters::{Percent, Rows};
+use crate::parameters::Percent;
 use crate::workload::common::{MAX_HOST_PARAMETERS, check_host_parameters};
 use crate::workload::prelude::*;
 

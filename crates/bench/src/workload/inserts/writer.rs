@@ -4,8 +4,6 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use engine::{Connection, Statement};
-
 use crate::target::sqlite::Counts;
 use crate::workload::prelude::*;
 

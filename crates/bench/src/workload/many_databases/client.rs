@@ -8,8 +8,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use engine::{Connection, EngineError, Statement, Step, locked};
-
 use super::quotes::{INSERT, Quotes, insert};
 use super::{Connections, Parameters, YesNo};
 use crate::target::sqlite::Opening;

@@ -14,12 +14,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use engine::pragma::{self, PragmaError};
-use engine::{Connection, EngineError};
 
 use self::client::{Client, Databases, Job, Latencies, Throughput, Work};
 use self::quotes::{Quotes, Sums};
 use crate::generate::Quote;
-use crate::parameters::{Limit, Rows};
+use crate::parameters::Limit;
 use crate::platform::open_files;
 use crate::target::sqlite::{Counts, Opening};
 use crate::workload::prelude::*;

@@ -1,7 +1,5 @@
 //! The quotes of a security: a random walk, the same whenever it is made from the same seed.
 
-use engine::Statement;
-
 use crate::generate::Quote;
 use crate::generate::quotes::price;
 use crate::workload::prelude::*;

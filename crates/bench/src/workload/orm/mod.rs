@@ -19,7 +19,6 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::{Connection, EngineError, locked, unlocked};
 use lab::trial::{BindingMark, ReadBack};
 
 use self::operations::{Operation, prepare};

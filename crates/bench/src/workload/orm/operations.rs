@@ -1,7 +1,5 @@
 //! Each operation: the rows before it, its work, and what must be found by it and after it.
 
-use engine::{Connection, Statement, Step};
-
 use super::{Mode, Suite};
 use crate::workload::prelude::*;
 

@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::Value;
 use serde::{Deserialize, Serialize};
 use trace::{Bound, Call, Values};
 use twox_hash::XxHash3_128;
 
 use super::spool::{Spool, SpoolWriter, Stream};
-use crate::error::Result;
+use crate::workload::prelude::*;
 
 /// Number of bytes from which a value is stored once, however often it is bound.
 const LONG: usize = 4 << 10;

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use engine::vfs::CountingVfs;
-use engine::{locked, unlocked};
 use serde::{Deserialize, Serialize};
 
 use super::executor::{Options, Shared, execute_threads};

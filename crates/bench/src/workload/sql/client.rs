@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use engine::{Connection, Statement};
-use lab::level::overlaid;
 use lab::trial::{Answer, AnswerRows};
 use script::{Deck, Op, Prng, Script, Slot, Value, Variables};
 

@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::io::{Read, sink};
 use std::path::{Path, PathBuf};
 
-use engine::{Connection, EngineError};
 use lab::trial::COPIES;
 
 use super::parameters::{Caching, Parameters};

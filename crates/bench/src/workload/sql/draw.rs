@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use engine::{Connection, EngineError, Step, Value};
 use lab::experiment::nearest;
 use lab::trial::DRAWN;
 use script::effect::quoted;

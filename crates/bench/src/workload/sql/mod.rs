@@ -22,8 +22,6 @@ pub(crate) use self::pgbench::TABLES as PGBENCH_TABLES;
 
 use std::time::Duration;
 
-use engine::Connection;
-use lab::level::overlaid;
 use lab::trial::StatementRecord;
 
 use self::client::{ScriptClient, Workload};

@@ -19,12 +19,11 @@ use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 use engine::vfs::Overlay;
-use engine::{Connection, Library, OpenFlags};
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::process::{Flock, FlockType, Pid, fcntl_getlk};
 
-use crate::error::{Result, TrialError};
 use crate::platform::{QUIET, shares_blocks};
+use crate::workload::prelude::*;
 
 /// The first bytes of a database (<https://sqlite.org/fileformat2.html>, section 1.3.1).
 const MAGIC: &[u8] = b"SQLite format 3\0";

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Connection, EngineError, Statement, Step};
 use lab::trial::AnswerRows;
 use script::{Slot, Value, Variables};
 
 use super::facets::{Facets, as_literal};
 use crate::drive::messages::{PartReport, StatementCounters};
-use crate::error::{TrialError, breaks_constraint, is_invalid};
-use crate::measure::LatencyHistogram;
+use crate::error::{breaks_constraint, is_invalid};
+use crate::workload::prelude::*;
 
 /// The purposes of the columns of a statement.
 #[derive(Clone, Default)]

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use engine::{Connection, EngineError};
 use script::effect::{first_word, line_that_reaches_files, names, written};
 use script::{Form, Names, Script, Slot, parse, weighted, with_keys, without_limit};
 

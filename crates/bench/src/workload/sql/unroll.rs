@@ -4,8 +4,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::Library;
-use lab::level::overlaid;
 use script::{Form, Names, Op, Script, parse};
 
 use super::client::Executed;

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
-use engine::{Connection, EngineError, Statement, Step};
 use script::effect::quoted;
 
 use super::super::load::bind;

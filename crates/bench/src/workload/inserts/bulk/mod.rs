@@ -17,14 +17,13 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use arrow_array::RecordBatch;
-use engine::Connection;
 use lab::catalogue::Accepts;
 
 use self::insert::{Inserted, Inserter, Source};
 use super::writer::Writer;
 use crate::generate::{Integers, Order, Values};
 use crate::measure::CpuTime;
-use crate::parameters::{Bounds, Kind, Limit, Rows, RowsOrAll, meaning};
+use crate::parameters::{Bounds, Kind, Limit, RowsOrAll, meaning};
 use crate::target::sqlite::{self, Counts};
 use crate::workload::common::MAX_HOST_PARAMETERS;
 use crate::workload::prelude::*;

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{Connection, Step};
 use lab::trial::{Answer, AnswerRows};
 use script::effect::{literal, quoted};
 use script::significant;
@@ -10,7 +9,7 @@ use twox_hash::XxHash3_64;
 
 use super::super::facets::{Facets, Kept};
 use super::{Answers, STEPS};
-use crate::error::Result;
+use crate::workload::prelude::*;
 
 /// The name under which changes of the schema are compared.
 const SCHEMA: &str = "sqlite_schema";

@@ -9,7 +9,6 @@ mod contents;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use engine::Connection;
 use lab::trial::{Answer, AnswerRows, Facet, StatementRecord};
 use script::effect::{depends_on_chance, in_main, names, quoted, written};
 
