@@ -201,8 +201,7 @@ fn content(differing: &[Facet]) -> String {
         _ => None,
     };
     let columns: Vec<String> = differing.iter().filter_map(column).collect();
-    let definition =
-        [Facet::Schema, Facet::Names].into_iter().find(|facet| differing.contains(facet));
+    let definition = differing.iter().find(|facet| **facet == Facet::Schema);
     match (columns.len(), definition) {
         (1..=MOST, _) => format!("other values of {}", columns.join(", ")),
         (0, Some(definition)) => definition.words(),
@@ -343,12 +342,13 @@ mod tests {
         };
         let words = between(named("1"), named("2"), VERSIONS).difference().unwrap();
         assert_eq!(words, "3 rows as before, with other values of `b`");
-        let renamed = Answer { checksum: Some("2".to_owned()), ..named("1") };
-        let mut other = renamed.clone();
+        let mut defined = Answer { checksum: Some("2".to_owned()), ..named("1") };
+        defined.facets.insert(Facet::Schema, "one".to_owned());
+        let mut other = defined.clone();
         other.checksum = Some("3".to_owned());
-        other.facets.insert(Facet::Names, "others".to_owned());
-        let words = between(renamed, other, VERSIONS).difference().unwrap();
-        assert_eq!(words, "3 rows as before, with other names or types of columns");
+        other.facets.insert(Facet::Schema, "other".to_owned());
+        let words = between(defined, other, VERSIONS).difference().unwrap();
+        assert_eq!(words, "3 rows as before, with another definition of the table");
     }
 
     #[test]
