@@ -56,7 +56,7 @@ impl Method {
         let place = if self.exists { ", existing database" } else { "" };
         match self.strategy {
             LoadStrategy::Pages => format!("pages, {} thread(s){place}", self.workers),
-            strategy => strategy.name().to_owned(),
+            strategy => strategy.to_string(),
         }
     }
 }

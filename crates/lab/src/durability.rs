@@ -6,8 +6,6 @@
 //! variant and checked against the syncs that it was counted to make. It exists for files, servers and
 //! memory, which the crash laboratory cannot crash.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,20 +14,27 @@ use serde::{Deserialize, Serialize};
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
+#[derive(strum::Display)]
 pub enum Durability {
     /// Nothing outlives the process.
+    #[strum(to_string = "nothing outlives the process")]
     Nothing,
     /// The latest acknowledged changes do not outlive the process, which hands them on later.
+    #[strum(to_string = "the latest changes do not outlive the process")]
     Buffered,
     /// Changes outlive the process, but if it ends in the middle of one, that one may be left half
     /// done; a power failure may take or damage anything.
+    #[strum(to_string = "outlives the process, but for a change cut short")]
     Torn,
     /// Every change outlives the process whole; a power failure may take or damage anything that was
     /// written lately.
+    #[strum(to_string = "outlives the process, not a power failure")]
     Process,
     /// A power failure may take the latest changes, but damages nothing.
+    #[strum(to_string = "a power failure may take the latest changes")]
     Recent,
     /// Every acknowledged change survives a power cut, if the disk honours syncs.
+    #[strum(to_string = "every change outlives a power failure")]
     Every,
 }
 
@@ -44,18 +49,6 @@ impl Durability {
         Durability::Nothing,
     ];
 
-    /// Returns the durability in a few words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Durability::Nothing => "nothing outlives the process",
-            Durability::Buffered => "the latest changes do not outlive the process",
-            Durability::Torn => "outlives the process, but for a change cut short",
-            Durability::Process => "outlives the process, not a power failure",
-            Durability::Recent => "a power failure may take the latest changes",
-            Durability::Every => "every change outlives a power failure",
-        }
-    }
-
     /// Returns why this number of syncs contradicts this number of acknowledged changes in the class; `None` if they fit.
     ///
     /// Changes that are acknowledged at the same time may share a sync where `shared` says so. Only the
@@ -65,17 +58,10 @@ impl Durability {
         let enough = if shared { changes.min(1) } else { changes };
         match self {
             Durability::Every if syncs < enough => Some(format!(
-                "it was declared that {}, but there were {syncs} syncs for {changes} changes",
-                self.words()
+                "it was declared that {self}, but there were {syncs} syncs for {changes} changes"
             )),
             _ => None,
         }
-    }
-}
-
-impl fmt::Display for Durability {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.words())
     }
 }
 

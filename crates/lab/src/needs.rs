@@ -54,28 +54,38 @@ impl Needs {
 }
 
 /// The limit of a resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
 pub enum Bound {
     /// Open files of a process: the hard limit `RLIMIT_NOFILE` (getrlimit(2)); the soft limit is
     /// raised to it by the trial itself.
+    #[strum(to_string = "the hard limit of this process (RLIMIT_NOFILE)")]
     OpenFiles,
     /// The largest hard limit that the kernel allows: `fs.nr_open` (proc_sys_fs(5)).
+    #[strum(to_string = "the kernel's limit for a process (fs.nr_open)")]
     OpenFilesOfAnyProcess,
     /// Open files of all processes: `fs.file-max`.
+    #[strum(to_string = "the kernel's limit for all processes (fs.file-max)")]
     OpenFilesOfSystem,
     /// Threads of this user: the hard limit `RLIMIT_NPROC`.
+    #[strum(to_string = "the hard limit of this user (RLIMIT_NPROC)")]
     ThreadsOfUser,
     /// Threads of all processes: `kernel.threads-max` (proc_sys_kernel(5)).
+    #[strum(to_string = "the kernel's limit for all threads (kernel.threads-max)")]
     ThreadsOfSystem,
     /// Numbers for processes and threads: `kernel.pid_max`.
+    #[strum(to_string = "the kernel's limit for process IDs (kernel.pid_max)")]
     ProcessNumbers,
     /// Threads of the control group of a service or container: `pids.max`.
+    #[strum(to_string = "the limit of this control group (pids.max)")]
     ThreadsOfGroup,
     /// Mappings of a process: `vm.max_map_count` (proc_sys_vm(5)).
+    #[strum(to_string = "the kernel's limit for a process (vm.max_map_count)")]
     Mappings,
     /// Free bytes of the measured disk.
+    #[strum(to_string = "free disk space")]
     DiskBytes,
     /// Free inodes of the measured disk.
+    #[strum(to_string = "free inodes")]
     DiskFiles,
 }
 
@@ -152,31 +162,12 @@ impl fmt::Display for Shortfall {
             }
             bound => {
                 let (_, resource) = Needs::default().of(bound);
-                let limit = bound.limit();
-                write!(f, "{needed} {resource} are needed, but {limit} is {at}")?;
+                write!(f, "{needed} {resource} are needed, but {bound} is {at}")?;
                 match self.limit.used {
                     0 => Ok(()),
                     _ => write!(f, ", of which {used} are in use"),
                 }
             }
-        }
-    }
-}
-
-impl Bound {
-    /// Returns the limit in words.
-    fn limit(self) -> &'static str {
-        match self {
-            Bound::OpenFiles => "the hard limit of this process (RLIMIT_NOFILE)",
-            Bound::OpenFilesOfAnyProcess => "the kernel's limit for a process (fs.nr_open)",
-            Bound::OpenFilesOfSystem => "the kernel's limit for all processes (fs.file-max)",
-            Bound::ThreadsOfUser => "the hard limit of this user (RLIMIT_NPROC)",
-            Bound::ThreadsOfSystem => "the kernel's limit for all threads (kernel.threads-max)",
-            Bound::ProcessNumbers => "the kernel's limit for process IDs (kernel.pid_max)",
-            Bound::ThreadsOfGroup => "the limit of this control group (pids.max)",
-            Bound::Mappings => "the kernel's limit for a process (vm.max_map_count)",
-            Bound::DiskBytes => "free disk space",
-            Bound::DiskFiles => "free inodes",
         }
     }
 }

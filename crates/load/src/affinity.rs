@@ -1,7 +1,8 @@
 //! Type affinity: which storage class a column prefers (<https://sqlite.org/datatype3.html>).
 
 /// The affinity of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display, strum::IntoStaticStr)]
+#[strum(serialize_all = "UPPERCASE")]
 pub enum Affinity {
     /// Numbers become texts.
     Text,
@@ -48,17 +49,6 @@ impl Affinity {
             Affinity::Real
         } else {
             Affinity::Numeric
-        }
-    }
-
-    /// A type with which a column is declared to have this affinity.
-    pub(crate) fn declared(self) -> &'static str {
-        match self {
-            Affinity::Text => "TEXT",
-            Affinity::Numeric => "NUMERIC",
-            Affinity::Integer => "INTEGER",
-            Affinity::Real => "REAL",
-            Affinity::Blob => "BLOB",
         }
     }
 

@@ -52,7 +52,7 @@ pub enum LoadError {
     #[error("{0} already exists")]
     FileExists(PathBuf),
     /// A row that cannot be read, or that the table refuses.
-    #[error("{}, {} {}{}: {fault}", .location.input, .location.unit.name(), .location.number, in_column(.column))]
+    #[error("{}, {} {}{}: {fault}", .location.input, .location.unit, .location.number, in_column(.column))]
     Row {
         /// Where it is: the input, and the number of the row (from 1, without the header) or line.
         location: RowLocation,
@@ -240,7 +240,7 @@ fn in_two_rows(
     rows: &Option<Box<[RowLocation; 2]>>,
 ) -> String {
     let failed = format!("UNIQUE constraint failed: {columns}:");
-    let row = |row: &RowLocation| format!("{}, {} {}", row.input, row.unit.name(), row.number);
+    let row = |row: &RowLocation| format!("{}, {} {}", row.input, row.unit, row.number);
     match (rows.as_deref(), rowids) {
         (Some([first, second]), _) => {
             format!("{}: {failed} {values} is already in {}", row(second), row(first))
@@ -315,7 +315,7 @@ pub enum Fault {
 impl Fault {
     /// A value that a column of this affinity would change.
     pub(crate) fn changed(affinity: Affinity, value: &[u8]) -> Fault {
-        Fault::Type(affinity.declared(), first_characters(value))
+        Fault::Type(affinity.into(), first_characters(value))
     }
 
     /// Returns whether the fault lies in the type of a column, or in its absence: such a row is never skipped.

@@ -99,7 +99,6 @@ fn made_texts(
         let Deciding { row, value } = seen.decided.as_ref()?;
         let RowLocation { input, unit, number } = row;
         (before.declared != *declared && declared == "TEXT").then(|| {
-            let unit = unit.name();
             Note::Warning(format!(
                 "column {name} is TEXT because of `{value}` ({input}, {unit} {number})"
             ))

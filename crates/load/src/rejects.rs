@@ -135,7 +135,7 @@ impl Rejects {
 /// Returns a row with its fault as text.
 fn summary(locations: &Locations, row: &Malformed) -> String {
     let location = locations.find(row.row);
-    format!("{} {}: {}", location.unit.name(), location.number, row.fault)
+    format!("{} {}: {}", location.unit, location.number, row.fault)
 }
 
 /// Returns the report of a row that was refused by the table.

@@ -177,22 +177,13 @@ pub enum Duplicates {
 }
 
 /// How rows get into the database.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum LoadStrategy {
     /// Pages, written directly: of a new database, or behind the end of an existing one.
     Pages,
     /// SQL over arrays.
     Arrays,
-}
-
-impl LoadStrategy {
-    /// Returns its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            LoadStrategy::Pages => "pages",
-            LoadStrategy::Arrays => "arrays",
-        }
-    }
 }
 
 /// The result of a load.

@@ -219,7 +219,7 @@ fn check_type(column: &Column) -> Result<()> {
 fn usable(suggested: &Column) -> Column {
     let mut column = suggested.clone();
     if check_type(&column).is_err() {
-        column.declared = Affinity::of(&column.declared).declared().to_owned();
+        column.declared = Affinity::of(&column.declared).to_string();
     }
     column
 }

@@ -80,7 +80,7 @@ pub(crate) fn loss_mark(loss: Option<Loss>) -> Sign {
 
 /// A loss without counts.
 pub(crate) fn loss_words(loss: Option<Loss>) -> &'static str {
-    loss.map_or(NOT_MEASURED, Loss::words)
+    loss.map_or(NOT_MEASURED, Loss::into)
 }
 
 /// The same in a word or two, for narrow columns.
@@ -114,7 +114,7 @@ pub(crate) fn class_words(class: Class) -> String {
         Class { uncrashed: true, .. } => UNCRASHED.to_owned(),
         it if it == Class::default() => NOT_MEASURED.to_owned(),
         it => Accident::ALL
-            .map(|accident| format!("{}: {}", accident.words(), loss_words(it.loss(accident))))
+            .map(|accident| format!("{accident}: {}", loss_words(it.loss(accident))))
             .join("; "),
     }
 }

@@ -155,7 +155,7 @@ fn losses(class: Class) -> String {
     }
     let taken = Accident::ALL.into_iter().filter_map(|accident| {
         let loss = class.loss(accident)?;
-        Some(format!("{}: {}", accident.words(), loss.words()))
+        Some(format!("{accident}: {loss}"))
     });
     taken.collect::<Vec<_>>().join("; ")
 }

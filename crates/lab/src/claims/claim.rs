@@ -96,19 +96,12 @@ pub struct Claim {
 }
 
 /// A requirement of a claim on the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 pub enum Precondition {
     /// A median fsync of at least 0.2 ms, so that durability has a price.
+    #[strum(to_string = "a median fsync of at least 0.2 ms")]
     Fsync,
-}
-
-impl fmt::Display for Precondition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Precondition::Fsync => f.write_str("a median fsync of at least 0.2 ms"),
-        }
-    }
 }
 
 /// A figure that the source does not print.
@@ -124,24 +117,17 @@ pub struct Expected {
 /// Where a figure comes from that the source does not print for this claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[derive(strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum Origin {
     /// Measured with a prototype, before the experiment was written.
     Prototype,
     /// Stated by another repository, which the source names.
+    #[strum(to_string = "other repository")]
     Repository,
     /// Printed by the source for details that it does not state, such as the text of a query: the workload
     /// here infers them.
     Inferred,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Origin::Prototype => "prototype",
-            Origin::Repository => "other repository",
-            Origin::Inferred => "inferred",
-        })
-    }
 }
 
 impl Claim {
@@ -322,22 +308,15 @@ pub struct Devices {
 }
 
 /// Whether a disk reports that it rotates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeviceKind {
     /// A hard disk.
+    #[strum(to_string = "a rotating disk")]
     Rotating,
     /// An SSD or similar.
+    #[strum(to_string = "a solid-state disk")]
     Solid,
-}
-
-impl fmt::Display for DeviceKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            DeviceKind::Rotating => "a rotating disk",
-            DeviceKind::Solid => "a solid-state disk",
-        })
-    }
 }
 
 /// The forms of claims: the operands of each and the key under which it stands in a file.

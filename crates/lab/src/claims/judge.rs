@@ -10,19 +10,17 @@
 //! A claim that does not apply has no share in that: its figure is judged as if it were one more of those that
 //! apply, and the verdict stays *not applicable*.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::evidence::{Evidence, Result, Unable};
 use super::figure::Figure;
 use super::{Bounds, Claim, Form};
 use crate::stats::{ALPHA, Interval, holm};
-use crate::text::word;
 
 /// The judgement of a claim by the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "lowercase")]
 pub enum Verdict {
     /// It holds here.
     Confirmed,
@@ -31,13 +29,8 @@ pub enum Verdict {
     /// The data does not decide.
     Inconclusive,
     /// It does not apply here.
+    #[strum(to_string = "not applicable")]
     NotApplicable,
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&word(self).replace('_', " "))
-    }
 }
 
 /// A claim with its verdict and the figure behind it.

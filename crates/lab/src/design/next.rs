@@ -5,8 +5,6 @@
 //! Stopping when a result becomes significant covers 80 % where 95 % are promised; stopping on
 //! interval width covers 94 % (simulated, see `docs/method.md`).
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,16 +14,20 @@ use crate::seed::Seed;
 use crate::stats::{ALPHA, MIN_BLOCKS_FOR_WILCOXON, wilcoxon_smallest_alpha};
 
 /// Why an experiment ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// Every effect is known as precisely as required.
+    #[strum(to_string = "every effect is precise enough")]
     Precise,
     /// The largest number of rounds was reached.
+    #[strum(to_string = "the maximum number of rounds was reached")]
     MaxRounds,
     /// Another round would have passed the time allowed.
+    #[strum(to_string = "the time limit was reached")]
     Budget,
     /// The baseline variant cannot be measured.
+    #[strum(to_string = "the baseline variant could not be measured")]
     NoBaseline,
 }
 
@@ -36,17 +38,6 @@ impl Next {
             Next::Stop(reason) => Some(reason),
             Next::Trial { .. } => None,
         }
-    }
-}
-
-impl fmt::Display for StopReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            StopReason::Precise => "every effect is precise enough",
-            StopReason::MaxRounds => "the maximum number of rounds was reached",
-            StopReason::Budget => "the time limit was reached",
-            StopReason::NoBaseline => "the baseline variant could not be measured",
-        })
     }
 }
 

@@ -1,11 +1,7 @@
 //! How large the data of an experiment is.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::text::word;
 
 /// How large the data is.
 #[derive(
@@ -23,6 +19,8 @@ use crate::text::word;
     JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum Scale {
     /// At most seconds per trial, for a first look.
     Quick,
@@ -31,10 +29,4 @@ pub enum Scale {
     Default,
     /// The published sizes.
     Paper,
-}
-
-impl fmt::Display for Scale {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&word(self))
-    }
 }

@@ -130,8 +130,11 @@ pub fn own_labels(machine: &Environment, volume: Option<&Volume>) -> Labels {
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
+#[derive(strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum Disk {
     /// It does not say that it rotates.
+    #[strum(to_string = "solid-state")]
     Solid,
     /// It says that it rotates.
     Rotating,
@@ -158,19 +161,6 @@ impl Disk {
             (_, Some(true)) => Disk::Rotating,
             (_, None) => Disk::Unknown,
         }
-    }
-}
-
-impl std::fmt::Display for Disk {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Disk::Solid => "solid-state",
-            Disk::Rotating => "rotating",
-            Disk::Virtual => "virtual",
-            Disk::Memory => "memory",
-            Disk::Network => "network",
-            Disk::Unknown => "unknown",
-        })
     }
 }
 

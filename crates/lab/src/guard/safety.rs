@@ -172,7 +172,7 @@ fn before_and_after(sides: &[Evidence; 2]) -> String {
         let (old, new) = (base.class.loss(accident)?, new.class.loss(accident)?);
         let words = |loss: Loss| match loss {
             Loss::Corruption => "can corrupt the database",
-            loss => loss.words(),
+            loss => loss.into(),
         };
         let accident = match accident {
             Accident::Process => "when the process dies",

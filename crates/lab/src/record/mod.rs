@@ -288,6 +288,7 @@ pub struct EnvironmentFile {
 /// The purpose of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::VariantArray)]
 pub enum Purpose {
     /// It belongs to the search of an experiment that is tuned (the crate `tuning`).
     Search,
@@ -306,14 +307,7 @@ pub enum Purpose {
 
 impl Purpose {
     /// All of them, in the order in which a run comes to them.
-    pub const ALL: [Purpose; 6] = [
-        Purpose::Search,
-        Purpose::Ablation,
-        Purpose::Advice,
-        Purpose::Rounds,
-        Purpose::Tier,
-        Purpose::Confirmation,
-    ];
+    pub const ALL: &[Purpose] = <Purpose as strum::VariantArray>::VARIANTS;
 }
 
 /// One trial.

@@ -13,24 +13,19 @@ use serde::{Deserialize, Serialize};
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::Display)]
 pub enum Accident {
     /// The process of the application ends; the system keeps what was written and writes it later.
+    #[strum(to_string = "process dies")]
     Process,
     /// Power is lost, or the system stops: only what has reached the disk remains.
+    #[strum(to_string = "power cut")]
     Power,
 }
 
 impl Accident {
     /// Both, the more frequent first.
     pub const ALL: [Accident; 2] = [Accident::Process, Accident::Power];
-
-    /// Returns the accident in two words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Accident::Process => "process dies",
-            Accident::Power => "power cut",
-        }
-    }
 }
 
 /// How much an accident takes, from the mildest to the worst.
@@ -38,14 +33,19 @@ impl Accident {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::Display, strum::IntoStaticStr)]
 pub enum Loss {
     /// No transaction that was acknowledged.
+    #[strum(to_string = "no acknowledged transaction")]
     Nothing,
     /// At most the last transaction that was acknowledged.
+    #[strum(to_string = "at most the last transaction")]
     LastTransaction,
     /// Several of the latest transactions, up to everything since the last sync or checkpoint.
+    #[strum(to_string = "recent transactions")]
     RecentTransactions,
     /// The database: it does not open, is damaged, or holds what was never committed.
+    #[strum(to_string = "can corrupt")]
     Corruption,
 }
 
@@ -53,16 +53,6 @@ impl Loss {
     /// All of them, the mildest first.
     pub const ALL: [Loss; 4] =
         [Loss::Nothing, Loss::LastTransaction, Loss::RecentTransactions, Loss::Corruption];
-
-    /// Returns the loss in words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Loss::Nothing => "no acknowledged transaction",
-            Loss::LastTransaction => "at most the last transaction",
-            Loss::RecentTransactions => "recent transactions",
-            Loss::Corruption => "can corrupt",
-        }
-    }
 }
 
 /// Distinct crash images. Counts under several models add up; they are properties of the sample,

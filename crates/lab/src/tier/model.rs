@@ -92,28 +92,23 @@ pub struct Documented {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::Display)]
 pub enum Promise {
     /// Nothing that was committed is lost, nothing is corrupted.
+    #[strum(to_string = "safe")]
     Safe,
     /// Recent commits may be lost; nothing is corrupted.
+    #[strum(to_string = "may lose commits")]
     MayLose,
     /// The database may be corrupted.
+    #[strum(to_string = "may corrupt")]
     MayCorrupt,
     /// Nothing is said.
+    #[strum(to_string = "no promise")]
     Silent,
 }
 
 impl Promise {
-    /// Returns the promise in words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Promise::Safe => "safe",
-            Promise::MayLose => "may lose commits",
-            Promise::MayCorrupt => "may corrupt",
-            Promise::Silent => "no promise",
-        }
-    }
-
     /// Returns the most that keeps the promise; `None` if there is none.
     fn allows(self) -> Option<Loss> {
         match self {

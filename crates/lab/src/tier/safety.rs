@@ -107,7 +107,7 @@ impl Tier {
         }
         let parts = Accident::ALL.map(|accident| {
             let losses = self.losses(accident).words(&count);
-            format!("{}: {losses}", accident.words())
+            format!("{accident}: {losses}")
         });
         parts.join("; ")
     }

@@ -49,10 +49,13 @@ impl FromStr for Encoding {
 }
 
 /// An encoding with several bytes for each ASCII character.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 pub(super) enum Wide {
+    #[strum(to_string = "UTF-16LE")]
     Utf16Le,
+    #[strum(to_string = "UTF-16BE")]
     Utf16Be,
+    #[strum(to_string = "UTF-32")]
     Utf32,
 }
 
@@ -76,14 +79,6 @@ impl Wide {
             (true, false) => Some(Wide::Utf16Be),
             (false, true) => Some(Wide::Utf16Le),
             _ => None,
-        }
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Wide::Utf16Le => "UTF-16LE",
-            Wide::Utf16Be => "UTF-16BE",
-            Wide::Utf32 => "UTF-32",
         }
     }
 }

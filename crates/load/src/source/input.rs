@@ -78,7 +78,7 @@ impl Input {
         if encoding.is_none()
             && let Some(looks) = Wide::of(&beginning)
         {
-            return Err(LoadError::WideEncoding(name, looks.name()));
+            return Err(LoadError::WideEncoding(name, looks.into()));
         }
         let (reader, encoding) = in_utf_8(bytes, &beginning, encoding).map_err(failed)?;
         Ok(Input { name, reader, read, total, encoding })

@@ -3,22 +3,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The unit in which an input's rows are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum Unit {
     /// Rows, which may take several lines, or none.
     Row,
     /// Lines of the file.
     Line,
-}
-
-impl Unit {
-    /// In words.
-    pub fn name(self) -> &'static str {
-        match self {
-            Unit::Row => "row",
-            Unit::Line => "line",
-        }
-    }
 }
 
 /// A row, as a person finds it.
@@ -83,7 +74,7 @@ mod tests {
         locations.begin(3, "c", Unit::Row);
         let found = |row| {
             let location = locations.find(row);
-            format!("{} {} {}", location.input, location.unit.name(), location.number)
+            format!("{} {} {}", location.input, location.unit, location.number)
         };
         assert_eq!(found(3), "a row 3");
         // The second input is empty.

@@ -93,7 +93,7 @@ pub(super) fn widen(column: &mut Column, seen: &mut Seen, found: &Column, other:
     let declared = match (other.is_typed, seen.is_typed) {
         (true, true) => match common(&column.declared, &found.declared) {
             common if seen.is_beyond_real && Affinity::of(&common) == Affinity::Real => {
-                Affinity::Text.declared().to_owned()
+                Affinity::Text.to_string()
             }
             common => common,
         },
@@ -321,7 +321,7 @@ fn common(one: &str, other: &str) -> String {
         (Integer, Real) | (Real, Integer) => Real,
         _ => Numeric,
     };
-    affinity.declared().to_owned()
+    affinity.to_string()
 }
 
 #[cfg(test)]

@@ -316,7 +316,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let mut tables = Vec::new();
         for strategy in [LoadStrategy::Pages, LoadStrategy::Arrays] {
-            let path = folder.path().join(strategy.name());
+            let path = folder.path().join(format!("{strategy:?}"));
             let mut request = Request::new(&path, Table::new("t"));
             request.strategy = Some(strategy);
             request.on_error = OnError::Skip;

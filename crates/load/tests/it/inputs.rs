@@ -70,7 +70,7 @@ fn a_value_that_sqlite_lacks_is_named_by_its_row_and_can_be_skipped() {
     let names: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "c"]));
     write_parquet(&input, vec![("id", ids), ("name", names)]);
     for strategy in [LoadStrategy::Pages, LoadStrategy::Arrays] {
-        let database = folder.path().join(strategy.name());
+        let database = folder.path().join(format!("{strategy:?}"));
         let rejects = folder.path().join("rejects");
         let mut request = Request::new(&database, Table::new("t"));
         request.strategy = Some(strategy);

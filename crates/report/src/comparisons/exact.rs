@@ -185,18 +185,14 @@ fn statements(comparison: &ExactComparison) -> Vec<Block> {
         .statements
         .iter()
         .filter(|statement| statement.severity() != Severity::Same || statement.is_inexact());
-    let rows: Vec<Row> = changed.map(statement_row).collect();
-    if rows.is_empty() {
-        return Vec::new();
-    }
     let first = [Column::left("statement"), Column::left("change")];
     let columns = first.into_iter().chain(OF_STATEMENT.map(metric_column));
-    let table = Table::new("statements that changed", columns, rows)
+    let table = Table::new("statements that changed", columns, changed.map(statement_row))
         .sortable()
         .dense()
         .abridged(Abridge::End);
     let remark = "Counters are means per execution, base → new; unchanged counters are one figure. Statements that need the most additional VM steps come first.";
-    vec![Block::table(table), Block::small(remark)]
+    Block::remarked(table, remark)
 }
 
 fn statement_row(statement: &StatementComparison) -> Row {
@@ -334,16 +330,9 @@ fn totals(comparison: &ExactComparison) -> Vec<Block> {
     let row = |figure: &Figure| {
         Row::led(Cell::new(metric_heading(&figure.metric)), cells::counter(figure))
     };
-    let rows: Vec<Row> = counted.map(row).collect();
-    if rows.is_empty() {
-        return Vec::new();
-    }
     let columns = led(Column::left("counter"), cells::columns());
     let remark = "Rows, steps and sorts are means per execution, all others totals.";
-    vec![
-        Block::table(Table::new("counters of the whole work", columns, rows)),
-        Block::small(remark),
-    ]
+    Block::remarked(Table::new("counters of the whole work", columns, counted.map(row)), remark)
 }
 
 fn not_compared(comparison: &ExactComparison) -> Vec<Block> {

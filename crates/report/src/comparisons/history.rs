@@ -310,9 +310,6 @@ fn levels(points: &[CoursePoint], changes: &[LevelChange]) -> Vec<CourseLevel> {
 }
 
 fn series(history: &History) -> Vec<Block> {
-    if history.series.is_empty() {
-        return Vec::new();
-    }
     let number = |number: usize| Cell::figure(Some(number as f64), |_| count(number));
     let first = |series: &Series| Some(series.points.first()?.figure.summary);
     let last = |series: &Series| Some(series.points.last()?.figure.summary);
@@ -339,13 +336,10 @@ fn series(history: &History) -> Vec<Block> {
             (Column::right("changes"), &|one| number(one.changes.len() + one.ratio_changes.len())),
         ],
     );
-    vec![Block::table(table.sortable().dense())]
+    Block::rows(table.sortable().dense())
 }
 
 fn runs(history: &History) -> Vec<Block> {
-    if history.runs.is_empty() {
-        return Vec::new();
-    }
     let mut table = Table::of(
         "runs",
         &history.runs,
@@ -361,7 +355,7 @@ fn runs(history: &History) -> Vec<Block> {
     for (row, run) in table.rows.iter_mut().zip(&history.runs) {
         row.anchor = Some(anchor(run));
     }
-    vec![Block::table(table.abridged(Abridge::Middle))]
+    Block::rows(table.abridged(Abridge::Middle))
 }
 
 fn difference_words(all: &[Difference]) -> String {

@@ -168,7 +168,8 @@ pub struct Item {
 }
 
 /// Meaning of a colour; words and signs say it, too.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::Display, strum::IntoStaticStr)]
+#[strum(prefix = "t-", serialize_all = "lowercase")]
 pub enum Tone {
     /// Nothing.
     #[default]
@@ -274,9 +275,21 @@ impl Block {
         Block::Heading(text.into())
     }
 
-    /// A heading with a table below it, and how to read that.
+    /// A heading with a table below it, and how to read that; nothing where it has no rows.
     pub fn explained(heading: &str, table: Table, how: impl Into<Sentence>) -> Vec<Block> {
-        vec![Block::heading(heading), Block::table(table), Block::small(how)]
+        let heading = (!table.rows.is_empty()).then(|| Block::heading(heading));
+        blocks![heading, Block::remarked(table, how)]
+    }
+
+    /// A table and how to read it; nothing where it has no rows.
+    pub fn remarked(table: Table, how: impl Into<Sentence>) -> Vec<Block> {
+        let how = (!table.rows.is_empty()).then(|| Block::small(how));
+        blocks![Block::rows(table), how]
+    }
+
+    /// A table by itself; nothing where it has no rows.
+    pub fn rows(table: Table) -> Vec<Block> {
+        if table.rows.is_empty() { Vec::new() } else { vec![Block::table(table)] }
     }
 
     /// Text to paste.

@@ -311,7 +311,7 @@ fn safety_detail(finding: &Finding) -> Option<Sentence> {
 /// The same with the counts of its tier.
 fn faster(subject: &Subject<'_>, faster: &Faster) -> Sentence {
     let tier = faster.tier.as_ref().map(tier_words);
-    let tier = tier.or_else(|| faster.survives.map(|class| class.words().to_owned()));
+    let tier = tier.or_else(|| faster.survives.map(|class| class.to_string()));
     let tier = tier.unwrap_or_else(|| "the loss in a crash was not measured".to_owned());
     better_still(subject, faster).words("; ").and(explained(&format!("{tier}.")))
 }

@@ -53,7 +53,7 @@ fn row(subject: &Subject<'_>, class: &AtDurability) -> Row {
         }
     });
     Row::new([
-        Cell::new(class.class.words()),
+        Cell::new(class.class.to_string()),
         Cell::new(crate::document::joined(names, " or ")),
         Cell::number(subject.median(best[0])),
         Cell::new(listed(behind.collect::<Vec<Sentence>>(), NAMED)),

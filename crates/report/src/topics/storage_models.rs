@@ -179,7 +179,7 @@ fn model_cell(model: &ModelSafety) -> Cell {
     let cause = model.cause.as_ref().map(|cause| format!("cause: {cause}"));
     let words = Some(model_words(model));
     let title: Vec<String> = [words, witness, cause].into_iter().flatten().collect();
-    let promise = model.documented.as_ref().map(|documented| documented.promise.words());
+    let promise = model.documented.as_ref().map(|documented| documented.promise.to_string());
     let is_broken =
         model.breaks_a_promise(model.worst()) || model.broken_in_force().next().is_some();
     let cell = Cell {
@@ -205,7 +205,7 @@ pub(super) fn model_words(model: &ModelSafety) -> String {
 
 /// Returns the findings while some settings were in force.
 fn under_settings_words(under: &UnderSettings) -> String {
-    let promise = under.documented.promise.words();
+    let promise = under.documented.promise;
     let counts = under.counts.words(count);
     format!("under {}: {counts}, promised: {promise}", under.settings)
 }
@@ -257,7 +257,7 @@ fn schedules_cell(schedules: Option<&Schedules>) -> Cell {
         ..Cell::new(Sentence::number(counts))
     }
     .signed(loss_mark(Some(loss)))
-    .with_below(format!("promised: {}", Promise::Safe.words()))
+    .with_below(format!("promised: {}", Promise::Safe))
 }
 
 fn missing(tier: &Tier) -> Cell {
@@ -292,7 +292,7 @@ fn broken_words(model: &ModelSafety) -> Vec<(String, Option<&str>)> {
         format!(
             ", {}: {shown}; documented: {} ({}, {}); cause: {}; witness: {}.",
             model.model,
-            documented.promise.words(),
+            documented.promise,
             documented.says,
             documented.source.trim_start_matches("https://"),
             cause.map_or("not known", String::as_str),

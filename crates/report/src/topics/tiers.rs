@@ -157,7 +157,7 @@ fn remark(experiment: &ExperimentAnalysis, best: &BestAtTier) -> Option<String> 
 pub(super) fn columns() -> [Column; 2] {
     Accident::ALL.map(|accident| Column {
         below: Some("loses".to_owned()),
-        ..Column::left(explained(accident.words()))
+        ..Column::left(explained(&accident.to_string()))
     })
 }
 

@@ -152,9 +152,6 @@ fn level_words(level: Option<&Level>) -> String {
 
 /// The settings that were varied and stay as they are.
 fn unchanged(tuning: &TuningAnalysis) -> Vec<Block> {
-    if tuning.unchanged.is_empty() {
-        return Vec::new();
-    }
     let table = Table::of(
         "Settings that stay as they are",
         &tuning.unchanged,
@@ -359,9 +356,6 @@ fn judgement_of_gain(gain: &Gain) -> String {
 
 /// Whether what is recommended keeps the constraints.
 fn constraints(tuning: &TuningAnalysis) -> Vec<Block> {
-    if tuning.constraints.is_empty() {
-        return Vec::new();
-    }
     let table = Table::of(
         "Constraints",
         &tuning.constraints,
@@ -402,9 +396,6 @@ fn judgement_of_constraint(it: &Constrained) -> String {
 
 /// The pairs that the model of the search knows; nothing where it knows none.
 fn interactions(tuning: &TuningAnalysis) -> Vec<Block> {
-    if tuning.interactions.is_empty() {
-        return Vec::new();
-    }
     let recommended = |name: &String| {
         let level = level_words(tuning.recommended.get(name));
         Cell::code(format!("{name}={level}"))

@@ -45,7 +45,7 @@ pub fn run(
     // Held to the end, so that no other process works on the run meanwhile.
     let mut appender = folder.appender()?;
     let mut used_s = 0.0;
-    for purpose in Purpose::ALL {
+    for &purpose in Purpose::ALL {
         let left_s = plan.budget_s.map(|limit_s| limit_s - used_s);
         if purpose == Purpose::Search {
             let (end, search_s) =

@@ -544,7 +544,7 @@ impl Keys {
         let (input, mut columns) = (&lines.input, self.columns);
         if columns.is_empty() {
             let reason = match self.first_problem {
-                Some((number, reason)) => format!("{} {number}: {reason}", lines.unit.name()),
+                Some((number, reason)) => format!("{} {number}: {reason}", lines.unit),
                 None => "it contains no object with a key".to_owned(),
             };
             return Err(LoadError::form(input, reason));

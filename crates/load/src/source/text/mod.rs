@@ -327,7 +327,7 @@ impl<F: TextFormat> Batches<F> {
     fn named(&self, error: LoadError) -> LoadError {
         match error {
             LoadError::Form(input, reason) => {
-                let (unit, number) = (self.unit.name(), self.numbers + 1);
+                let (unit, number) = (self.unit, self.numbers + 1);
                 LoadError::form(input, format!("{unit} {number}: {reason}"))
             }
             error => error,

@@ -194,7 +194,7 @@ fn keys_that_sqlite_gives_itself_are_the_ones_that_were_given() {
 fn batches_of_single_rows_fill_their_pages() {
     let folder = tempfile::tempdir().unwrap();
     let pages = [LoadStrategy::Pages, LoadStrategy::Arrays].map(|strategy| {
-        let database = folder.path().join(strategy.name());
+        let database = folder.path().join(format!("{strategy:?}"));
         let values = (0..6_000_i64).map(|n| match n % 2 {
             0 => Value::Integer(n),
             _ => Value::Text(format!("value {n}")),

@@ -168,31 +168,11 @@ impl View {
         let cells = row.cells.iter().map(Cow::Borrowed);
         let missing = std::iter::repeat_with(|| Cow::Owned(document::Cell::default()));
         let classes = |(cell, column): (Cow<'t, document::Cell>, &Column)| {
-            let tone = (cell.tone != Tone::Plain).then(|| cell.tone.class());
+            let tone = (cell.tone != Tone::Plain).then(|| cell.tone.into());
             let kinds = [tone, column.right.then_some("r"), column.prose.then_some("prose")];
             (cell, kinds.into_iter().flatten().collect::<Vec<_>>().join(" "))
         };
         cells.chain(missing).zip(&table.columns).map(classes).collect()
-    }
-}
-
-impl Tone {
-    /// The class that gives a tone its colours.
-    fn class(self) -> &'static str {
-        match self {
-            Tone::Plain => "t-plain",
-            Tone::Better => "t-better",
-            Tone::Worse => "t-worse",
-            Tone::Same => "t-same",
-            Tone::Baseline => "t-baseline",
-            Tone::Bound => "t-bound",
-            Tone::Missing => "t-missing",
-            Tone::Good => "t-good",
-            Tone::Middle => "t-middle",
-            Tone::Bad => "t-bad",
-            Tone::Doubt => "t-doubt",
-            Tone::Neutral => "t-neutral",
-        }
     }
 }
 
