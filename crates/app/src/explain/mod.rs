@@ -27,6 +27,7 @@ use crate::error::Error;
 use crate::files::read_text;
 use crate::interface::Interface;
 use crate::measure::{Vary, check_replayable};
+use crate::words::plural;
 
 /// The largest file of statements.
 const MOST_TEXT: u64 = 16 << 20;
@@ -159,6 +160,11 @@ fn explained_on(
         return Ok(Explanation { document, indexes: Vec::new(), spoiled: None, failed });
     }
     let subject = copy.open(&Source::Explaining, request.needs()).map_err(of_engine)?;
+    let task = ui.show_task();
+    task.update(format!(
+        "executing {}",
+        plural(statements.len() as u64, "statement", "statements")
+    ));
     refuse_unknown(&request.values, &subject, &statements)?;
     let observed = observe_each(&subject, statements, &request.values, are_several);
     let is_whole = matches!(&observed, Ok((_, failed)) if failed.first.is_none());
@@ -172,7 +178,9 @@ fn explained_on(
     if all.is_empty() && !is_recording {
         return Err(left_out.first.unwrap_or_else(|| Error::mistake("there is no statement")));
     }
+    task.update("trying indexes".to_owned());
     let mut advice = advice_for(&subject, &all, tried(all.len()), PATIENCE)?;
+    task.update("trying other texts".to_owned());
     advice.failed.append(&mut left_out.why);
     for it in &mut all {
         it.faults = faults(&subject, &it.query, &it.observation, &advice).map_err(of_engine)?;

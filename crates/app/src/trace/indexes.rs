@@ -77,10 +77,12 @@ pub(super) fn tried(trace: &Trace, analysis: &Analysis) -> Result<Vec<Tried>> {
 
 /// Returns the indexes of a database with what each recorded statement gains or loses; nothing without an index that helps.
 pub(super) fn blocks(tried: &Tried) -> Vec<Block> {
-    let what = match tried.advice.sql().len() {
-        0 => return Vec::new(),
-        _ if tried.advice.made.is_empty() => "ANALYZE makes",
-        _ => "Indexes make",
+    let Advice { made, dropped, analyzed, .. } = &tried.advice;
+    let what = match (made.is_empty(), analyzed.is_some(), dropped.is_empty()) {
+        (false, ..) => "Indexes make",
+        (_, true, _) => "ANALYZE makes",
+        (_, _, false) => "Fewer indexes make",
+        _ => return Vec::new(),
     };
     let statements = if tried.recorded > MOST {
         format!("the {MOST} slowest of {} recorded statements", tried.recorded)
