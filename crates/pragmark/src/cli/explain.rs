@@ -71,7 +71,7 @@ impl ExplainArgs {
             stand_ins: self.stand_ins.lines(),
             directory: std::env::temp_dir(),
         };
-        let explained = explain(&request, &Terminal::lines())?;
+        let explained = explain(&request, &Terminal::new())?;
         let exit = output::write_answer(&self.output, &explained.document)?;
         explained.failed.map_or(Ok(exit), Err)
     }

@@ -56,7 +56,7 @@ pub fn execute(
         }
         output::display(&text)?;
     }
-    let explained = explained.map(|request| explain(request, &Terminal::lines()));
+    let explained = explained.map(|request| explain(request, &Terminal::new()));
     if matches!(explained, Some(Err(_))) && !is_json {
         output::display(&finding_lines(LATE, &late))?;
     }
