@@ -37,7 +37,7 @@ fn a_new_experiment_is_checked_and_run_as_it_is_and_overwrites_nothing() {
         .exits(0)
         .says(&["Which settings make our transactions fastest?", "my-question-1"]);
     laboratory
-        .pragmark(&["run", "--quick", "my-question.toml", "--out", "run"])
+        .pragmark(&["run", "--quick", "my-question.toml", "--out", "run", "--time-limit", "20s"])
         .exits(0)
         .says(&["journal_mode=wal"]);
     laboratory

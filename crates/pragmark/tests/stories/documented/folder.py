@@ -39,6 +39,7 @@ for name, further in [("app.db", ""), ("migrated.db", "CREATE INDEX users_email 
     app = database(name, APP, further)
     app.executemany("INSERT INTO users VALUES (?, ?, ?)", USERS)
     app.executemany("INSERT INTO orders VALUES (?, ?, 'paid')", [(n, n) for n in range(1, 51)])
+    app.executemany("INSERT INTO item(name) VALUES (?)", [(f"item {n}",) for n in range(20)])
     app.commit()
 database("old.db", "CREATE TABLE people(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO people VALUES (1, 'Ada');")
 ORDERS = "CREATE TABLE orders(id INTEGER PRIMARY KEY, customer_id INTEGER, state TEXT, created_at TEXT); INSERT INTO orders VALUES (1, 1, 'late', '2026-01-01');"
