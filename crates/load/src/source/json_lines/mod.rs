@@ -41,7 +41,7 @@ const SURVEYED: u64 = 1 << 20;
 pub struct JsonOptions {
     /// The keys that lead to the list with the rows, in a document; it is looked for by default.
     pub rows: Option<Vec<String>>,
-    /// Whether an object on the only line is a row, whatever lists it has.
+    /// Whether an object on the only line is a row, whatever lists it has, and one on several lines unless lists are found.
     pub is_of_lines: bool,
     /// Whether the texts of a first array are values, not the names of the columns.
     pub has_no_header: bool,

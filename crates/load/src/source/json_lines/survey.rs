@@ -26,10 +26,12 @@ pub(super) struct Survey {
     lists: Vec<Vec<String>>,
     /// Whether it is an object of objects.
     is_keyed: bool,
-    /// Whether it is an object of arrays, or of objects whose keys are the numbers of rows.
+    /// Whether it is an object of arrays, or of objects with the same numbers of rows for keys.
     is_of_columns: bool,
-    /// Keys of its objects that are the numbers of rows, and others.
-    keys: [usize; 2],
+    /// The keys of the objects in it, by their places.
+    keys: Vec<String>,
+    /// Whether one of these keys is no number, or differs between the objects.
+    has_other_keys: bool,
 }
 
 /// A container that is open.
@@ -57,8 +59,9 @@ impl Survey {
                         Some(frame) if frame.is_object && !is_value => {
                             frame.key =
                                 serde_json::from_slice(&text[at..at + length]).unwrap_or_default();
-                            let is_name = frame.key != frame.members.to_string();
-                            survey.keys[usize::from(is_name)] += usize::from(depth == 2);
+                            if depth == 2 {
+                                survey.add_key(frame.members, &frame.key);
+                            }
                         }
                         Some(frame) => frame.members += 1,
                         None => {}
@@ -97,12 +100,21 @@ impl Survey {
         let least = if survey.end.is_some() { 2 } else { 1 };
         let whole = frames.first().filter(|frame| frame.members >= least);
         let are_objects = whole.is_some_and(|frame| frame.objects == frame.members);
-        let is_numbered = matches!(survey.keys, [numbers, 0] if numbers > 0);
+        let is_numbered = !survey.keys.is_empty() && !survey.has_other_keys;
         survey.is_keyed =
             are_objects && !is_numbered && whole.is_some_and(|frame| frame.members > 1);
         survey.is_of_columns =
             whole.is_some_and(|frame| frame.arrays == frame.members) || are_objects && is_numbered;
         survey
+    }
+
+    /// Adds the key that is in this place of one of the objects in it.
+    fn add_key(&mut self, place: usize, key: &str) {
+        self.has_other_keys |= key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_digit());
+        match self.keys.get(place) {
+            Some(known) => self.has_other_keys |= known != key,
+            None => self.keys.push(key.to_owned()),
+        }
     }
 
     /// Enters an object or an array.
@@ -136,10 +148,11 @@ fn text_length(text: &[u8]) -> Option<usize> {
 }
 
 impl Rows {
-    /// Finds the rows of a text that begins so, and whose end this may be. In a file of lines, one object on a line is a row.
+    /// Finds the rows of a text that begins so, and whose end this may be. In a file of lines, one object on a line is a row,
+    /// and so is one on several lines that shows neither a list of objects nor objects by key.
     ///
     /// # Errors
-    /// There are several lists of objects.
+    /// There are several lists of objects, columns in place of rows, or neither rows nor an end.
     pub(super) fn find(text: &[u8], is_whole: bool, is_of_lines: bool) -> Result<Rows, String> {
         let survey = Survey::of(text);
         let value = &text[..survey.end.unwrap_or(text.len())];
@@ -148,11 +161,12 @@ impl Rows {
         let line = &behind[..memchr::memchr(b'\n', behind).unwrap_or(behind.len())];
         let is_last = behind.trim_ascii().is_empty() && (is_whole || survey.end.is_none());
         if !is_last {
-            // A line that only opens an object continues on the next ones.
-            let opens = |line: &[u8]| line.trim_ascii() == b"{";
+            let lines = behind.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+            // A line that only opens an object continues on the next one, unless it is damaged.
+            let continues = |(line, next): (&[u8], &[u8])| line == b"{" && !next.starts_with(b"{");
             let has_own_line = is_on_one_line
                 && line.trim_ascii().is_empty()
-                && !behind.split(|byte| *byte == b'\n').any(opens);
+                && (is_of_lines || !lines.clone().zip(lines.skip(1)).any(continues));
             return Ok(if has_own_line { Rows::Lines } else { Rows::Objects });
         }
         if is_on_one_line && is_of_lines {
@@ -164,9 +178,10 @@ impl Rows {
         lists.dedup();
         match lists[..] {
             [path] => Ok(Rows::List { path: path.clone(), is_found: true }),
+            [] if is_of_lines && (survey.end.is_none() || !survey.is_keyed) => Ok(Rows::Objects),
             [] if survey.is_keyed => Ok(Rows::List { path: Vec::new(), is_found: true }),
             [] if survey.is_of_columns => Err("it is one JSON document with a list or object for each column, which are not rows (pandas writes rows with orient='records'); choose a list of rows with --rows, or load it as one row with --format json-lines".to_owned()),
-            [] if survey.end.is_none() && !is_whole => Err("its first MiB shows no list of objects; name the list with --rows, or load it as one row with --format json-lines".to_owned()),
+            [] if survey.end.is_none() && !is_whole => Err("its first MiB shows no list of objects; name the list with --rows, or load it with --format json-lines, which reads each top-level object as a row".to_owned()),
             [] if is_on_one_line => Ok(Rows::Lines),
             [] => Ok(Rows::Objects),
             _ => {
@@ -208,21 +223,36 @@ mod tests {
             ("{\"a\": [{\"b\"", list("a")),
             ("{\"a\": 1}\n{\n\"a\": 2\n}\n", Ok(Rows::Objects)),
             ("{\"a\": 1}\n{\"a\": 2\n{\"a\": \"{\"}", Ok(Rows::Lines)),
+            ("{\"a\": 1}\n{\n{\"a\": 2}\n", Ok(Rows::Lines)),
+            ("{\"17\": {\"a\": 1}, \"18\": {\"a\": 2}}", list("")),
+            ("{\"u\": {\"3\": 1, \"7\": 2}, \"v\": {\"7\": 1}}", list("")),
+            ("{\"u\": {\"3\": 1, \"a\": 2}, \"v\": {\"3\": 1, \"a\": 2}}", list("")),
         ] {
             assert_eq!(Rows::find(text.as_bytes(), true, false), rows, "{text}");
         }
         for (text, is_whole, reason) in [
             ("{\"x\": [1, 2], \"y\": [3, 4]}", true, "for each column"),
             ("{\"x\": {\"0\": 1, \"1\": 2}, \"y\": {\"0\": 3, \"1\": 4}}", true, "for each column"),
+            ("{\"x\": {\"3\": 1, \"7\": 2}, \"y\": {\"3\": 3, \"7\": 4}}", true, "for each column"),
+            ("{\n\"x\": {\"7\": \"a\", \"3\": [2]},\n\"y\": {\"7\": 3", false, "for each column"),
             ("{\"x\": {\"0\": 1, \"1\": 2", false, "for each column"),
             ("{\"x\": [1, 2", false, "for each column"),
             ("{\"x\": 1, \"y\": \"", false, "no list of objects"),
+            ("{\n\"x\": 1,\n\"y\": \"", false, "no list of objects"),
         ] {
             let found = Rows::find(text.as_bytes(), is_whole, false).unwrap_err();
             assert!(found.contains(reason), "{text}: {found}");
+            // The option that the reason names helps.
+            let rows = if text.contains('\n') { Rows::Objects } else { Rows::Lines };
+            assert_eq!(Rows::find(text.as_bytes(), is_whole, true), Ok(rows), "{text}");
         }
         let keyed = "{\"u\": {\"a\": 1}, \"v\": {\"a\"";
         assert_eq!(Rows::find(keyed.as_bytes(), false, false), list(""));
+        let indented = "{\n\"u\": {\"a\": 1},\n\"v\": {\"a\": 2}\n}";
+        assert_eq!(Rows::find(indented.as_bytes(), true, true), list(""));
+        assert_eq!(Rows::find(&indented.as_bytes()[..20], false, true), Ok(Rows::Objects));
+        let damaged = b"{\"a\": 1}\n{\n\"a\": 2}\n{\"a\": 3}\n";
+        assert_eq!(Rows::find(damaged, true, true), Ok(Rows::Lines));
         let two = Rows::find(b"{\"a\": [{}], \"b\": [{}]}", true, false).unwrap_err();
         assert!(two.contains("a, b"), "{two}");
         assert_eq!(Rows::find(b"{\"a\": [{}]}", true, true), Ok(Rows::Lines));

@@ -1,7 +1,7 @@
 //! Files as people have them: lines that are no rows, blanks, numbers and quotes in other forms, documents of JSON.
 
 use pragmark_load::{
-    CsvOptions, Fault, LoadError, Mode, Note, Opening, Selection, Summary, open, outline,
+    CsvOptions, Fault, Format, LoadError, Mode, Note, Opening, Selection, Summary, open, outline,
 };
 
 use crate::faults::{Workspace, library, refused, run, run_as};
@@ -278,6 +278,25 @@ fn the_rows_of_a_json_document_are_found() {
     let mut named = opening.clone();
     named.selection = Selection::of("b.c");
     assert_eq!(loaded("a.json", two, &named).0, ["2"]);
+}
+
+#[test]
+fn json_that_is_refused_is_loaded_with_the_option_that_the_refusal_names() {
+    let long = "x".repeat(1 << 20);
+    let lines = Opening { format: Some(Format::JsonLines), ..with(CsvOptions::default()) };
+    let workspace = Workspace::new();
+    for (text, count) in [
+        (format!("{{\n \"a\": \"{long}\",\n \"b\": [1]\n}}\n"), 1),
+        (format!("{{\n \"a\": \"{long}\"\n}}\n{{\n \"a\": \"y\"\n}}\n"), 2),
+        (format!("{{\"a\": \"{long}\"}}\n{{\"a\": \"y\"}}\n"), 2),
+        ("{\n \"a\": {\"3\": 1, \"7\": 2},\n \"b\": {\"3\": 3, \"7\": 4}\n}\n".to_owned(), 1),
+        ("{\n \"a\": [1, 2],\n \"b\": [3, 4]\n}\n".to_owned(), 1),
+    ] {
+        let beginning = &text[..20];
+        let message = refused(&workspace.write("a.json", &text), &workspace.request());
+        assert!(message.contains("--format json-lines"), "{beginning}: {message}");
+        assert_eq!(loaded("a.json", &text, &lines).0.len(), count, "{beginning}");
+    }
 }
 
 #[test]

@@ -43,6 +43,17 @@ fn a_load_of_nothing_but_rejected_rows_fails_and_keeps_them() {
 }
 
 #[test]
+fn a_line_that_only_opens_an_object_is_skipped_alone() {
+    for (strategy, name) in STRATEGIES.iter().flat_map(|it| [(*it, "a.jsonl"), (*it, "a.json")]) {
+        let workspace = Workspace::new();
+        let input = workspace.write(name, "{\"a\": 1}\n{\n{\"a\": 3}\n{\"a\": 4}\n");
+        let summary = run(&input, &skipping(&workspace, strategy)).unwrap();
+        assert_eq!((summary.rows, summary.rejected), (3, 1), "{name}");
+        assert_eq!(workspace.rows("SELECT a FROM t"), ["1", "3", "4"], "{name}");
+    }
+}
+
+#[test]
 fn no_rows_at_all_are_no_error() {
     let workspace = Workspace::new();
     let summary =
