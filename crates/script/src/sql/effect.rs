@@ -138,10 +138,14 @@ pub fn written(sql: &str) -> Vec<String> {
     targets(&significant(sql)).filter_map(|(_, table)| lower(table)).collect()
 }
 
-/// Returns a statement that writes these tables of the main database, even if temporary views hide them.
+/// Returns a statement that writes these tables of the main database, even if temporary views hide them. The body of a trigger
+/// may not name a database.
 pub fn in_main(sql: &str, is_hidden: impl Fn(&str) -> bool) -> String {
     let all = significant(sql);
     let mut qualified = sql.to_owned();
+    if first_word(sql) == "create" {
+        return qualified;
+    }
     for (verb, table) in targets(&all).collect::<Vec<_>>().into_iter().rev() {
         let is_bare = !sql[..table.start].trim_end().ends_with('.');
         if is_bare && !verb.is("table") && lower(table).is_some_and(|name| is_hidden(&name)) {
@@ -265,6 +269,11 @@ mod tests {
             ("DELETE FROM temp . t", "DELETE FROM temp . t"),
             ("INSERT INTO other VALUES (1)", "INSERT INTO other VALUES (1)"),
             ("DROP TABLE t", "DROP TABLE t"),
+            ("CREATE TEMP TABLE t AS SELECT 1", "CREATE TEMP TABLE t AS SELECT 1"),
+            (
+                "CREATE TRIGGER r AFTER INSERT ON o BEGIN UPDATE t SET a = 1; END",
+                "CREATE TRIGGER r AFTER INSERT ON o BEGIN UPDATE t SET a = 1; END",
+            ),
         ] {
             assert_eq!(in_main(sql, |name| name == "t"), qualified);
         }

@@ -321,7 +321,7 @@ fn hide_tables(
         "SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' AND sql NOT LIKE 'CREATE VIRTUAL%'",
         |row| Ok([0, 1, 2].map(|column| row.column_value(column).to_string())),
     )?;
-    let mut texts = BTreeMap::new();
+    let (mut texts, mut hidden) = (BTreeMap::new(), BTreeSet::new());
     for [name, kind, sql] in entries {
         let is_written = written_tables.contains_key(&name.to_lowercase());
         if is_written && of == Ordered::Read {
@@ -329,7 +329,9 @@ fn hide_tables(
         }
         if kind == "view" {
             // "CREATE VIEW" becomes "CREATE TEMP VIEW".
-            let _ = connection.execute(&format!("CREATE TEMP{}", &sql["CREATE".len()..]));
+            if connection.execute(&format!("CREATE TEMP{}", &sql["CREATE".len()..])).is_ok() {
+                hidden.insert(name.to_lowercase());
+            }
             continue;
         }
         let keys = key_of(connection, &name);
@@ -337,6 +339,7 @@ fn hide_tables(
         let quoted = quoted(&name);
         let rows = format!("FROM main.{quoted} ORDER BY {} LIMIT -1", key.join(", "));
         connection.execute(&format!("CREATE TEMP VIEW {quoted} AS SELECT * {rows}"))?;
+        hidden.insert(name.to_lowercase());
         // A copy would not show what is written.
         if !is_written && !sql.to_lowercase().contains("collate") {
             let copy = format!("CREATE TEMP TABLE {quoted} AS SELECT * {rows}");
@@ -344,12 +347,11 @@ fn hide_tables(
         }
     }
     for statement in workload.suite.scripts.iter_mut().flat_map(|script| &mut script.statements) {
-        if of != Ordered::Read {
-            statement.sql = in_main(&statement.sql, |name| written_tables.contains_key(name));
-        }
+        statement.sql = in_main(&statement.sql, |name| hidden.contains(name));
         if connection.prepare(&statement.sql).is_err() && !written(&statement.sql).is_empty() {
             for name in names(&statement.sql) {
                 let _ = connection.execute(&format!("DROP VIEW IF EXISTS temp.{}", quoted(&name)));
+                hidden.remove(&name);
             }
         }
     }

@@ -269,6 +269,24 @@ fn a_row_that_is_chosen_from_ties_and_written_is_open() {
 }
 
 #[test]
+fn a_row_that_is_chosen_from_ties_and_written_is_open_beside_temporary_tables_and_triggers() {
+    let index = "CREATE INDEX further ON visit(k, day, id DESC)";
+    for made in [
+        "CREATE TEMP TABLE IF NOT EXISTS x(a); INSERT INTO x VALUES (1)",
+        "CREATE TRIGGER IF NOT EXISTS r AFTER INSERT ON log BEGIN UPDATE log SET what = 1; END",
+    ] {
+        let all = format!(
+            "BEGIN; {made}; UPDATE visit SET name = 'taken' WHERE id = (SELECT id FROM visit WHERE k = 3 AND name <> 'taken' ORDER BY day LIMIT 1) RETURNING id; COMMIT"
+        );
+        let found = compared(&all, &all, Some(index));
+        let written = found.written.values();
+        for answer in found.statements.iter().map(|statement| &statement.answer).chain(written) {
+            assert_eq!(answer.difference(), None, "{made}");
+        }
+    }
+}
+
+#[test]
 fn only_answers_that_the_base_allows_are_open() {
     let index = "CREATE INDEX further ON visit(k, day DESC, name)";
     for (base, from, to, allowed) in [
