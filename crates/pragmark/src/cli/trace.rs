@@ -140,7 +140,8 @@ pub enum TraceCommand {
 pub struct ToScriptArgs {
     /// Trace to fit.
     pub trace: PathBuf,
-    /// Script to write. The database as it was when recording began is written next to it, with the extension `.db`.
+    /// Script to write. The database as it was when recording began, or as at the end if it was empty then, is written next
+    /// to it, with the extension `.db`.
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
     /// The recorded database whose work the script does, by its path or name; by default the one with most

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use app::Result;
 use app::trace::{Edit, ScriptRequest, describe, make, to_script};
-use app::words::plural;
+use app::words::{plural, shell_path};
 use trace::{Amount, Fitted};
 
 use crate::exit::Exit;
@@ -51,6 +51,7 @@ fn say(request: &ScriptRequest, fitted: &Fitted) {
         };
         tell!("{snapshot}: empty when recording began, so it is as at the end{lacking}");
     }
+    let (script, snapshot) = (shell_path(&request.out), shell_path(&request.snapshot));
     tell!("measure it: pragmark measure --db {snapshot} {script}");
 }
 
