@@ -31,6 +31,8 @@ pub struct Grown {
     pub left_out: u64,
     /// Whether the time ended before the last write.
     pub is_partial: bool,
+    /// The event of the last commit that was repeated; 0 without one.
+    pub until: i64,
 }
 
 impl Trace {
@@ -116,7 +118,7 @@ impl Writer<'_> {
             Entry::Vacant(entry) => entry.insert(self.trace.statement(call.statement)?),
         };
         let word = first_word(text);
-        let is_committed = call.autocommit;
+        let (is_committed, event) = (call.autocommit, call.event);
         if word == "rollback" {
             // Of a transaction that went back to a savepoint, it is not known which writes stay.
             self.grown.left_out += if is_committed { 0 } else { open.len() as u64 };
@@ -124,7 +126,8 @@ impl Writer<'_> {
         } else if WRITES.contains(&word.as_str()) {
             open.push(call);
         }
-        if is_committed {
+        if is_committed && !open.is_empty() {
+            self.grown.until = event;
             std::mem::take(open).into_iter().for_each(|call| self.repeat(&call));
         }
         Ok(())

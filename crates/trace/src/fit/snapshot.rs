@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use engine::{Connection, EngineError, OpenFlags, Value};
 use script::Hint;
+use script::effect::{first_word, names};
 use serde_json::Value as Json;
 
 use super::values::{Fit, Values};
@@ -47,8 +48,9 @@ impl SnapshotCopy {
             // The file exists then, even if the application made no tables.
             copy.named(copy.connection.execute("PRAGMA user_version = 0"))?;
         }
-        if grown.is_none_or(|grown| grown.is_partial) {
-            copy.change_schema(trace, connections)?;
+        for sql in not_repeated(&schema_changes(trace, connections)?, grown) {
+            // A change that needs rows or functions of the application shows when the script runs.
+            drop(copy.connection.execute(sql));
         }
         copy.close()?;
         // What is temporary belongs to the connections of the application.
@@ -96,21 +98,6 @@ impl SnapshotCopy {
     pub fn close(self) -> Result<()> {
         let closed = self.connection.close();
         closed.map_err(|source| TraceError::Database { path: self.path, source })
-    }
-
-    fn change_schema(&self, trace: &Trace, connections: &HashSet<i64>) -> Result<()> {
-        let sql = "SELECT connection, sql FROM event JOIN statement ON statement.id = statement
-            WHERE coalesce(result, 0) = 0 AND NOT readonly ORDER BY event.id";
-        trace.each_row(sql, |row| {
-            if let [Value::Integer(connection), Value::Text(sql)] = row
-                && connections.contains(connection)
-                && Kind::of(sql.trim_start(), false) == Kind::Schema
-            {
-                // A change that needs rows or functions of the application shows when the script runs.
-                drop(self.connection.execute(sql));
-            }
-            Ok(())
-        })
     }
 
     /// Draws texts by their frequency from a table of this name, which is made for them.
@@ -176,5 +163,86 @@ impl SnapshotCopy {
             zipf: values.popularity(domain.min(DRAWN)),
             are_numbers: others == 0,
         })
+    }
+}
+
+/// Returns the recorded changes of the schema, each with its event.
+fn schema_changes(trace: &Trace, connections: &HashSet<i64>) -> Result<Vec<(i64, String)>> {
+    let sql =
+        "SELECT event.id, connection, sql FROM event JOIN statement ON statement.id = statement
+        WHERE coalesce(result, 0) = 0 AND NOT readonly ORDER BY event.id";
+    let mut changes = Vec::new();
+    trace.each_row(sql, |row| {
+        if let [Value::Integer(event), Value::Integer(connection), Value::Text(sql)] = row
+            && connections.contains(connection)
+            && Kind::of(sql.trim_start(), false) == Kind::Schema
+        {
+            changes.push((*event, sql.clone()));
+        }
+        Ok(())
+    })?;
+    Ok(changes)
+}
+
+/// Returns the changes of the schema that a database lacks. If time ran out, these are the later ones: an earlier one, such as
+/// the DROP of a table that was made anew, would remove rows. If writes were left out, any CREATE may be among them, and SQLite
+/// refuses the others, whose names exist; what was dropped or renamed later does not come back.
+fn not_repeated(changes: &[(i64, String)], grown: Option<Grown>) -> Vec<&str> {
+    let is_create = |sql: &str| first_word(sql) == "create";
+    let is_gone = |event: i64, sql: &str| {
+        let mut later = changes.iter().filter(|(later, sql)| *later > event && !is_create(sql));
+        later.any(|(_, later)| {
+            let removes =
+                first_word(later) == "drop" || names(later).contains(&"rename".to_owned());
+            removes && object(later) == object(sql)
+        })
+    };
+    let lacks = |event: i64, sql: &str| match grown {
+        None => true,
+        Some(grown) if grown.is_partial => event > grown.until,
+        Some(grown) => grown.left_out > 0 && is_create(sql) && !is_gone(event, sql),
+    };
+    let lacking = changes.iter().filter(|(event, sql)| lacks(*event, sql));
+    lacking.map(|(_, sql)| sql.as_str()).collect()
+}
+
+/// Returns the name of the table, index, view or trigger that a change of the schema is about.
+fn object(sql: &str) -> Option<String> {
+    const OTHERS: [&str; 14] = [
+        "create", "alter", "drop", "temp", "temporary", "unique", "virtual", "table", "index",
+        "view", "trigger", "if", "not", "exists",
+    ];
+    let mut names = names(sql).into_iter();
+    names.find(|name| !OTHERS.contains(&name.as_str()) && name != "main")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_grew_gets_the_changes_of_the_schema_that_it_lacks() {
+        let changes = [
+            "CREATE TABLE t(a)",
+            "CREATE TABLE \"new t\"(a, b)",
+            "DROP TABLE t",
+            "ALTER TABLE \"new t\" RENAME TO t",
+            "CREATE INDEX IF NOT EXISTS main.i ON t(a)",
+            "ALTER TABLE t ADD COLUMN c",
+        ];
+        let changes: Vec<_> = (1..).zip(changes.map(str::to_owned)).collect();
+        let events = |grown: Option<Grown>| -> Vec<i64> {
+            let lacking = not_repeated(&changes, grown);
+            let lacks = |sql: &str| lacking.contains(&sql);
+            changes.iter().filter(|(_, sql)| lacks(sql)).map(|(event, _)| *event).collect()
+        };
+        let grown = |left_out, is_partial, until| {
+            Some(Grown { left_out, is_partial, until, ..Grown::default() })
+        };
+        assert_eq!(events(None), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(events(grown(0, true, 4)), [5, 6]);
+        assert_eq!(events(grown(7, true, 0)), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(events(grown(0, false, 6)), [0; 0]);
+        assert_eq!(events(grown(1, false, 6)), [5]);
     }
 }
