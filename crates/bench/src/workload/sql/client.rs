@@ -1,6 +1,6 @@
 //! A client: it executes scripts on its connection, transaction after transaction, and times their statements.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -194,10 +194,12 @@ impl<'c> ScriptClient<'c> {
             }
             if execution.is_power_of_two() || execution == extent.executions {
                 open.iter().for_each(|&script| self.note_answers(script, &mut noted));
-                if writes && !extent.allows(spent.iter().sum(), all, all) {
+                let next = execution.saturating_mul(2).min(extent.executions);
+                let by_then = |spent: Duration| spent.mul_f64(next as f64 / execution as f64);
+                if writes && !extent.allows(by_then(spent.iter().sum()), all, all) {
                     break;
                 }
-                open.retain(|&script| writes || extent.allows(spent[script], 1, all));
+                open.retain(|&script| writes || extent.allows(by_then(spent[script]), 1, all));
             }
         }
         Answered { answers: noted, executions, outcome }
@@ -224,6 +226,20 @@ impl<'c> ScriptClient<'c> {
             Some((statement.name.clone(), prepared.answers.kept.take()?.executions))
         });
         kept.collect()
+    }
+
+    /// Returns the statements that took too long.
+    pub(super) fn given_up(&self) -> BTreeSet<String> {
+        let suite = &self.workload.suite;
+        let mut given_up = BTreeSet::new();
+        for (number, (script, prepared)) in suite.scripts.iter().zip(&self.scripts).enumerate() {
+            for (index, prepared) in prepared.statements.iter().enumerate() {
+                if prepared.is_left_out && !suite.columns_of(number, index).is_left_out {
+                    given_up.insert(script.statements[index].name.clone());
+                }
+            }
+        }
+        given_up
     }
 
     /// Notes the answers of the statements of a script so far.

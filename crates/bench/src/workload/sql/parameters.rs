@@ -69,9 +69,9 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// Returns whether this many scripts may do again what took them this time.
-    pub(super) fn allows(&self, spent: Duration, scripts: usize, all: usize) -> bool {
-        self.limit.is_none_or(|limit| 2 * spent <= limit.mul_f64(scripts as f64 / all as f64))
+    /// Returns whether this many scripts may take this time.
+    pub(super) fn allows(&self, time: Duration, scripts: usize, all: usize) -> bool {
+        self.limit.is_none_or(|limit| time <= limit.mul_f64(scripts as f64 / all as f64))
     }
 }
 

@@ -1,13 +1,15 @@
 //! The answers of a trial: of the statements, and of the tables that they wrote.
 //!
-//! Scripts are executed as they are, and twice more with the rows of every table in another order: forwards and backwards, by
-//! temporary views that hide the tables and their indexes; backwards at a later time, too. Parts that differ between the
-//! three depend on chance or the present time, or SQL leaves them open.
+//! Scripts are executed as they are, and again with the rows of every table in another order: forwards and backwards, by
+//! temporary views that hide the tables and their indexes; backwards at a later time, too. Where statements take too long or
+//! fail so, a further pass in each direction leaves more to SQLite. Parts that differ between the passes depend on chance or
+//! the present time, or SQL leaves them open.
 
 mod contents;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::Instant;
 
 use lab::trial::{Answer, AnswerRows, Facet, StatementRecord};
 use script::effect::{depends_on_chance, in_main, names, quoted, written};
@@ -45,30 +47,47 @@ enum Ordered {
 }
 
 /// The answers of one pass over the scripts, and the contents of the tables that they wrote.
+#[derive(Default)]
 struct Pass {
     answers: Answers,
     contents: Answers,
     /// Executions of each script. Of a statement in a branch of it there are fewer.
     executions: usize,
+    /// Statements that took too long.
+    given_up: BTreeSet<String>,
     /// Rows of statements and of tables, as far as they are kept.
     rows: [BTreeMap<String, Vec<AnswerRows>>; 2],
 }
 
 impl Pass {
     /// Reads these answers with the rows of all tables in another order as far as statements end in time, and of tables that
-    /// are not written where one that writes does not.
+    /// are not written where one that writes does not. A statement that SQLite refuses so has no answer.
     fn ordered<'a>(
         pass: impl Fn(Ordered) -> Option<Pass>,
         mut needed: impl Iterator<Item = &'a String>,
     ) -> Option<Pass> {
         let Some(mut found) = pass(Ordered::All) else { return pass(Ordered::Read) };
-        if !needed.all(|name| found.answers.contains_key(name)) {
+        if needed.any(|name| found.given_up.contains(name) && !found.answers.contains_key(name)) {
             let other = pass(Ordered::AllWithIndexes);
             for (name, answers) in other.map(|other| other.answers).unwrap_or_default() {
                 found.answers.entry(name).or_insert(answers);
             }
         }
         Some(found)
+    }
+
+    /// Marks the facets of these statements' answers, and of the tables, that differ in the passes with rows in another order.
+    fn mark_open(&mut self, others: &[Option<Pass>; 2], statements: &BTreeSet<String>) {
+        let of =
+            |part: fn(&Pass) -> &Answers| others.each_ref().map(|other| other.as_ref().map(part));
+        for name in statements {
+            if let Some(answers) = self.answers.get_mut(name) {
+                mark_open(answers, of(|pass| &pass.answers).map(|all| all?.get(name)));
+            }
+        }
+        for (name, answers) in &mut self.contents {
+            mark_open(answers, of(|pass| &pass.contents).map(|all| all?.get(name)));
+        }
     }
 }
 
@@ -106,7 +125,7 @@ pub(super) fn read(
     let writes = !suite.statements().all(|statement| is_read(&connection, &statement.sql));
     let may_be_open: BTreeSet<String> = suite
         .statements()
-        .filter(|statement| may_be_open(statement))
+        .filter(|statement| may_be_open(&connection, statement))
         .map(|statement| statement.name.clone())
         .collect();
     let needs_test = !may_be_open.is_empty() || writes_by_chance.any(|by_chance| by_chance);
@@ -116,29 +135,26 @@ pub(super) fn read(
             database::create(trial, parameters)?;
         }
         let room = if rows == Rows::AsChosen { parameters.answer_rows } else { 0 };
-        pass(trial, &database.path, extent, rows, (writes, room))
+        pass(trial, &database.path, extent, rows, (writes, room), &may_be_open)
     };
     let tests_open = tests_open && needs_test;
     // The time is for all passes together.
+    let end = extent.limit.map(|limit| Instant::now() + limit);
     let limit = extent.limit.map(|limit| if tests_open { limit / 3 } else { limit });
-    let extent = Extent { limit, ..extent };
-    let mut found = pass(Rows::AsChosen, extent)?;
+    let mut found = pass(Rows::AsChosen, Extent { limit, ..extent })?;
     if tests_open {
-        let extent = Extent { executions: found.executions, limit: limit.filter(|_| !writes) };
-        let others = [false, true].map(|backwards| {
-            let pass = |of| pass(Rows::ByKey { backwards, of }, extent).ok();
+        let others = [(false, 2), (true, 1)].map(|(backwards, directions)| {
+            let now = Instant::now();
+            let end = end.map(|end| now + end.saturating_duration_since(now) / directions);
+            let pass = |of| {
+                let limit = end.map(|end| end.saturating_duration_since(Instant::now()));
+                let is_late = of != Ordered::All && limit.is_some_and(|limit| limit.is_zero());
+                let extent = Extent { executions: found.executions, limit };
+                (!is_late).then(|| pass(Rows::ByKey { backwards, of }, extent).ok()).flatten()
+            };
             Pass::ordered(pass, may_be_open.iter().filter(|_| writes))
         });
-        let of =
-            |part: fn(&Pass) -> &Answers| others.each_ref().map(|other| other.as_ref().map(part));
-        for name in &may_be_open {
-            if let Some(answers) = found.answers.get_mut(name) {
-                mark_open(answers, of(|pass| &pass.answers).map(|all| all?.get(name)));
-            }
-        }
-        for (name, answers) in &mut found.contents {
-            mark_open(answers, of(|pass| &pass.contents).map(|all| all?.get(name)));
-        }
+        found.mark_open(&others, &may_be_open);
     } else if needs_test {
         let all = found.answers.values_mut().chain(found.contents.values_mut()).flatten();
         all.filter(|answer| answer.by_chance).for_each(Answer::set_untested);
@@ -193,8 +209,20 @@ fn is_read(connection: &Connection, sql: &str) -> bool {
 }
 
 /// Returns whether it is tested which parts of a statement's answer are open.
-fn may_be_open(statement: &script::Statement) -> bool {
-    statement.volatile || script::may_be_open(&statement.sql)
+fn may_be_open(connection: &Connection, statement: &script::Statement) -> bool {
+    let sql = &statement.sql;
+    statement.volatile || script::may_be_open(sql) && !reads_one_row(connection, sql)
+}
+
+/// Returns whether a query only looks up a row by the whole of a unique key, so that SQLite's bytecode has no loop.
+fn reads_one_row(connection: &Connection, sql: &str) -> bool {
+    let plan = connection.query_plan_with(sql, &[]).unwrap_or_default();
+    let loops = ["Next", "Prev", "VNext"];
+    let is_loop = |row: &Statement<'_, '_>| Ok(loops.contains(&row.column_text(1)?));
+    let program = connection.query_rows(&format!("EXPLAIN {sql}"), is_loop);
+    is_read(connection, sql)
+        && matches!(&plan[..], [line] if line.starts_with("SEARCH") && line.ends_with("=?)"))
+        && program.is_ok_and(|program| !program.contains(&true))
 }
 
 fn workload(trial: &Trial<'_>, connection: &Connection) -> Result<Workload> {
@@ -232,7 +260,9 @@ fn pass(
     extent: Extent,
     rows: Rows,
     (writes, room): (bool, usize),
+    needed: &BTreeSet<String>,
 ) -> Result<Pass> {
+    let is_needed = |statement: &script::Statement| needed.contains(&statement.name);
     let connection = match rows {
         Rows::ByKey { backwards: true, .. } => sqlite::open_ahead(trial, path)?,
         _ => sqlite::open(trial, path)?,
@@ -244,19 +274,19 @@ fn pass(
     if let Rows::ByKey { backwards, of } = rows {
         connection.limit_steps(STEPS)?;
         hide_tables(&connection, &mut workload, &tables, (backwards, of))?;
-        workload.suite.adapt(&connection, may_be_open);
+        workload.suite.adapt(&connection, is_needed);
     }
     let before = entries(&connection)?;
     let suite = &workload.suite;
-    let is_needed = |script: &usize| {
+    let has_needed = |script: &usize| {
         let mut statements = suite.scripts[*script].statements.iter();
-        rows == Rows::AsChosen || writes || statements.any(may_be_open)
+        rows == Rows::AsChosen || writes || statements.any(is_needed)
     };
-    let scripts: Vec<usize> = (0..suite.scripts.len()).filter(is_needed).collect();
+    let scripts: Vec<usize> = (0..suite.scripts.len()).filter(has_needed).collect();
     let mut client = ScriptClient::prepare(&connection, workload)?;
     client.keep_rows(room);
     let Answered { answers, executions, outcome } = client.answers(extent, &scripts, writes);
-    let rows_of_statements = client.take_rows();
+    let (rows_of_statements, given_up) = (client.take_rows(), client.given_up());
     drop(client);
     if rows == Rows::AsChosen || writes {
         outcome?;
@@ -270,7 +300,8 @@ fn pass(
         answer.executions = executions as u64;
     }
     connection.close()?;
-    Ok(Pass { answers, contents, executions, rows: [rows_of_statements, rows_of_tables] })
+    let rows = [rows_of_statements, rows_of_tables];
+    Ok(Pass { answers, contents, executions, given_up, rows })
 }
 
 /// Returns the tables that the statements of a workload write, by their text and by SQLite's bytecode, which knows of triggers and

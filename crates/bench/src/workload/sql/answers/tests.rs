@@ -8,6 +8,7 @@ use lab::comparison::{AnswerChange, ExactComparison, Side};
 use lab::level::Level;
 use lab::trial::Outcome;
 
+use super::Pass;
 use crate::workload::common::tests::run;
 
 const VISITS: &str =
@@ -283,6 +284,47 @@ fn a_row_that_is_chosen_from_ties_and_written_is_open_beside_temporary_tables_an
         for answer in found.statements.iter().map(|statement| &statement.answer).chain(written) {
             assert_eq!(answer.difference(), None, "{made}");
         }
+    }
+}
+
+#[test]
+fn only_a_query_that_took_too_long_is_read_again_with_indexes() {
+    let needed = ["slow".to_owned(), "refused".to_owned()];
+    for (given_up, passes) in [(vec![], 1), (vec!["slow".to_owned()], 2)] {
+        let asked = std::cell::Cell::new(0);
+        let pass = |_| {
+            asked.set(asked.get() + 1);
+            let given_up = given_up.iter().cloned().collect();
+            Some(Pass { given_up, ..Pass::default() })
+        };
+        assert!(Pass::ordered(pass, needed.iter()).is_some());
+        assert_eq!(asked.get(), passes);
+    }
+}
+
+#[test]
+fn a_row_that_is_found_by_a_whole_unique_key_leaves_nothing_open() {
+    let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+    let flags = OpenFlags::default();
+    let connection = Connection::open(&library, Path::new(":memory:"), flags, None).unwrap();
+    connection.execute(VISITS).unwrap();
+    let keys = "CREATE TABLE pair(a, b, c, PRIMARY KEY (a, b)); CREATE INDEX of_k ON visit(k, day)";
+    connection.execute(keys).unwrap();
+    for (sql, reads_one) in [
+        ("SELECT * FROM visit WHERE id = ? LIMIT 1", true),
+        ("SELECT max(day), name FROM visit WHERE id = 3 ORDER BY k", true),
+        ("SELECT c FROM pair WHERE a = ? AND b = ? LIMIT 1", true),
+        ("SELECT c FROM pair WHERE a = ? LIMIT 1", false),
+        ("SELECT * FROM visit WHERE id IN (1, 2) LIMIT 1", false),
+        ("SELECT * FROM visit WHERE id = 1 OR k = 2 LIMIT 1", false),
+        ("SELECT * FROM visit WHERE id > 7 LIMIT 1", false),
+        ("SELECT * FROM visit WHERE k = 3 LIMIT 1", false),
+        ("SELECT max(day), id FROM visit WHERE k = 3", false),
+        ("SELECT * FROM visit, log WHERE visit.id = 3 LIMIT 1", false),
+        ("SELECT id FROM visit WHERE id = 1 UNION ALL SELECT 2 LIMIT 1", false),
+        ("UPDATE visit SET name = '' WHERE id = 3 RETURNING id", false),
+    ] {
+        assert_eq!(super::reads_one_row(&connection, sql), reads_one, "{sql}");
     }
 }
 
