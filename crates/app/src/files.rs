@@ -204,15 +204,17 @@ pub(crate) fn refuse_existing(path: &Path) -> Result<()> {
 /// # Errors
 /// `parent` is missing or cannot be written.
 pub(crate) fn work_folder(parent: &Path) -> Result<WorkDir> {
-    let mut made = WORK_FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
-    let name = format!("{}-{}", std::process::id(), made.len());
-    let folder = WorkDir::create(parent, &name).map_err(|error| {
+    let name = {
+        let mut made = WORK_FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = format!("{}-{}", std::process::id(), made.len());
+        made.push(WorkDir::path_of(parent, &name));
+        name
+    };
+    WorkDir::create(parent, &name).map_err(|error| {
         Error::unusable(error).hint(
             "choose a writable directory: --dir, the directory of --out, or TMPDIR for temporary files",
         )
-    })?;
-    made.push(folder.path.clone());
-    Ok(folder)
+    })
 }
 
 /// The work folders that this process has made.
@@ -220,10 +222,8 @@ static WORK_FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Removes the copies that this process has made, before it is ended by a signal.
 pub fn remove_work_folders() {
-    for folder in WORK_FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-        // What still stays is removed by the next command.
-        let _ = std::fs::remove_dir_all(folder);
-    }
+    let folders = WORK_FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+    folders.iter().for_each(|folder| WorkDir::remove_in_use(folder));
 }
 
 /// Loads the SQLite that is built into pragmark.

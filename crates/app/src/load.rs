@@ -1,7 +1,7 @@
 //! Loads of data into a table.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -114,7 +114,9 @@ pub fn made_table(inputs: &mut Vec<PathBuf>, opening: &mut Opening) -> Result<Op
 /// They name none; or an input cannot be read.
 pub fn table_name(inputs: &[PathBuf], opening: &Opening) -> Result<String> {
     load::table_name(inputs, opening)?.ok_or_else(|| {
-        let is_unlikely = |path: &&PathBuf| is_database(path) || !path.exists();
+        let is_plain = |path: &Path| !path.to_string_lossy().contains(['*', '?', '[']);
+        let is_missing = |path: &Path| !path.exists() && is_plain(path) && path != Path::new("-");
+        let is_unlikely = |path: &&PathBuf| is_database(path) || is_missing(path);
         let hint = match inputs.iter().find(is_unlikely).filter(|_| inputs.len() > 1) {
             Some(input) => format!(
                 "name it with --table NAME; the last argument is the database, so rows are read from {} here",

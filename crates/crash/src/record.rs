@@ -151,7 +151,6 @@ pub(crate) fn is_plain(name: &str) -> bool {
     parts.next().is_none_or(is_normal) && parts.next().is_none()
 }
 
-/// Executes an action. Returns whether it did the same as in the recording that it comes from, if any.
 /// What a recording is made of, and where.
 #[derive(Clone, Copy)]
 struct Making<'b> {

@@ -241,7 +241,7 @@ impl<'s> Occurrence<'s> {
 
 /// Returns a value of a term from about this part of the table, or a rare one. In the middle, the first of all, it is one that neither most
 /// nor fewest of some rows have, if it is looked for. The ends of a range lie to both sides of it. Of a table without rowids, the first rows
-/// are numbered.
+/// are numbered and stand for all.
 fn taken(
     connection: &Connection,
     table: &Table,
@@ -278,7 +278,8 @@ fn taken(
         )
     });
     let by_rowid = format!("SELECT {term} {from} ORDER BY rowid LIMIT 1");
-    let first = format!("SELECT {term} FROM {name} WHERE {term} IS NOT NULL LIMIT 1");
+    let whole = quoted(&table.name);
+    let first = format!("SELECT {term} FROM {whole} WHERE {term} IS NOT NULL LIMIT 1");
     let mut queries = chosen.into_iter().chain([by_rowid, first]);
     queries.find_map(|query| connection.query_value(&query).ok())
 }

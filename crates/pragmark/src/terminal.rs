@@ -117,7 +117,8 @@ impl Interface for Terminal {
     }
 }
 
-/// Has a signal end the process once the copies that it made are removed. For commands that keep nothing of unfinished work.
+/// Has a signal end the process once the copies of databases in its work folders are removed. For commands that keep nothing of
+/// unfinished work.
 pub fn remove_copies_at_signal() -> Result<()> {
     let interrupted = Terminal::lines().interrupted()?;
     thread::spawn(move || {

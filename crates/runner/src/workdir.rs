@@ -34,7 +34,7 @@ impl WorkDir {
     /// When `parent` is missing or cannot be written.
     pub fn create(parent: &Path, run: &str) -> Result<WorkDir> {
         sweep(parent)?;
-        let path = parent.join(format!("{PREFIX}{run}"));
+        let path = WorkDir::path_of(parent, run);
         // Copies of databases are for nobody else, whatever the umask is.
         DirBuilder::new().recursive(true).mode(0o700).create(&path).context("create", &path)?;
         let lock_path = path.join(LOCK);
@@ -48,6 +48,34 @@ impl WorkDir {
         flock(&lock, FlockOperation::NonBlockingLockExclusive).context("lock", &new_path)?;
         fs::rename(&new_path, &lock_path).context("create", &lock_path)?;
         Ok(WorkDir { path, _lock: lock })
+    }
+
+    /// Returns the path of a run's directory in `parent`.
+    pub fn path_of(parent: &Path, run: &str) -> PathBuf {
+        parent.join(format!("{PREFIX}{run}"))
+    }
+
+    /// Removes a directory of this process while others of its threads may still make files there. The lock goes last, so that the next
+    /// command removes what stays.
+    pub fn remove_in_use(path: &Path) {
+        const ATTEMPTS: u32 = 10;
+        let others = || {
+            let entries = fs::read_dir(path).into_iter().flatten().flatten();
+            let paths = entries.map(|entry| entry.path());
+            paths.filter(|path| path.file_name() != Some(LOCK.as_ref())).collect::<Vec<_>>()
+        };
+        for _ in 0..ATTEMPTS {
+            let left = others();
+            if left.is_empty() {
+                let _ = fs::remove_file(path.join(LOCK));
+                let _ = fs::remove_dir(path);
+                return;
+            }
+            for path in left {
+                let _ =
+                    if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+            }
+        }
     }
 
     /// Returns a directory for one trial, which is removed when dropped. Only the copies of the trial before are in it.

@@ -339,12 +339,16 @@ fn nothing(it: &Explained, advice: &Advice) -> Sentence {
     } else if it.observation.changes_nothing() {
         "It changed no row here, so its cost says little: with other values it may do more work."
             .to_owned()
-    } else if let (Some(own), [_, ..]) = (own, &advice.dropped[..]) {
+    } else if let (true, [], Some(own), [_, others @ ..]) =
+        (it.observation.is_write, &advice.made[..], own, &advice.dropped[..])
+    {
         let names = joined(advice.dropped.iter().map(|index| Sentence::code(&index.name)), " and ");
         let effect = effect(own.before, own.after);
-        return Sentence::from("It maintains an index that repeats another one. Without ")
-            .and(names)
-            .words(format!(": {effect}."));
+        let repeats = match others {
+            [] => "It maintains an index that repeats another one. Without ",
+            _ => "It maintains indexes that repeat others. Without ",
+        };
+        return Sentence::from(repeats).and(names).words(format!(": {effect}."));
     } else if it.observation.cost.total() as f64 <= SMALL {
         "No fault was found. It costs too little to need an index.".to_owned()
     } else {

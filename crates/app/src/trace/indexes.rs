@@ -75,7 +75,7 @@ pub(super) fn tried(trace: &Trace, analysis: &Analysis) -> Result<Vec<Tried>> {
     Ok(all)
 }
 
-/// Returns the indexes of a database with what each recorded statement gains or loses; nothing without an index that helps.
+/// Returns the indexes of a database with what each recorded statement gains or loses; nothing without a change that helps.
 pub(super) fn blocks(tried: &Tried) -> Vec<Block> {
     let Advice { made, dropped, analyzed, .. } = &tried.advice;
     let what = match (made.is_empty(), analyzed.is_some(), dropped.is_empty()) {

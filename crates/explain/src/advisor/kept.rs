@@ -129,6 +129,7 @@ impl Work<'_> {
     ) -> Result<(), EngineError> {
         let place = self.shelf.find(name).filter(|place| self.shelf.visible().contains(place));
         if let Some(place) = place
+            && (self.spent)() <= 1.0
             && self.is_dropped(place, spares_writes)?
         {
             let sql = format!("DROP INDEX {};", schema::name(name));

@@ -134,8 +134,10 @@ pub fn advise(
         if is_discarded {
             // What statistics spoil and indexes mend is better left as it is.
             (advice.made, advice.dropped) = Default::default();
-            work.queries.iter_mut().zip(&before).for_each(|(measured, cost)| measured.cost = *cost);
             work.shelf.show(&existing)?;
+            // Without the new statistics, too.
+            connection.execute("ROLLBACK; BEGIN; PRAGMA writable_schema = RESET")?;
+            work.measure_again(before.clone())?;
         }
         work.drop_repeated(&mut advice)?;
         advice.mark_keys(&subject.schema, queries.iter().map(|(query, _)| query));

@@ -157,13 +157,18 @@ fn statements_of(comparison: &ExactComparison, severity: Severity) -> Option<Ite
 
 /// Counts the statements that answer the same.
 fn same_answers(comparison: &ExactComparison) -> Option<Item> {
-    let is_same = |statement: &&StatementComparison| {
-        matches!(statement.answer, AnswerChange::Same | AnswerChange::Open { .. })
-    };
+    let is_open = |of: &StatementComparison| matches!(of.answer, AnswerChange::Open { .. });
+    let is_same =
+        |of: &&StatementComparison| matches!(of.answer, AnswerChange::Same) || is_open(of);
     let (same, all) =
         (comparison.statements.iter().filter(is_same).count(), comparison.statements.len());
     let words = if same == 1 { "answers" } else { "answer" };
-    let text = format!("{} of {} statements {words} the same.", count(same), count(all));
+    let determined = match comparison.statements.iter().any(is_open) {
+        true => ", as far as SQL determines it",
+        false => "",
+    };
+    let text =
+        format!("{} of {} statements {words} the same{determined}.", count(same), count(all));
     (same > 0).then(|| Item::signed(severity_words(Severity::Same).0, text))
 }
 

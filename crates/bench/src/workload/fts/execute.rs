@@ -150,7 +150,8 @@ pub(super) fn answered_once(connection: &Connection, sql: &Sql) -> Result<Option
     Ok(understood(timed(connection, sql))?.ok().map(|execution| execution.time))
 }
 
-/// Separates SQL that the engine does not understand from other errors.
+/// Separates SQL that the engine does not understand, or for which the table lacks something such as the positions of a phrase, from
+/// errors that fail the trial.
 pub(super) fn understood<T>(done: Result<T>) -> Result<Result<T, EngineError>> {
     match done {
         Err(TrialError::Engine(error)) if error.is_not_understood() => Ok(Err(error)),

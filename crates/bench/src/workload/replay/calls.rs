@@ -127,12 +127,20 @@ impl CallWriter {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct CallSpool {
     spool: Spool,
+    /// The spans of the calls, by connection; another process gets none.
     #[serde(skip)]
-    /// The spans of the calls, by connection.
     pub(crate) spans: BTreeMap<i64, Span>,
 }
 
 impl CallSpool {
+    /// Returns the calls of some connections, for another process.
+    ///
+    /// # Errors
+    /// The file cannot be opened once more.
+    pub(super) fn part(&self, connections: impl Iterator<Item = i64>) -> Result<CallSpool> {
+        Ok(CallSpool { spool: self.spool.part(connections)?, spans: BTreeMap::new() })
+    }
+
     /// Returns the start of the first call, in nanoseconds.
     pub(crate) fn began(&self) -> i64 {
         self.spans.values().map(|span| span.first).min().unwrap_or(0)

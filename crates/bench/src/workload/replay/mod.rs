@@ -36,7 +36,7 @@ use self::executor::{Options, Shared, execute_threads};
 use self::figures::Totals;
 use self::outcome::DifferenceGroup;
 use self::plan::{Commits, Plan};
-use self::processes::{ProcessSpec, SentSpec};
+use self::processes::ProcessSpec;
 use self::progress::Progress;
 use self::source::Recording;
 use super::preparation::apply_file_settings;
@@ -170,7 +170,7 @@ impl<'t> PreparedReplay<'t> {
         let totals = match parameters.workers {
             Workers::Threads => self.execute_by_threads(options, measured)?,
             Workers::Processes => {
-                let specs = self.process_specs(parameters.trace()?, &options);
+                let specs = self.process_specs(parameters.trace()?, &options)?;
                 let executed = processes::execute(&specs, measured);
                 // This process has planned the replay.
                 if let Some(bytes) = peak_memory_bytes() {
@@ -207,26 +207,27 @@ impl<'t> PreparedReplay<'t> {
         Ok(Totals { times: unlocked(shared.times), summary, seconds: elapsed.seconds })
     }
 
-    fn process_specs(&self, trace: &Path, options: &Options) -> Vec<SentSpec<'_>> {
+    fn process_specs(&self, trace: &Path, options: &Options) -> Result<Vec<ProcessSpec>> {
         let trial = self.trial;
         let threads = &self.plan.threads;
         let last = threads.iter().map(|thread| thread.process).max().unwrap_or(0);
         let spec = |process: usize| {
             let own = threads.iter().enumerate().filter(|(_, thread)| thread.process == process);
-            ProcessSpec {
+            let threads: Vec<usize> = own.map(|(number, _)| number).collect();
+            Ok(ProcessSpec {
                 settings: trial.settings.clone(),
                 engine: trial.engine_name(),
                 trace: trace.to_owned(),
                 directory: trial.directory.to_owned(),
                 parent: std::process::id(),
                 left_out: self.recording.left_out.clone(),
-                plan: &self.plan,
-                threads: own.map(|(number, _)| number).collect(),
+                plan: self.plan.part(&threads)?,
+                threads,
                 progress: options.progress.as_ref().map(|progress| progress.path().to_owned()),
                 speed: options.speed,
                 timed: options.timed.clone(),
                 counting: trial.counter.is_some(),
-            }
+            })
         };
         (0..=last).map(spec).collect()
     }

@@ -26,7 +26,7 @@ const SUBCOMMAND: &str = "replay-worker";
 
 /// The specification of a process.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct ProcessSpec<P = Plan> {
+pub(super) struct ProcessSpec {
     /// Every setting of the variant.
     pub(super) settings: Settings,
     pub(super) engine: String,
@@ -36,8 +36,8 @@ pub(super) struct ProcessSpec<P = Plan> {
     pub(super) parent: u32,
     /// Statements that are not replayed.
     pub(super) left_out: HashMap<i64, LeftOut>,
-    /// The calls and the plan of all processes.
-    pub(super) plan: P,
+    /// Its part of the plan.
+    pub(super) plan: Plan,
     /// The threads that it executes.
     pub(super) threads: Vec<usize>,
     /// The file of the common progress; `None` if connections are not held to the recorded order.
@@ -49,9 +49,6 @@ pub(super) struct ProcessSpec<P = Plan> {
     /// Whether its file operations are counted.
     pub(super) counting: bool,
 }
-
-/// The specification as it is sent.
-pub(super) type SentSpec<'r> = ProcessSpec<&'r Plan>;
 
 /// A request to a process.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -92,7 +89,7 @@ struct ProcessReport {
 ///
 /// # Errors
 /// The first error of a process; the others are ended.
-pub(super) fn execute(specs: &[SentSpec<'_>], measured: &mut Measured) -> Result<Totals> {
+pub(super) fn execute(specs: &[ProcessSpec], measured: &mut Measured) -> Result<Totals> {
     let mut pool = ProcessPool::start(specs)?;
     pool.receive(|response| matches!(response, Response::Ready))?;
     let watch = Stopwatch::start()?;
@@ -129,7 +126,7 @@ struct ProcessPool {
 }
 
 impl ProcessPool {
-    fn start(specs: &[SentSpec<'_>]) -> Result<ProcessPool> {
+    fn start(specs: &[ProcessSpec]) -> Result<ProcessPool> {
         let (sender, responses) = channel();
         let mut processes = Vec::with_capacity(specs.len());
         for (number, spec) in specs.iter().enumerate() {

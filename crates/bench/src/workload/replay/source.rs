@@ -381,6 +381,7 @@ impl Recording {
     /// reach files outside of the trial; returns the PRAGMAs that the variant sets itself.
     pub(crate) fn confine(&mut self, settings: &Settings) -> Vec<String> {
         let mut replaced = Vec::new();
+        // The busy timeout belongs to the replay.
         let is_set = |name: &String| name == "busy_timeout" || settings.contains_key(name);
         let texts: Vec<Text> = self.texts.values().cloned().collect();
         for text in texts {

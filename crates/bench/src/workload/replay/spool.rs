@@ -148,6 +148,16 @@ impl Serialize for Tape {
 }
 
 impl Spool {
+    /// Returns some streams of the spool, for another process.
+    ///
+    /// # Errors
+    /// The file cannot be opened once more.
+    pub(super) fn part(&self, streams: impl Iterator<Item = i64>) -> Result<Spool> {
+        let streams =
+            streams.filter_map(|stream| Some((stream, self.streams.get(&stream)?.clone())));
+        Ok(Spool { tape: Tape::try_from(self.tape.path.clone())?, streams: streams.collect() })
+    }
+
     /// Returns the records of a stream, which may be empty.
     pub(super) fn stream(&self, stream: i64) -> Stream<'_> {
         Stream {

@@ -99,7 +99,6 @@ pub(super) struct ScriptClient<'c> {
     /// Whether answers are digested.
     digests: bool,
     /// The executed statements, if they are kept. Pauses are left out then.
-    /// What was executed, if it is kept.
     pub(super) journal: Option<Vec<Executed>>,
 }
 

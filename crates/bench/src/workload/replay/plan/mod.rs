@@ -43,12 +43,29 @@ pub(super) struct Plan {
     /// For each turn of a thread: the number of steps that other threads must have executed before it, unless an earlier turn
     /// requires as many.
     before: Spool,
+    /// Number of calls at the end of the recording that are not replayed, because a commit before them is missing; another
+    /// process gets 0.
     #[serde(skip)]
-    /// Number of calls at the end of the recording that are not replayed, because a commit before them is missing.
     pub(super) cut: u64,
 }
 
 impl Plan {
+    /// Returns the part that another process needs to execute these threads.
+    ///
+    /// # Errors
+    /// A spool cannot be opened once more.
+    pub(super) fn part(&self, threads: &[usize]) -> Result<Plan> {
+        let streams = || threads.iter().map(|thread| *thread as i64);
+        let connections = threads.iter().flat_map(|thread| &self.threads[*thread].connections);
+        Ok(Plan {
+            calls: self.calls.part(connections.map(|(connection, _)| *connection))?,
+            threads: self.threads.clone(),
+            steps: self.steps.part(streams())?,
+            before: self.before.part(streams())?,
+            cut: 0,
+        })
+    }
+
     /// Returns the steps of a thread with their calls.
     pub(super) fn steps(&self, thread: usize) -> Steps<'_> {
         Steps {
