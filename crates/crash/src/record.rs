@@ -151,7 +151,7 @@ pub(crate) fn is_plain(name: &str) -> bool {
     parts.next().is_none_or(is_normal) && parts.next().is_none()
 }
 
-/// What a recording is made of, and where.
+/// The parts of a recording, and its place.
 #[derive(Clone, Copy)]
 struct Making<'b> {
     harness: &'b Harness,

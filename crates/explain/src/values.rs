@@ -86,7 +86,7 @@ struct Occurrence<'s> {
     usage: Option<Usage<'s>>,
 }
 
-/// What a parameter stands for.
+/// The meaning of a parameter.
 enum Usage<'s> {
     /// A number of rows.
     Rows(i64),

@@ -83,7 +83,7 @@ pub(crate) enum ConversionError {
     Values(String),
 }
 
-/// What is converted, or why it is not.
+/// The converted value, or why there is none.
 pub(crate) type Converted<T = ArrayRef> = Result<T, ConversionError>;
 
 impl ConversionError {

@@ -163,10 +163,8 @@ fn same_answers(comparison: &ExactComparison) -> Option<Item> {
     let (same, all) =
         (comparison.statements.iter().filter(is_same).count(), comparison.statements.len());
     let words = if same == 1 { "answers" } else { "answer" };
-    let determined = match comparison.statements.iter().any(is_open) {
-        true => ", as far as SQL determines it",
-        false => "",
-    };
+    let are_open = comparison.statements.iter().any(is_open);
+    let determined = if are_open { ", as far as SQL determines it" } else { "" };
     let text =
         format!("{} of {} statements {words} the same{determined}.", count(same), count(all));
     (same > 0).then(|| Item::signed(severity_words(Severity::Same).0, text))

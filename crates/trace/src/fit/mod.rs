@@ -40,7 +40,7 @@ pub struct Fitted {
     pub left_out: Amount,
     /// Other databases of the trace, with the number of their statements.
     pub others: Vec<(String, u64)>,
-    /// What became of the recorded writes, if the database was empty when recording began.
+    /// The fate of the recorded writes, if the database was empty when recording began.
     pub grown: Option<Grown>,
 }
 

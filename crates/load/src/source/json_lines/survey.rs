@@ -110,7 +110,9 @@ impl Survey {
 
     /// Adds the key that is in this place of one of the objects in it.
     fn add_key(&mut self, place: usize, key: &str) {
-        self.has_other_keys |= key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_digit());
+        // Columns are often called by their years.
+        let is_number = key.parse::<u64>().is_ok_and(|number| !(1800..2200).contains(&number));
+        self.has_other_keys |= !is_number;
         match self.keys.get(place) {
             Some(known) => self.has_other_keys |= known != key,
             None => self.keys.push(key.to_owned()),
@@ -225,6 +227,7 @@ mod tests {
             ("{\"a\": 1}\n{\"a\": 2\n{\"a\": \"{\"}", Ok(Rows::Lines)),
             ("{\"a\": 1}\n{\n{\"a\": 2}\n", Ok(Rows::Lines)),
             ("{\"17\": {\"a\": 1}, \"18\": {\"a\": 2}}", list("")),
+            ("{\"DE\": {\"2023\": 1, \"2024\": 2}, \"FR\": {\"2023\": 3, \"2024\": 4}}", list("")),
             ("{\"u\": {\"3\": 1, \"7\": 2}, \"v\": {\"7\": 1}}", list("")),
             ("{\"u\": {\"3\": 1, \"a\": 2}, \"v\": {\"3\": 1, \"a\": 2}}", list("")),
         ] {

@@ -128,7 +128,7 @@ struct Pieces<'a> {
     sentence: &'a Sentence,
 }
 
-/// What the parts of a page share.
+/// The state that the parts of a page share.
 struct View {
     /// The question of the page, which its only chapter does not repeat.
     question: Option<String>,
