@@ -61,6 +61,16 @@ fn an_index_that_repeats_another_goes_where_a_write_maintains_both() {
     let (made, dropped) = made(&shop, &[read, insert]);
     assert!(made.is_empty());
     assert_eq!(dropped, ["orders_customer", "orders_customer_total"]);
+    // A write that was observed before is compared with its own executions here, not with that one.
+    let folder = tempfile::tempdir().unwrap();
+    let subject = subject(folder.path(), &shop);
+    for (sql, is_maintained) in [(other.0, false), (insert.0, true)] {
+        let query = query(&subject, sql, sql);
+        let seen = subject.observe(&query).unwrap().cost;
+        let advice = advise(&subject, &[(query, Some(seen))], &|| 0.0).unwrap();
+        assert_eq!(!advice.dropped.is_empty(), is_maintained, "{sql}");
+        assert_eq!(advice.changes[0].after != advice.changes[0].before, is_maintained, "{sql}");
+    }
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn a_statement_without_an_end_is_stopped_and_leaves_nothing_behind() {
     assert_eq!(subject.connect().unwrap().query_i64("SELECT count(*) FROM t").unwrap(), 0);
 }
 
-/// A statement with a set of values for each of these numbers, on rows of which few have a small number and most have 9.
+/// Returns a statement with a set of values for each number. Few rows of [`UNEVEN`] have a small number, most have 9.
 fn with_each(subject: &Subject, sql: &str, numbers: [i64; 3]) -> Query {
     let values = numbers.map(|number| vec![Value::Integer(number)]).to_vec();
     Query { values, ..query(subject, "q", sql) }
