@@ -132,12 +132,8 @@ pub fn advise(
             advice.declined = work.declined()?;
         }
         if is_discarded {
-            // What statistics spoil and indexes mend is better left as it is.
             (advice.made, advice.dropped) = Default::default();
-            work.shelf.show(&existing)?;
-            // Without the new statistics, too.
-            connection.execute("ROLLBACK; BEGIN; PRAGMA writable_schema = RESET")?;
-            work.measure_again(before.clone())?;
+            work.undo(&existing, before.clone())?;
         }
         work.drop_repeated(&mut advice)?;
         advice.mark_keys(&subject.schema, queries.iter().map(|(query, _)| query));
@@ -289,6 +285,13 @@ impl Work<'_> {
         // What has a meaning only in its trigger has no plan by itself.
         plan.extend(implied.iter().flat_map(|sql| self.connection.query_plan(sql)).flatten());
         Ok(plan)
+    }
+
+    /// Returns to the existing indexes without new statistics: what statistics spoil and indexes mend is better left as it is.
+    fn undo(&mut self, existing: &Set, before: Vec<Cost>) -> Result<(), EngineError> {
+        self.shelf.show(existing)?;
+        self.connection.execute("ROLLBACK; BEGIN; PRAGMA writable_schema = RESET")?;
+        self.measure_again(before)
     }
 
     fn costs(&self) -> Vec<Cost> {
