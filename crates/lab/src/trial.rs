@@ -135,7 +135,7 @@ impl Outcome {
         matches!(self, Outcome::Failed { mistake: true, .. })
     }
 
-    /// Why a measurement is missing, in words; none where it exists.
+    /// The reason in words if a measurement is missing.
     pub fn problem(&self) -> Option<String> {
         match self {
             Outcome::Measured(_) => None,

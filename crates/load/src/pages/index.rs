@@ -139,7 +139,7 @@ impl<'f, 'r> IndexWriter<'f, 'r> {
         })
     }
 
-    /// Goes through the entries of a range in order, each of which must be another in a unique index.
+    /// Visits the entries of a range in order. In a unique index, no two may be equal.
     fn for_each(
         &self,
         range: Between<'_>,

@@ -42,7 +42,7 @@ fn columns(columns: &[OutlinedColumn]) -> String {
         let decided = column.decided.as_ref().map(|deciding| {
             let load::RowLocation { input, unit, number } = &deciding.row;
             let value = cut(&deciding.value);
-            format!("{value} ({input}, {} {number})", unit)
+            format!("{value} ({input}, {unit} {number})")
         });
         let declared = match column.declared.as_str() {
             "" => "none",

@@ -515,7 +515,7 @@ fn checked(analysis: &FleetAnalysis) -> String {
         ),
     };
     format!(
-        "A machine agrees if its ratios differ from those of the others of its class by no more than a quarter, or than these differ among themselves, beyond noise. A second agent carried out {} for this comparison.{why}",
+        "A machine agrees if its ratios differ from the others of its class, beyond noise, by at most a quarter, or by at most as much as the others differ from each other. A second agent carried out {} for this comparison.{why}",
         counted(reruns, "block")
     )
 }

@@ -44,7 +44,9 @@ fn a_load_of_nothing_but_rejected_rows_fails_and_keeps_them() {
 
 #[test]
 fn a_line_that_only_opens_an_object_is_skipped_alone() {
-    for (strategy, name) in STRATEGIES.iter().flat_map(|it| [(*it, "a.jsonl"), (*it, "a.json")]) {
+    for (strategy, name) in
+        STRATEGIES.into_iter().flat_map(|strategy| [(strategy, "a.jsonl"), (strategy, "a.json")])
+    {
         let workspace = Workspace::new();
         let input = workspace.write(name, "{\"a\": 1}\n{\n{\"a\": 3}\n{\"a\": 4}\n");
         let summary = run(&input, &skipping(&workspace, strategy)).unwrap();
