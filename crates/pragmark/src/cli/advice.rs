@@ -59,11 +59,17 @@ fn elsewhere(error: &mut clap::Error) {
         return;
     };
     let name = here.get_name();
-    let takes_settings = here.get_opts().any(|known| known.get_long() == Some("set"));
     let setting = option.replace('-', "_");
-    if takes_settings && is_setting(&setting) {
+    let way = match (name, &*setting) {
+        ("explain", "engine" | "analyze") => Some("--vary"),
+        // Its `--set` is for parameters of statements.
+        ("explain", _) => None,
+        _ => Some("--set").filter(|_| is_setting(&setting)),
+    };
+    let way = way.filter(|way| here.get_opts().any(|known| known.get_long() == way.get(2..)));
+    if let Some(way) = way {
         error.remove(ContextKind::SuggestedArg);
-        advise(error, format!("`{name}` takes it as `--set {setting}=…`"));
+        advise(error, format!("`{name}` takes it as `{way} {setting}=…`"));
         return;
     }
     let having = cli.get_subcommands().filter(|command| !command.is_hide_set()).filter(|command| {

@@ -445,3 +445,12 @@ fn ctrl_c_leaves_no_copy_behind() {
         assert!(laboratory.left_over().is_empty());
     }
 }
+
+#[test]
+fn an_engine_is_not_taken_for_a_parameter_of_the_statement() {
+    let laboratory = Laboratory::new();
+    laboratory
+        .pragmark(&["explain", "--db", "app.db", "SELECT 1", "--engine", "3.46.0"])
+        .exits(2)
+        .complains(&["`explain` takes it as `--vary engine=…`"]);
+}
